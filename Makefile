@@ -1,0 +1,42 @@
+# One command each; every one makes .venv when it is not there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench fuzz clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The base install, for users.
+$(VENV)/base.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+# With everything that tests, checks and measurements need.
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/base.stamp
+	$(BIN)/rejoinder score examples/chats.jsonl -m bleu -m rouge_l -m meteor -m chrf -m distinct -m length
+	@echo
+	@echo "These are example conversations with example ratings: they show the tool and stand for no study."
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.fuzz 20000
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

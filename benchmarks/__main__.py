@@ -1,0 +1,57 @@
+"""``python -m benchmarks [PART ...]``: run the measurements, print them, write ``docs/results/bench.json``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+PARTS = ("overlap", "meteor", "statistics", "scoring")
+TARGET = Path(__file__).parent.parent / "docs" / "results" / "bench.json"
+LIBRARIES = ("rejoinder", "numpy", "scipy", "nltk", "rouge-score", "sacrebleu", "rapidfuzz")
+
+
+def verdict(entry: dict[str, Any]) -> str:
+    """Whether an entry reaches its floor (or stays under it, where ``at_most`` is set)."""
+    if entry.get("floor") is None:
+        return ""
+    reached = entry["ratio"] <= entry["floor"] if entry.get("at_most") else entry["ratio"] >= entry["floor"]
+    return "ok" if reached else "MISSED"
+
+
+def main(parts: list[str]) -> int:
+    """Measure the parts and write them down; the exit status says whether every floor was reached."""
+    entries: list[dict[str, Any]] = []
+    for part in parts or PARTS:
+        for entry in importlib.import_module(f"benchmarks.{part}").measure():
+            sign = "<=" if entry.get("at_most") else ">="
+            print(
+                f"{verdict(entry):>6}  {entry['name']}: {entry['value']} {entry['unit']} (against {entry['against']}), "
+                f"ratio {entry['ratio']} {sign} {entry['floor']}",
+                flush=True,
+            )
+            entries.append(entry)
+    if parts:
+        print("bench.json is written only when all parts are measured in one run")
+    else:
+        machine = {
+            "name": "machine",
+            "value": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+            "unit": time.strftime("%Y-%m-%d"),
+            "against": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+            "ratio": None,
+            "floor": None,
+        }
+        TARGET.parent.mkdir(parents=True, exist_ok=True)
+        TARGET.write_text(json.dumps([machine, *entries], indent=1) + "\n")
+    return 1 if any(verdict(entry) == "MISSED" for entry in entries) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""The command line: one file per command, each a thin shell over one library function."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from rejoinder import __version__
+from rejoinder.errors import RejoinderError, nearest
+from rejoinder.registry import modules
+
+
+class Commands(click.Group):
+    """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command by name."""
+        return sorted(name.rstrip("_").replace("_", "-") for name in modules("rejoinder.cli"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One command, whose module is loaded only now."""
+        for module in modules("rejoinder.cli"):
+            if module.rstrip("_").replace("_", "-") == cmd_name:
+                found = import_module(f"rejoinder.cli.{module}").command
+                return found if isinstance(found, click.Command) else None
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed, or the nearest one's name in the error."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            raise click.UsageError(f"no command is called {name!r}; {nearest(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="rejoinder")
+def program() -> None:
+    """Tell how good a chatbot's reply is: offline, with intervals and honest baselines.
+
+    Start with: rejoinder score FILE
+    """
+
+
+def main() -> None:
+    """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
+    try:
+        program.main(prog_name="rejoinder", standalone_mode=False)
+    except RejoinderError as error:
+        _fail(str(error))
+    except click.UsageError as error:
+        where = f" (see: {error.ctx.command_path} --help)" if error.ctx else ""
+        _fail(error.format_message() + where)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        print("rejoinder: stopped; the same command goes on where it was", file=sys.stderr)
+        sys.exit(130)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except BrokenPipeError:
+        # The reader of our output went away (a pager, head): that is no error of anybody's.
+        sys.stderr.close()
+        sys.exit(141)
+
+
+def _fail(message: str) -> None:
+    print("rejoinder: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(2)

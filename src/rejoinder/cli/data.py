@@ -1,0 +1,148 @@
+"""``rejoinder data``: fetch, describe and write out published sets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rejoinder.data.datasets import Dataset, File
+    from rejoinder.data.fetching import Progress
+
+
+@click.group("data")
+def command() -> None:
+    """Fetch, describe and write out published sets (list them with: rejoinder list datasets)."""
+
+
+@command.command("get")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--mirror", metavar="URL", envvar="REJOINDER_MIRROR", help="Download from here instead of GitHub.")
+def get(name: str, yes: bool, mirror: str | None) -> None:
+    """Download the files of the set NAME (or of all sets below NAME) and check them."""
+    from rejoinder.data.datasets import datasets_under
+    from rejoinder.data.datasets._checking import is_right
+    from rejoinder.data.fetching import fetch, url_of
+    from rejoinder.paths import data_home
+
+    root, sets = data_home(), datasets_under(name)
+    files = _files(sets)
+    wanted = []
+    for file in files:
+        if is_right(file, root / file.path):
+            click.echo(f"{root / file.path}: already here")
+        elif file.downloadable:
+            url_of(file, mirror)  # a wrong mirror is told before anything is asked
+            wanted.append(file)
+    if wanted:
+        _ask(sets, wanted, root, yes)
+    for file in wanted:
+        fetch(file, root, mirror, progress=_progress(file))
+        click.echo(f"{root / file.path}: fetched and checked, {_size(file.size)}")
+    _refuse_what_cannot_be_had(files, root)
+
+
+@command.command("show")
+@click.argument("name")
+def show(name: str) -> None:
+    """Describe the set NAME (or all sets below NAME): what it is, its licence, its files and its first records."""
+    from rejoinder.data.datasets import datasets_under
+    from rejoinder.paths import data_home
+
+    root = data_home()
+    for number, found in enumerate(datasets_under(name)):
+        if number:
+            click.echo()
+        _describe(found)
+        click.echo(click.wrap_text(f"notes     {found.notes}", 100, "  ", " " * 12))
+        here = True
+        for file in found.files:
+            present = (root / file.path).is_file()
+            here &= present
+            state = "here" if present else "not here" if file.downloadable else f"not here: {file.reason}"
+            click.echo(f"  file      {file.path} ({_size(file.size)}; {state})")
+        if here:
+            _first_records(found, root)
+
+
+@command.command("write")
+@click.argument("name")
+@click.option("-o", "--output", required=True, metavar="FILE", help='Where to; "-" is standard output, *.gz is packed.')
+@click.option("--no-verify", is_flag=True, help="Do not compare the sha256 of the files.")
+def write(name: str, output: str, no_verify: bool) -> None:
+    """Check the files of the set NAME and write its records as JSONL."""
+    from rejoinder.data.datasets import read_dataset
+    from rejoinder.data.writing import write as write_records
+
+    count = write_records(read_dataset(name, verify=not no_verify), output)
+    click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
+
+
+def _ask(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> None:
+    from rejoinder.errors import RejoinderError
+
+    for found in sets:
+        _describe(found)
+    question = f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_size(sum(f.size for f in wanted))}) to {root}"
+    if yes:
+        click.echo(question)
+    elif not sys.stdin.isatty():
+        raise RejoinderError("nobody is there to agree to the download (no terminal); say --yes to agree beforehand")
+    elif not click.confirm(f"{question}?"):
+        raise click.exceptions.Exit(1)
+
+
+def _refuse_what_cannot_be_had(files: list[File], root: Path) -> None:
+    from rejoinder.errors import RejoinderError
+
+    for file in files:
+        # A copy in other bytes is the user's own business: only `rejoinder data write` insists on the digest.
+        if not file.downloadable and not (root / file.path).is_file():
+            raise RejoinderError(f"{root / file.path}: cannot be downloaded: {file.reason}")
+
+
+def _files(sets: Iterable[Dataset]) -> list[File]:
+    return list({file.path: file for found in sets for file in found.files}.values())
+
+
+def _describe(found: Dataset) -> None:
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
+    click.echo(f"{found.name}: {found.summary}")
+    click.echo(f"  records   {counts}")
+    click.echo(f"  licence   {found.licence}")
+    click.echo(f"  citation  {found.citation}")
+
+
+def _first_records(found: Dataset, root: Path) -> None:
+    """The first record of each kind, cut to a line."""
+    from rejoinder.data.datasets import read_dataset
+    from rejoinder.data.writing import encode
+
+    seen: set[type] = set()
+    for record in read_dataset(found.name, root):
+        if type(record) not in seen:
+            seen.add(type(record))
+            text = encode(record).decode().strip()
+            click.echo(f"  record    {text if len(text) <= 200 else text[:199] + '…'}")
+        if len(seen) == len(found.counts):
+            break
+
+
+def _progress(file: File) -> Progress | None:
+    if not sys.stderr.isatty():
+        return None
+
+    def show(here: int, total: int) -> None:
+        click.echo(f"\r{file.path}: {here / total:4.0%}", nl=here == total, err=True)
+
+    return show
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

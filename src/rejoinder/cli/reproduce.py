@@ -1,0 +1,34 @@
+"""``rejoinder reproduce``: a paper's table, published beside measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("docs/results"),
+    show_default=True,
+    help="The folder that NAME.md and NAME.json are written to.",
+)
+def command(name: str, out: Path) -> None:
+    """Measure a paper's table again, print it beside the published figures and write both down.
+
+    `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
+    """
+    from rejoinder.registry import load
+    from rejoinder.report.table import to_terminal
+    from rejoinder.reproduce._contract import tables, write_results
+
+    found = load("rejoinder.reproduce", name.replace("-", "_"), "reproduction").reproduce()
+    for table in tables(found):
+        click.echo(to_terminal(table) + "\n")
+    for note in found.notes:
+        click.echo(note)
+    for path in write_results(found, out):
+        click.echo(f"written: {path}", err=True)

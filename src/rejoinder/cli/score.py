@@ -1,0 +1,68 @@
+"""``rejoinder score``: every reply of a file under every metric asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import click
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="SPEC",
+    help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [what the file allows].",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-IDENTITY].")
+@click.option(
+    "--empty",
+    type=click.Choice(["error", "nan"]),
+    default="error",
+    show_default=True,
+    help="What an empty reply is: an error, or a counted NaN.",
+)
+@click.option("--matched", is_flag=True, help="Also say which reference each reply matched best.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="How the table is printed.",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores].")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
+def command(
+    files: tuple[str, ...],
+    metrics: tuple[str, ...],
+    out: Path | None,
+    empty: Literal["error", "nan"],
+    matched: bool,
+    form: str,
+    processes: int | None,
+    no_cache: bool,
+) -> None:
+    """Score every reply in FILE... and keep everything in a run folder.
+
+    FILE is JSONL in rejoinder's schema (gzip or not), an OpenAI-style chat log, - for standard input, or dataset:NAME
+    for a published set. A run that was stopped goes on where it was when the same command is given again.
+    """
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.report.table import FORMATS
+    from rejoinder.scoring.run import Plan, run
+
+    with progress_bar("scoring") as progress:
+        finished = run(
+            files, Plan.of(metrics, empty, matched), out, processes or os.cpu_count() or 1, not no_cache, progress
+        )
+    click.echo(FORMATS[form](finished.scores.table()))
+    for spec, signature in finished.scores.metrics.items():
+        click.echo(f"{spec}: {signature}", err=True)
+    note = "" if finished.fresh else " (it was there already, nothing was computed)"
+    click.echo(f"results: {finished.folder}{note}", err=True)

@@ -1,0 +1,134 @@
+"""A whole input in memory, every record under its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rejoinder.data.ledger import Ledger
+from rejoinder.data.reading import Source, decode
+from rejoinder.data.schema import Place, from_object
+from rejoinder.errors import InputError
+from rejoinder.types import (
+    Dialogue,
+    Item,
+    Pair,
+    Preference,
+    Question,
+    Rating,
+    Record,
+    Reference,
+    Response,
+    Turn,
+)
+
+
+@dataclass
+class Collection:
+    """Records by kind; dialogues, items, responses and questions by id, in the order in which they came."""
+
+    dialogues: dict[str, Dialogue] = field(default_factory=dict)
+    items: dict[str, Item] = field(default_factory=dict)
+    responses: dict[str, Response] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
+    ratings: list[Rating] = field(default_factory=list)
+    preferences: list[Preference] = field(default_factory=list)
+
+    def add(self, record: Record) -> None:
+        """Put a record in its place; whether its id is new is the ledger's business."""
+        match record:
+            case Dialogue():
+                self.dialogues[record.id] = record
+            case Item():
+                self.items[record.id] = record
+            case Response():
+                self.responses[record.id] = record
+            case Question():
+                self.questions[record.id] = record
+            case Rating():
+                self.ratings.append(record)
+            case Preference():
+                self.preferences.append(record)
+
+    def __iter__(self) -> Iterator[Record]:
+        """All records, each before those that point at it."""
+        yield from self.dialogues.values()
+        yield from self.items.values()
+        yield from self.questions.values()
+        yield from self.responses.values()
+        yield from self.ratings
+        yield from self.preferences
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every response with its item."""
+        for response in self.responses.values():
+            yield Pair(self.items[response.item], response)
+
+    def counts(self) -> dict[str, int]:
+        """How many records of each kind there are."""
+        return {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    def __repr__(self) -> str:
+        return f"Collection({', '.join(f'{n} {name}' for name, n in self.counts().items() if n)})"
+
+    def _repr_html_(self) -> str:
+        cells = "".join(f"<tr><th>{name}</th><td>{n:,}</td></tr>" for name, n in self.counts().items() if n)
+        return f"<table>{cells}</table>"
+
+
+def collect(records: Iterable[Record], name: str = "records") -> Collection:
+    """A collection of records, checked as a file would be; errors count the records from 1."""
+    ledger, collection = Ledger(), Collection()
+    for number, record in enumerate(records, start=1):
+        ledger.add(record, Place(name, number))
+        collection.add(record)
+    ledger.close()
+    return collection
+
+
+def read_files(paths: Sequence[str | Path], allow_empty: bool = False) -> Collection:
+    """The records of one or several files as one collection."""
+    ledger, collection = Ledger(), Collection()
+    for path in paths:
+        for line in Source(path).lines():
+            record = from_object(decode(line), line.place, allow_empty)
+            ledger.add(record, line.place)
+            collection.add(record)
+    ledger.close()
+    return collection
+
+
+def from_lists(
+    responses: Sequence[str],
+    contexts: Sequence[Sequence[str] | str] | None = None,
+    references: Sequence[Sequence[str] | str] | None = None,
+    system: str = "system",
+) -> Collection:
+    """A collection from plain lists: the i-th response answers the i-th context and has the i-th references."""
+    for name, given in (("contexts", contexts), ("references", references)):
+        if given is not None and len(given) != len(responses):
+            raise InputError(f"{name} has {len(given)} entries but responses has {len(responses)}; they go together")
+    width = len(str(max(len(responses) - 1, 0)))
+    collection = Collection()
+    for i, text in enumerate(responses):
+        if not isinstance(text, str):
+            raise InputError(f"responses[{i}] is {type(text).__name__}; it must be a string")
+        item = Item(
+            f"{i:0{width}}",
+            tuple(Turn(t) for t in _texts(contexts, i, "contexts")),
+            tuple(Reference(t) for t in _texts(references, i, "references")),
+        )
+        collection.items[item.id] = item
+        response = Response(f"{item.id}/{system}", item.id, system, text)
+        collection.responses[response.id] = response
+    return collection
+
+
+def _texts(given: Sequence[Sequence[str] | str] | None, i: int, name: str) -> Sequence[str]:
+    if given is None:
+        return ()
+    found = (given[i],) if isinstance(given[i], str) else given[i]
+    if not all(isinstance(t, str) and t.strip() for t in found):
+        raise InputError(f"{name}[{i}] must be a string or a list of strings that are not empty")
+    return found  # type: ignore[return-value]

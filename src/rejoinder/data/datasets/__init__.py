@@ -1,0 +1,60 @@
+"""Published sets, one file each: what people said of responses, and dialogues.
+
+>>> from rejoinder.data.datasets import read_dataset
+>>> records = read_dataset("gupta/multi")  # nothing is read before the first record is asked for
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data.datasets._checking import check
+from rejoinder.data.datasets._contract import Dataset, File
+from rejoinder.errors import SpecError, nearest
+from rejoinder.paths import data_home
+from rejoinder.registry import modules
+from rejoinder.types import Record
+
+__all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "read_dataset"]
+
+
+def list_datasets() -> list[Dataset]:
+    """Every published set, by name."""
+    return sorted((d for module in modules(__name__) for d in _offered(module)), key=lambda d: d.name)
+
+
+def dataset(name: str) -> Dataset:
+    """The published set of that name."""
+    module = name.partition("/")[0]
+    offered = _offered(module) if module in modules(__name__) else ()
+    for found in offered:
+        if found.name == name:
+            return found
+    known = [d.name for d in offered] or [d.name for d in list_datasets()]
+    raise SpecError(f"no dataset is called {name!r}; {nearest(name, known)}")
+
+
+def datasets_under(name: str) -> list[Dataset]:
+    """The set of that name, or all sets below it: ``gupta`` means ``gupta/single``, ``gupta/multi``, ..."""
+    below = [d for d in list_datasets() if d.name == name or d.name.startswith(f"{name.rstrip('/')}/")]
+    return below or [dataset(name)]
+
+
+def read_dataset(name: str, root: str | Path | None = None, verify: bool = False) -> Iterator[Record]:
+    """The records of a published set, read from ``root`` (else $REJOINDER_DATA, else the user's data folder).
+
+    By default a file's size is compared with the published one; ``verify`` compares its sha256 too.
+    """
+    return _read(dataset(name), Path(root) if root is not None else data_home(), verify)
+
+
+def _read(found: Dataset, root: Path, verify: bool) -> Iterator[Record]:
+    check(found, root, verify)
+    yield from found.read(root)
+
+
+def _offered(module: str) -> tuple[Dataset, ...]:
+    offered: tuple[Dataset, ...] = importlib.import_module(f"{__name__}.{module}").DATASETS
+    return offered

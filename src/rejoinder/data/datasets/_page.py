@@ -1,0 +1,86 @@
+"""The documentation page of the published sets: ``python -m rejoinder.data.datasets._page > docs/datasets.md``."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+from rejoinder.data.datasets import Dataset, list_datasets
+
+_HEAD = """\
+# Published sets
+
+Others have published what people said of responses, and dialogues; rejoinder reads what they published. None of it is
+part of rejoinder, and each set keeps its own licence: "none stated" means that its publisher attached none, so ask
+before you use it for more than research.
+
+```
+rejoinder list datasets                       # all of them
+rejoinder data show gupta                     # what it is, its licence, its files, its first records
+rejoinder data get gupta/multi                # download and check; asks first (--yes agrees beforehand)
+rejoinder data write gupta/multi -o gupta.jsonl
+```
+
+```python
+from rejoinder.data.datasets import read_dataset
+
+for record in read_dataset("gupta/multi"):  # nothing is read before the first record is asked for
+    ...
+```
+
+The files lie under `$REJOINDER_DATA` (else in the user's data folder, `~/.local/share/rejoinder/data`). Downloads come
+from one pinned commit of the publisher's repository; a file takes its name only after its sha256 was compared. A
+download that broke off is gone on with when the command is given again. `--mirror URL` (or `$REJOINDER_MIRROR`) names a
+server that has the same paths below another address. Reading compares the size of a file with the published one;
+`rejoinder data write` and `read_dataset(..., verify=True)` compare the sha256 too.
+
+This page is made from the sets' own descriptions, in `src/rejoinder/data/datasets`: one file is one publication, and a
+new file there is all that a new set needs.
+"""
+
+
+def page() -> str:
+    """The whole page, one section a publication."""
+    groups = itertools.groupby(list_datasets(), key=lambda found: found.name.partition("/")[0])
+    return "\n".join([_HEAD, *(_section(name, list(sets)) for name, sets in groups)])
+
+
+def _section(name: str, sets: list[Dataset]) -> str:
+    lines = [f"## {name}", "", "| name | what | records |", "|---|---|---|"]
+    for found in sets:
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
+        lines.append(f"| `{found.name}` | {found.summary} | {counts} |")
+    lines += ["", f"Licence: {_each(sets, 'licence')}.", "", f"Citation: {_each(sets, 'citation')}.", ""]
+    for notes, of in _grouped(sets, "notes").items():
+        lines += [f"{_names(of, sets)}{notes}", ""]
+    lines += ["Files: " + "; ".join(_files(sets)) + ".", ""]
+    return "\n".join(lines)
+
+
+def _grouped(sets: list[Dataset], field: str) -> dict[str, list[Dataset]]:
+    groups: dict[str, list[Dataset]] = {}
+    for found in sets:
+        groups.setdefault(getattr(found, field), []).append(found)
+    return groups
+
+
+def _each(sets: list[Dataset], field: str) -> str:
+    return "; ".join(f"{_names(of, sets)}{value}" for value, of in _grouped(sets, field).items())
+
+
+def _names(of: list[Dataset], sets: list[Dataset]) -> str:
+    """Which sets a sentence is about, where it is not about all of the section."""
+    return "" if len(of) == len(sets) else ", ".join(f"`{found.name}`" for found in of) + ": "
+
+
+def _files(sets: list[Dataset]) -> list[str]:
+    files = {file.path: file for found in sets for file in found.files}.values()
+    origins: dict[str, list[str]] = {}
+    for file in files:
+        origin = f"from {file.repository} at {str(file.commit)[:12]}" if file.downloadable else file.reason
+        origins.setdefault(origin, []).append(f"`{file.path}`")
+    return [f"{', '.join(paths)} ({origin})" for origin, paths in origins.items()]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,66 @@
+"""Arrow tables, batch by batch; the only place of the importers that needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rejoinder.data.importers._contract import Found
+from rejoinder.data.importers._files import File
+from rejoinder.data.importers._table import Table
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, MissingExtraError
+
+
+class RowPlace(Place):
+    """Where a record was read in a file of rows."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{self.file} row {self.line}"
+
+
+def arrow(purpose: str) -> Any:
+    """The pyarrow module, or an error that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow", "arrow", purpose) from None
+    return pyarrow
+
+
+def records(table: Table, file: File, batches: Iterable[Any], first: int = 1) -> Iterator[Found]:
+    """The records of the batches of one file; rows are counted from ``first``."""
+    number = first
+    for rows in _rows(file, batches):
+        for row in rows:
+            yield from table.records(row, RowPlace(file.name, number), file.stem)
+            number += 1
+
+
+def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
+    for batch in guarded(file, batches):
+        try:
+            yield batch.to_pylist()
+        except Exception as error:
+            raise damaged(file, error) from None
+
+
+def guarded(file: File, batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches, with whatever Arrow says about a damaged file in one line."""
+    batches = iter(batches)
+    while True:
+        try:
+            batch = next(batches, None)
+        except Exception as error:
+            raise damaged(file, error) from None
+        if batch is None:
+            return
+        yield batch
+
+
+def damaged(file: File, error: Exception) -> InputError:
+    """Arrow's complaint as one sentence."""
+    said = " ".join(str(error).split())[:160]
+    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({said or type(error).__name__})")

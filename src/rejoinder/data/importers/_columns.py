@@ -1,0 +1,133 @@
+"""Which column, or key, holds which of our fields."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from rejoinder.data.schema import KEYS, Place
+from rejoinder.errors import InputError, SpecError, brief, nearest
+
+_ONCE = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
+_OFTEN = frozenset({"context", "reference", "references"})
+_PREFIXED = ("response:", "rating:")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What the columns of a row hold; "flat" is a reply beside its context, anything else a kind of record."""
+
+    kind: str
+    single: Mapping[str, str]
+    context: tuple[str, ...]
+    references: tuple[str, ...]
+    # The system (None where a column or an option says it) and the column of its reply.
+    replies: tuple[tuple[str | None, str], ...]
+    # The aspect, the system (None where there is one reply a row) and the column of the value.
+    ratings: tuple[tuple[str, str | None, str], ...]
+
+
+class Columns:
+    """The pairs that a user gave; our own names are found by themselves, and NAME= keeps one from being found."""
+
+    def __init__(self, fields: tuple[tuple[str, str], ...]) -> None:
+        self._given: dict[str, list[str]] = {}
+        for ours, theirs in fields:
+            _check_name(ours)
+            columns = self._given.setdefault(ours, [])
+            if columns and ours not in _OFTEN and not ours.startswith("rating:"):
+                raise SpecError(f"--field {ours}= is given twice ({columns[0]!r} and {theirs!r}); keep one of the two")
+            if theirs:
+                columns.append(theirs)
+
+    @property
+    def named(self) -> list[str]:
+        """Every column that was named."""
+        return [column for columns in self._given.values() for column in columns]
+
+    def of(self, ours: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The columns that hold one of our fields in a row with these columns."""
+        given = self._given.get(ours)
+        if given is not None:
+            return tuple(column for column in given if held(column, row))
+        return (ours,) if ours in row else ()
+
+    def layout(self, row: Mapping[str, Any], place: Place) -> Layout:
+        """What a row with these columns holds."""
+        context = self.of("context", row)
+        replies = self._replies(row, place)
+        single = {name: found[0] for name in sorted(_ONCE) if (found := self.of(name, row))}
+        kind = _kind(row, single, bool(context), bool(replies), place)
+        wide = bool(replies) and replies[0][0] is not None
+        ratings = [
+            _rating(ours, column, wide)
+            for ours in self._given
+            if ours.startswith("rating:")
+            for column in self.of(ours, row)
+        ]
+        for aspect, system, _ in ratings:
+            if kind != "flat":
+                raise InputError(f"{place}: --field rating:{aspect} needs a reply; say where with --field response=")
+            if wide and system not in {name for name, _ in replies}:
+                known = " or ".join(f"rating:{aspect}:{name}" for name, _ in replies)
+                raise SpecError(f"--field rating:{aspect} must say whose reply was rated; write {known}")
+        references = self.of("reference", row) + self.of("references", row)
+        return Layout(kind, single, context, references, replies, tuple(ratings))
+
+    def _replies(self, row: Mapping[str, Any], place: Place) -> tuple[tuple[str | None, str], ...]:
+        wide = [name for name in self._given if name.startswith("response:")]
+        if wide:
+            return tuple((name.partition(":")[2], column) for name in wide for column in self.of(name, row))
+        found = self.of("response", row) + self.of("text", row)
+        given = [name for name in ("response", "text") if self._given.get(name)]
+        if len(found) > 1 and len(given) == 2:
+            raise InputError(f"{place}: both {found[0]!r} and {found[1]!r} are named as the reply; name one")
+        # A column that was named goes before one that is only called like ours.
+        chosen = self.of(given[0], row) if given else found
+        return ((None, chosen[0]),) if chosen else ()
+
+
+def held(column: str, row: Mapping[str, Any]) -> bool:
+    """Whether a row has the column, or the first part of a path into it."""
+    return column in row or column.partition(".")[0] in row
+
+
+def _check_name(ours: str) -> None:
+    if ours in _ONCE or ours in _OFTEN or (ours.startswith(_PREFIXED) and ours.partition(":")[2].strip()):
+        return
+    known = (_ONCE | _OFTEN | {"response:SYSTEM", "rating:ASPECT"}) - {"kind", "references", "meta"}
+    raise SpecError(f"--field {ours}= names no field of ours; {nearest(ours, known)}")
+
+
+def _rating(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
+    aspect = ours.partition(":")[2]
+    if not wide:
+        return aspect, None, column
+    aspect, _, system = aspect.partition(":")
+    return aspect, system or None, column
+
+
+def _kind(row: Mapping[str, Any], single: Mapping[str, str], context: bool, reply: bool, place: Place) -> str:
+    named = row.get(single["kind"]) if "kind" in single else None
+    if isinstance(named, str) and named in KEYS:
+        return named
+    if reply and (context or "item" in single):
+        return "flat"
+    for kind, telltale in (
+        ("rating", "value"),
+        ("preference", "choice"),
+        ("question", "candidates"),
+        ("dialogue", "turns"),
+    ):
+        if telltale in single:
+            return kind
+    found = f"found: {brief(', '.join(map(str, row)) or 'none', 120)}"
+    if reply:
+        raise InputError(f"{place}: nothing holds the context ({found}); say what does with --field context=COLUMN")
+    if context:
+        return "item"
+    raise InputError(
+        f"{place}: nothing holds the context or the reply ({found}); "
+        "say what does with --field context=COLUMN and --field response=COLUMN"
+    )

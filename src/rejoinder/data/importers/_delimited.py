@@ -1,0 +1,66 @@
+"""Text tables with a header, whatever stands between their cells (RFC 4180 quoting)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._files import File, files, text_lines
+from rejoinder.data.importers._table import Table
+from rejoinder.data.reading import LONGEST_LINE
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, brief
+
+
+def read_delimited(path: Path, options: Options, tally: Tally, ending: str, delimiter: str) -> Iterator[Found]:
+    """The records of one text table, or of all with the ending in a folder."""
+    table = Table(options, tally)
+    for file in files(path, (ending,), tally):
+        rows = _rows(file, delimiter, options.quotes)
+        place, names = next(rows)
+        header = [name.strip() for name in names]
+        _check_header(header, place, delimiter)
+        table.expect(header, file.name)
+        for place, row in rows:
+            if len(row) != len(header):
+                raise InputError(
+                    f"{place}: has {len(row)} cells but the header has {len(header)}; "
+                    "quote cells that hold the delimiter, or check --delimiter"
+                )
+            yield from table.records(dict(zip(header, row, strict=True)), place, file.stem)
+
+
+def _rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:
+    """The rows that are not blank, each with the line on which it begins."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    lines = (line for _, line in text_lines(file))
+    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    first, found = 1, False
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            hint = "close the quote, or give --no-quotes if quotes are part of the text" if quotes else "check the file"
+            raise InputError(f"{Place(file.name, first)}: cannot be read as a row ({error}); {hint}") from None
+        if row is None:
+            break
+        if any(cell.strip() for cell in row):
+            found = True
+            yield Place(file.name, first), row
+        first = reader.line_num + 1
+    if not found:
+        raise InputError(f"{file.name}: has no rows; the first must name the columns")
+
+
+def _check_header(header: list[str], place: Place, delimiter: str) -> None:
+    repeated = {name for name in header if name and header.count(name) > 1}
+    if repeated:
+        raise InputError(f"{place}: the header names the column {brief(min(repeated))} twice; rename one of the two")
+    if len(header) == 1:
+        for other, shown in ((",", ","), (";", ";"), ("\t", "\\t"), ("|", "|")):
+            if other != delimiter and other in header[0]:
+                raise InputError(f"{place}: the header is one column ({brief(header[0])}); try --delimiter '{shown}'")

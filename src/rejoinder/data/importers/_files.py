@@ -1,0 +1,148 @@
+"""The files of an import: one, or all of a folder that match; their lines as text, their values as JSON."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from rejoinder.data.importers._contract import Entry, Tally
+from rejoinder.data.reading import LONGEST_LINE, Source, decode
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class File(NamedTuple):
+    """A file, its name in errors, and its name without endings, both as seen from where the import began."""
+
+    path: Path
+    name: str
+    stem: str
+
+
+def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
+    """The file itself, whatever its ending; or all files of a folder and its folders with one of the endings."""
+    if not path.is_dir():
+        name = "<stdin>" if str(path) == "-" else path.name
+        return [File(path, name, _stem("stdin" if str(path) == "-" else name))]
+    endings = (*endings, *(f"{ending}.gz" for ending in endings))
+    found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
+    taken = [p for p in found if p.name.lower().endswith(endings)]
+    if not taken:
+        raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
+    if len(found) > len(taken):
+        tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(found) - len(taken)
+    names = [p.relative_to(path).as_posix() for p in taken]
+    return [File(p, name, _stem(name)) for p, name in zip(taken, names, strict=True)]
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
+
+
+def _stem(name: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    last = last[: -len(".gz")] if last.lower().endswith(".gz") else last
+    return folder + slash + (last.rpartition(".")[0] or last)
+
+
+def text_lines(file: File) -> Iterator[tuple[Place, str]]:
+    """Every line as text, blank ones too; UTF-8 with or without a byte order mark, gzip undone."""
+    number = 0
+    for number, line in enumerate(_raw_lines(file), start=1):
+        place = Place(file.name, number)
+        if number == 1:
+            if line.startswith(_UTF16):
+                raise InputError(f"{place}: the file is UTF-16; save it as UTF-8")
+            line = line.removeprefix(_BOM)
+        if b"\0" in line:
+            raise InputError(f"{place}: has a NUL byte; the file is damaged or not text; save it as UTF-8 text")
+        try:
+            yield place, line.decode("utf-8")
+        except UnicodeDecodeError as bad:
+            found = f"0x{line[bad.start]:02x}"
+            raise InputError(
+                f"{place}: not UTF-8 at byte {bad.start + 1} (found {found}); save the file as UTF-8"
+            ) from None
+    if number == 0:
+        raise InputError(f"{file.name}: is empty")
+
+
+def _raw_lines(file: File) -> Iterator[bytes]:
+    number = 0
+    try:
+        with _open(file) as raw:
+            zipped = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+            while line := stream.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise InputError(f"{file.name} line {number}: longer than 64 MiB; is it text?")
+                yield line
+    except EOFError:
+        raise InputError(f"{file.name}: the gzip file ends too early (after line {number}); get it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{file.name}: damaged gzip file after line {number} ({error}); get it again") from None
+    except OSError as error:
+        raise InputError(f"{file.name}: cannot be read after line {number} ({error.strerror})") from None
+
+
+def _open(file: File) -> io.BufferedReader:
+    if str(file.path) == "-":
+        # Standard input is not ours to close.
+        return io.BufferedReader(io.BytesIO(sys.stdin.buffer.read()))
+    return file.path.open("rb")
+
+
+def json_values(file: File) -> Iterator[tuple[Place, Any]]:
+    """The values of a JSON file: one a line, or the entries of one list, or one value alone."""
+    lines = Source(file.path, file.name).lines()
+    first = next(lines)
+    try:
+        value = orjson.loads(first.text)
+    except orjson.JSONDecodeError:
+        rest = b"".join(line.text for line in lines)
+        yield from _entries(file, _document(file, first.text + rest))
+        return
+    if isinstance(value, list):
+        if next(lines, None) is not None:
+            raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but the file goes on")
+        yield from _entries(file, value)
+        return
+    yield first.place, value
+    for line in lines:
+        yield line.place, decode(line)
+
+
+def _entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
+    if isinstance(value, list):
+        if not value:
+            raise InputError(f"{file.name}: is an empty list")
+        for number, entry in enumerate(value, start=1):
+            yield Entry(file.name, number), entry
+    else:
+        yield Entry(file.name, 1), value
+
+
+def _document(file: File, text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            hint = "UTF-16" if text.startswith(_UTF16) else "not UTF-8"
+            raise InputError(f"{file.name}: the file is {hint}; save it as UTF-8") from None
+        raise InputError(
+            f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
+            "it must be one JSON value, or one a line"
+        ) from None

@@ -1,0 +1,71 @@
+"""Ids for what a foreign file left without one, or named twice: equal things join, unequal ones never share an id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+
+from rejoinder.types import Reference, Turn
+
+
+def digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
+    """Sixteen bytes that tell one content from another."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        texts = [part] if isinstance(part, str) else [t for p in part for t in _texts(p)]
+        # The lengths keep ("ab", "c") apart from ("a", "bc").
+        hashed.update(f"{len(texts)}:".encode())
+        for text in texts:
+            encoded = text.encode()
+            hashed.update(f"{len(encoded)},".encode() + encoded)
+    return hashed.digest()
+
+
+def _texts(part: Turn | Reference) -> tuple[str, str]:
+    if isinstance(part, Turn):
+        return part.speaker or "", part.text
+    return part.source, part.text
+
+
+class Names:
+    """Ids given out so far: the same content gets its id again, other content gets another."""
+
+    def __init__(self) -> None:
+        self._given: dict[bytes, str] = {}
+        self._taken: set[str] = set()
+        self._count: Counter[str] = Counter()
+
+    def of(self, wanted: str, content: bytes, otherwise: str | None = None) -> tuple[str, bool]:
+        """The id of a content and whether it is new: ``wanted`` if free, then ``otherwise``, then with a number."""
+        known = self._given.get(content)
+        if known is not None:
+            return known, False
+        name = wanted
+        if name in self._taken and otherwise is not None:
+            name = otherwise
+        base = name
+        while name in self._taken:
+            self._count[base] += 1
+            name = f"{base}~{self._count[base] + 1}"
+        self._taken.add(name)
+        self._given[content] = name
+        return name, True
+
+
+class Replies:
+    """What each system said to each content, so that one item never holds two replies of one system."""
+
+    def __init__(self) -> None:
+        self._said: set[tuple[bytes, str, bytes]] = set()
+        self._number: Counter[tuple[bytes, str]] = Counter()
+
+    def place(self, content: bytes, system: str, text: str) -> bytes | None:
+        """The content of the item that this reply belongs to; None where the same was said before."""
+        said = (content, system, digest(text))
+        if said in self._said:
+            return None
+        self._said.add(said)
+        number = self._number[content, system]
+        self._number[content, system] += 1
+        return content if number == 0 else digest(content.hex(), str(number))

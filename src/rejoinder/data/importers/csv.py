@@ -1,0 +1,22 @@
+"""CSV with a header: one row a reply, or one row a context with a column for each system's reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data.importers import _table
+from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._delimited import read_delimited
+from rejoinder.errors import SpecError
+
+SUMMARY = "CSV with a header; --field says which column holds what"
+TAKES = _table.TAKES | {"delimiter", "quotes"}
+
+
+def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+    """The records of a CSV file, or of all in a folder."""
+    delimiter = {None: ",", "\\t": "\t"}.get(options.delimiter, options.delimiter)
+    if delimiter is None or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise SpecError(f"--delimiter must be one character, not {options.delimiter!r}")
+    return read_delimited(path, options, tally, ".csv", delimiter)

@@ -1,0 +1,56 @@
+"""DailyDialog (Li et al. 2017): one dialogue a line, ``__eou__`` after each turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._dialogues import dialogue_or_items
+from rejoinder.data.importers._files import File, files, text_lines
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Dialogue, Turn
+
+SUMMARY = "DailyDialog's text: one dialogue a line, __eou__ between the turns"
+TAKES = frozenset({"form", "max_turns"})
+_MARK = "__eou__"
+_TEXT = re.compile(r"dialogues_(text|train|validation|test)\.txt(\.gz)?")
+_SPLITS = {"train": "train", "validation": "valid", "test": "test"}
+
+
+def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+    """The dialogues of a file, or of those files in a folder that hold the texts."""
+    for file in _files(path, tally):
+        split = _SPLITS.get(file.stem.rpartition("_")[2])
+        for place, line in text_lines(file):
+            if not line.strip():
+                continue
+            if _MARK not in line:
+                raise InputError(
+                    f"{place}: has no {_MARK} (found {brief(line.strip())}); this is not DailyDialog's text"
+                )
+            *said, rest = (part.strip() for part in line.split(_MARK))
+            # Most lines end with the mark; where one does not, what follows the last mark is a turn too.
+            said += [rest] if rest else []
+            # The speakers alternate, also over a turn that is empty.
+            turns = tuple(Turn(text, "AB"[n % 2]) for n, text in enumerate(said) if text)
+            tally.left_out.update({"empty turns": len(said) - len(turns)} if len(turns) < len(said) else {})
+            if not turns:
+                tally.left_out["dialogues without a turn"] += 1
+                continue
+            dialogue = Dialogue(f"{file.stem}-{place.line}", turns, "dailydialog", split)
+            for record in dialogue_or_items(dialogue, options, tally):
+                yield Found(record, place)
+
+
+def _files(path: Path, tally: Tally) -> list[File]:
+    found = files(path, (".txt",), tally)
+    if not path.is_dir():
+        return found
+    # The published folder also holds acts and emotions, and all texts once more in one file.
+    texts = [file for file in found if _TEXT.fullmatch(Path(file.name).name)]
+    split = [file for file in texts if not Path(file.name).name.startswith("dialogues_text")]
+    if not texts:
+        raise InputError(f"{path}: has no dialogues_train.txt, dialogues_validation.txt or dialogues_test.txt")
+    return split or texts

@@ -1,0 +1,128 @@
+"""Rated responses and dialogues as in DSTC10 track 5 (Zhang et al. 2021), and in FED and USR, which it took in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rejoinder.data.importers import _cells as cells
+from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._files import files, json_values
+from rejoinder.data.importers._names import Names, Replies, digest
+from rejoinder.data.importers._transcripts import judgements, reply, transcript
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Dialogue, Item, Rating, Record, Reference, Response, Statement, Turn
+
+SUMMARY = "rated responses and dialogues in the JSON of DSTC10 track 5, of FED and of USR"
+TAKES = frozenset({"system", "empty", "max_turns"})
+_ID = ("dialogue_id", "dialog_id", "id")
+_SYSTEM = ("model", "system")
+_DIALOGUE = ("dialog", "dialogue", "context")
+_REFERENCE = ("reference", "references")
+_NO_FACT = "_nofact"
+
+
+def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+    """An item, its responses and their ratings; or a dialogue and its ratings."""
+    reader = _Reader(options, tally)
+    for file in files(path, (".json", ".jsonl"), tally):
+        for place, value in json_values(file):
+            if not isinstance(value, dict):
+                raise InputError(f"{place}: expected an object with 'context' and 'response', found {brief(value)}")
+            rated = reader.responses if "response" in value or "responses" in value else reader.dialogue
+            for record in rated(value, place, file.stem):
+                yield Found(record, place)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reader:
+    """Entries as records, with what the entries before gave."""
+
+    options: Options
+    tally: Tally
+    items: Names = dataclasses.field(default_factory=Names)
+    dialogues: Names = dataclasses.field(default_factory=Names)
+    replies: Replies = dataclasses.field(default_factory=Replies)
+
+    def dialogue(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
+        """A whole dialogue that was rated."""
+        key, found = _first(value, _DIALOGUE)
+        turns = transcript(found, key, place)
+        if not turns:
+            keys = ", ".join(value) or "none"
+            raise InputError(f"{place}: has no response and no dialogue (found keys: {brief(keys, 120)})")
+        numbered = f"{stem}-{place.line}"
+        name, _ = self.dialogues.of(_text(value, _ID, place) or numbered, digest(numbered), numbered)
+        system = _text(value, _SYSTEM, place)
+        yield Dialogue(name, turns, stem, meta={"system": system} if system else {})
+        for rated in judgements(value.get("annotations"), value.get("annotators"), place, self.tally):
+            yield Rating(rated.rater, rated.aspect, rated.value, dialogue=name)
+
+    def responses(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
+        """A context and what was said to it: one response, or a list of them."""
+        base = _item(value, place)
+        content = digest(base.context, base.references, "".join(s.text for s in base.situation))
+        for number, one in enumerate(_responses(value, place)):
+            text = self._reply(one, base.context, place)
+            if text is None:
+                continue
+            system = self.options.system or _text(one, _SYSTEM, place)
+            if system is None:
+                raise InputError(f"{place}: neither 'model' nor 'system' says whose reply it is; give --system NAME")
+            # A second reply of one system gets an item of its own, even where it says the same: others rated it.
+            own = self.replies.place(content, system, f"{stem} {place.line} {number}") or content
+            name, new = self.items.of(f"{stem}-{place.line}", own)
+            if new:
+                yield dataclasses.replace(base, id=name)
+            response = Response(f"{name}/{system}", name, system, text)
+            yield response
+            for rated in judgements(one["annotations"], value.get("annotators"), place, self.tally):
+                yield Rating(rated.rater, rated.aspect, rated.value, response=response.id)
+
+    def _reply(self, one: dict[str, Any], context: tuple[Turn, ...], place: Place) -> str | None:
+        text = reply(one.get("response"), "response", place, context)
+        if text is None and self.options.empty == "error":
+            raise InputError(
+                f"{place}: the response is empty; leave such out with --empty drop, or keep them with --empty keep"
+            )
+        if text is None and self.options.empty == "drop":
+            self.tally.left_out["empty replies"] += 1
+            return None
+        return text or ""
+
+
+def _item(value: dict[str, Any], place: Place) -> Item:
+    context = transcript(value.get("context"), "context", place)
+    if not context:
+        raise InputError(f"{place}: the context is empty; fill it or take the entry out")
+    key, found = _first(value, _REFERENCE)
+    references = dict.fromkeys(text.strip() for text in cells.texts(found, key, place))
+    fact = cells.text(value.get("fact"), "fact", place)
+    known = (Statement(fact.strip(), "fact"),) if fact and fact.strip() != _NO_FACT else ()
+    of = _text(value, _ID, place)
+    return Item("", context, tuple(Reference(text) for text in references), situation=known, dialogue=of)
+
+
+def _responses(value: dict[str, Any], place: Place) -> list[dict[str, Any]]:
+    """The responses of an entry, each with its annotations under that name."""
+    if "response" in value:
+        return [{**value, "annotations": value.get("annotations")}]
+    found = value["responses"]
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{place}: 'responses' is {brief(found)}; it must be a list of objects")
+    # In USR's own files the aspects stand beside the response: whatever holds a list is one.
+    beside = ({key: rated for key, rated in one.items() if isinstance(rated, list)} for one in found)
+    return [{"annotations": aspects, **one} for one, aspects in zip(found, beside, strict=True)]
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any]:
+    return next(((key, value[key]) for key in keys if value.get(key) is not None), (keys[0], None))
+
+
+def _text(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
+    key, found = _first(value, keys)
+    text = cells.text(found, key, place)
+    return text.strip() if text is not None else None

@@ -1,0 +1,18 @@
+"""Tab-separated values with a header, read as CSV is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data.importers import _table
+from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._delimited import read_delimited
+
+SUMMARY = "tab-separated values with a header; --field says which column holds what"
+TAKES = _table.TAKES | {"quotes"}
+
+
+def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+    """The records of a TSV file, or of all in a folder."""
+    return read_delimited(path, options, tally, ".tsv", "\t")

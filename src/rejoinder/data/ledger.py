@@ -1,0 +1,85 @@
+"""The bookkeeping over a whole input: no id twice, nothing that points nowhere."""
+
+from __future__ import annotations
+
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
+
+_LINE_BITS = 40
+
+
+class Ledger:
+    """Remembers which ids were seen where, and which were pointed at; in any order."""
+
+    def __init__(self) -> None:
+        self._files: list[str] = []
+        self._seen: dict[str, dict[str, int]] = {"dialogue": {}, "item": {}, "response": {}, "question": {}}
+        self._judged: dict[tuple[str, ...], int] = {}
+        self._awaited: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
+
+    def add(self, record: Record, place: Place) -> None:
+        """Enter a record; raises where its id was seen before."""
+        at = self._pack(place)
+        match record:
+            case Response():
+                self._enter("response", record.id, at)
+                self._await("item", record.item, at, "response")
+            case Item():
+                self._enter("item", record.id, at)
+            case Dialogue():
+                self._enter("dialogue", record.id, at)
+            case Question():
+                self._enter("question", record.id, at)
+            case Rating():
+                if record.response is not None:
+                    self._await("response", record.response, at, "rating")
+                target = ("r", record.response) if record.response is not None else ("d", record.dialogue or "")
+                self._judge((*target, record.rater, record.aspect), "rating", at)
+            case Preference():
+                self._await("item", record.item, at, "preference")
+                self._await("response", record.first, at, "preference")
+                self._await("response", record.second, at, "preference")
+                self._judge(("p", record.first, record.second, record.rater, record.aspect), "preference", at)
+
+    def close(self) -> None:
+        """Raise where something pointed at was never seen."""
+        missing = [(at, kind, by, name) for kind, names in self._awaited.items() for name, (at, by) in names.items()]
+        if not missing:
+            return
+        at, kind, by, name = min(missing)
+        more = f" (and {len(missing) - 1} more such ids)" if len(missing) > 1 else ""
+        raise InputError(
+            f"{self._place(at)}: {by} to an unknown {kind} {brief(name)}{more}; "
+            f"add the {kind}'s line, or name the file that has it too"
+        )
+
+    def _enter(self, kind: str, name: str, at: int) -> None:
+        first = self._seen[kind].setdefault(name, at)
+        if first != at:
+            hint = "; give each response an 'id' of its own" if kind == "response" else "; ids must be unique"
+            raise InputError(
+                f"{self._place(at)}: {kind} id {brief(name)} was already used in {self._place(first)}{hint}"
+            )
+        if kind in self._awaited:
+            self._awaited[kind].pop(name, None)
+
+    def _await(self, kind: str, name: str, at: int, by: str) -> None:
+        if name not in self._seen[kind]:
+            self._awaited[kind].setdefault(name, (at, by))
+
+    def _judge(self, key: tuple[str, ...], what: str, at: int) -> None:
+        first = self._judged.setdefault(key, at)
+        if first != at:
+            raise InputError(
+                f"{self._place(at)}: the same rater gave this {what} already in {self._place(first)}; "
+                "keep one of the two"
+            )
+
+    def _pack(self, place: Place) -> int:
+        if not self._files or self._files[-1] != place.file:
+            self._files.append(place.file)
+        return ((len(self._files) - 1) << _LINE_BITS) | place.line
+
+    def _place(self, at: int) -> Place:
+        return Place(self._files[at >> _LINE_BITS], at & ((1 << _LINE_BITS) - 1))

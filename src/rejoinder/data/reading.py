@@ -1,0 +1,152 @@
+"""Reading records as a stream: files, gzip, standard input; every error names the file and the line."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import orjson
+
+from rejoinder.data.schema import Place, from_object
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Record
+
+LONGEST_LINE = 64 * 2**20
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """A line that is not blank, where it stands, and whether the file ended right behind it."""
+
+    place: Place
+    text: bytes
+    cut: bool
+
+
+class Source:
+    """One input, "-" being standard input; ``sha256`` is of the bytes read so far (before gzip is undone)."""
+
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
+        self._path = str(path)
+        self.name = name or ("<stdin>" if self._path == "-" else Path(path).name)
+        self._hash = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the bytes read so far."""
+        return self._hash.hexdigest()
+
+    def measure(self) -> tuple[str, int]:
+        """The digest and the size of the whole file, whatever it holds."""
+        size = 0
+        digest = hashlib.sha256()
+        with self._open() as raw:
+            while block := raw.read(2**20):
+                digest.update(block)
+                size += len(block)
+        return digest.hexdigest(), size
+
+    def lines(self) -> Iterator[Line]:
+        """The lines, with gzip undone; blank ones are passed over."""
+        with self._open() as raw:
+            yield from self._lines(raw)
+
+    def _open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        if self._path == "-":
+            return contextlib.nullcontext(sys.stdin.buffer)
+        path = Path(self._path)
+        if path.is_dir():
+            raise InputError(
+                f"{self.name}: is a folder, not a file; name a file, or import a folder of logs with: rejoinder import"
+            )
+        try:
+            return path.open("rb")
+        except FileNotFoundError:
+            raise InputError(f"{self.name}: no such file") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.name}: cannot be opened ({error})") from None
+
+    def _lines(self, raw: IO[bytes]) -> Iterator[Line]:
+        watched = io.BufferedReader(_Watched(raw, self._hash), buffer_size=2**20)
+        zipped = watched.peek(2)[:2] == b"\x1f\x8b"
+        stream = gzip.GzipFile(fileobj=watched) if zipped else watched
+        number, empty = 0, True
+        while line := self._next_line(stream, number):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"{self.name} line {number}: longer than 64 MiB; write one record a line")
+            if number == 1 and line.startswith(_BOM):
+                line = line[len(_BOM) :]
+            if line.strip():
+                empty = False
+                yield Line(Place(self.name, number), line, not line.endswith(b"\n"))
+        if empty:
+            raise InputError(f"{self.name}: is empty; it must hold one JSON record a line")
+
+    def _next_line(self, stream: io.BufferedReader | gzip.GzipFile, number: int) -> bytes:
+        try:
+            return stream.readline(LONGEST_LINE + 1)
+        except EOFError:
+            what = "the gzip file ends too early"
+        except (gzip.BadGzipFile, zlib.error) as error:
+            what = f"damaged gzip file ({error})"
+        except OSError as error:
+            what = f"cannot be read ({error.strerror})"
+        raise InputError(f"{self.name}: {what} after line {number}; get it again")
+
+
+class _Watched(io.RawIOBase):
+    """A raw stream that hashes what goes through it."""
+
+    def __init__(self, raw: IO[bytes], digest: hashlib._Hash) -> None:
+        self._raw = raw
+        self._digest = digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        block = self._raw.read(len(buffer))
+        self._digest.update(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def decode(line: Line) -> object:
+    """The JSON value of a line."""
+    try:
+        return orjson.loads(line.text)
+    except orjson.JSONDecodeError as error:
+        raise _explain(line, error) from None
+
+
+def _explain(line: Line, error: orjson.JSONDecodeError) -> InputError:
+    try:
+        line.text.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        hint = "; the file may be UTF-16" if line.text[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        return InputError(
+            f"{line.place}: not UTF-8 at byte {bad.start + 1} (found 0x{line.text[bad.start]:02x}){hint}; "
+            "save the file as UTF-8"
+        )
+    if line.text.lstrip()[:1] == b"[":
+        return InputError(
+            f"{line.place}: this is a JSON list, not one record a line; convert it with: rejoinder import jsonl FILE"
+        )
+    if line.cut:
+        return InputError(f"{line.place}: the last line is cut off ({error.msg}); remove it or get the file again")
+    shown = brief(line.text[:80].decode("utf-8", "replace").strip())
+    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}")
+
+
+def stream(path: str | Path, allow_empty: bool = False) -> Iterator[Record]:
+    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that)."""
+    for line in Source(path).lines():
+        yield from_object(decode(line), line.place, allow_empty)

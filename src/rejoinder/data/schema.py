@@ -1,0 +1,381 @@
+"""The one JSONL schema: a record is one JSON object on one line, and its kind is one of six.
+
+``from_object`` and ``to_object`` are inverse to each other. A line may leave out ``kind`` where its keys give it away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from rejoinder.errors import InputError, brief, nearest
+from rejoinder.types import (
+    Candidate,
+    Dialogue,
+    Item,
+    Preference,
+    Question,
+    Rating,
+    Record,
+    Reference,
+    Response,
+    Statement,
+    Turn,
+)
+
+
+class Place(NamedTuple):
+    """Where a record was read."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line}"
+
+
+KEYS: dict[str, frozenset[str]] = {
+    "dialogue": frozenset({"kind", "id", "turns", "corpus", "split", "meta"}),
+    "item": frozenset({"kind", "id", "context", "references", "future", "situation", "dialogue", "truncated", "meta"}),
+    "response": frozenset({"kind", "id", "item", "system", "text", "meta"}),
+    "rating": frozenset({"kind", "response", "dialogue", "rater", "aspect", "value", "meta"}),
+    "preference": frozenset({"kind", "item", "first", "second", "rater", "aspect", "choice", "meta"}),
+    "question": frozenset({"kind", "id", "context", "candidates", "situation", "dialogue", "split", "meta"}),
+}
+# A key that only one kind has, in the order in which they are looked for.
+_TELLTALE = {
+    "turns": "dialogue",
+    "candidates": "question",
+    "context": "item",
+    "choice": "preference",
+    "value": "rating",
+    "item": "response",
+}
+_CHOICES = ("first", "second", "tie")
+
+
+def from_object(found: Any, place: Place, allow_empty: bool = False) -> Record:
+    """The record that a JSON value holds; ``allow_empty`` lets a response's text be empty."""
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: expected a JSON object, found {_type(found)}; write one record a line")
+    kind = _kind(found, place)
+    if not found.keys() <= KEYS[kind]:
+        unknown = min(k for k in found if k not in KEYS[kind])
+        raise InputError(
+            f"{place}: {kind} has an unknown key {brief(unknown)}; {nearest(unknown, KEYS[kind] - {'kind'})} "
+            "(anything else goes under 'meta')"
+        )
+    return _READERS[kind](found, place, allow_empty)
+
+
+def _kind(found: Mapping[str, Any], place: Place) -> str:
+    kind = found.get("kind")
+    if kind is None:
+        for key, kind in _TELLTALE.items():
+            if key in found:
+                return kind
+        if "messages" in found:
+            raise InputError(
+                f"{place}: this looks like an OpenAI-style chat log; import it first: rejoinder import openai FILE"
+            )
+        keys = ", ".join(sorted(found)[:8]) or "none"
+        raise InputError(
+            f"{place}: cannot tell what kind of record this is (found keys: {brief(keys, 120)}); "
+            f"add 'kind': one of {', '.join(KEYS)}"
+        )
+    if not isinstance(kind, str) or kind not in KEYS:
+        raise InputError(f"{place}: unknown kind {brief(kind)}; {nearest(str(kind), KEYS)}")
+    return kind
+
+
+def _dialogue(o: dict[str, Any], at: Place, _: bool) -> Dialogue:
+    turns = _turns(o, "turns", "dialogue", at, required=True)
+    if not turns:
+        raise InputError(f"{at}: dialogue has no turns; leave it out or fill 'turns'")
+    return Dialogue(
+        _id(o, "id", "dialogue", at),
+        turns,
+        _optional(o, "corpus", "dialogue", at),
+        _optional(o, "split", "dialogue", at),
+        _meta(o, "dialogue", at),
+    )
+
+
+def _item(o: dict[str, Any], at: Place, _: bool) -> Item:
+    return Item(
+        _id(o, "id", "item", at),
+        _turns(o, "context", "item", at, required=True),
+        tuple(_reference(r, at) for r in _list(o, "references", "item", at)),
+        _turns(o, "future", "item", at),
+        _situation(o, "item", at),
+        _optional_id(o, "dialogue", "item", at),
+        _flag(o, "truncated", "item", at) or False,
+        _meta(o, "item", at),
+    )
+
+
+def _response(o: dict[str, Any], at: Place, allow_empty: bool) -> Response:
+    item = _id(o, "item", "response", at)
+    system = _id(o, "system", "response", at)
+    text = _string(o, "text", "response", at) if allow_empty else _text(o, "text", "response", at)
+    given = _optional_id(o, "id", "response", at)
+    return Response(given or f"{item}/{system}", item, system, text, _meta(o, "response", at))
+
+
+def _rating(o: dict[str, Any], at: Place, _: bool) -> Rating:
+    response, dialogue = (_optional_id(o, key, "rating", at) for key in ("response", "dialogue"))
+    if (response is None) == (dialogue is None):
+        raise InputError(f"{at}: rating must name either a 'response' or a 'dialogue' (one of the two)")
+    value = o.get("value")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{at}: rating has no number in 'value' (found {brief(value)}); leave the line out if unrated")
+    return Rating(
+        _id(o, "rater", "rating", at),
+        _id(o, "aspect", "rating", at),
+        float(value),
+        response,
+        dialogue,
+        _meta(o, "rating", at),
+    )
+
+
+def _preference(o: dict[str, Any], at: Place, _: bool) -> Preference:
+    choice = o.get("choice")
+    if choice not in _CHOICES:
+        raise InputError(f"{at}: preference has 'choice' {brief(choice)}; it must be first, second or tie")
+    return Preference(
+        _id(o, "item", "preference", at),
+        _id(o, "first", "preference", at),
+        _id(o, "second", "preference", at),
+        _id(o, "rater", "preference", at),
+        choice,
+        _optional_id(o, "aspect", "preference", at) or "overall",
+        _meta(o, "preference", at),
+    )
+
+
+def _question(o: dict[str, Any], at: Place, _: bool) -> Question:
+    candidates = tuple(_candidate(c, at) for c in _list(o, "candidates", "question", at))
+    if not candidates:
+        raise InputError(f"{at}: question has no candidates; fill 'candidates' or write it as an item")
+    return Question(
+        _id(o, "id", "question", at),
+        _turns(o, "context", "question", at, required=True),
+        candidates,
+        _situation(o, "question", at),
+        _optional_id(o, "dialogue", "question", at),
+        _optional(o, "split", "question", at),
+        _meta(o, "question", at),
+    )
+
+
+_READERS: dict[str, Callable[[dict[str, Any], Place, bool], Record]] = {
+    "dialogue": _dialogue,
+    "item": _item,
+    "response": _response,
+    "rating": _rating,
+    "preference": _preference,
+    "question": _question,
+}
+
+
+def _turns(o: dict[str, Any], key: str, what: str, at: Place, required: bool = False) -> tuple[Turn, ...]:
+    if required and key not in o:
+        raise _absent(o, key, what, at)
+    return tuple(_turn(t, key, what, at) for t in _list(o, key, what, at))
+
+
+def _turn(found: Any, key: str, what: str, at: Place) -> Turn:
+    if isinstance(found, str):
+        found = {"text": found}
+    name = f"a turn in '{key}' of {what}"
+    if not isinstance(found, dict):
+        raise InputError(f"{at}: {name} is {_type(found)}; write it as an object with 'speaker' and 'text'")
+    if not found.keys() <= {"speaker", "text"}:
+        raise _unknown(found, ("speaker", "text"), name, at)
+    return Turn(_text(found, "text", name, at), _optional_id(found, "speaker", name, at))
+
+
+def _reference(found: Any, at: Place) -> Reference:
+    if isinstance(found, str):
+        found = {"text": found}
+    if not isinstance(found, dict):
+        raise InputError(f"{at}: a reference is {_type(found)}; write it as a string or an object with 'text'")
+    if not found.keys() <= {"text", "source"}:
+        raise _unknown(found, ("text", "source"), "a reference", at)
+    return Reference(_text(found, "text", "a reference", at), _optional(found, "source", "a reference", at) or "human")
+
+
+def _situation(o: dict[str, Any], what: str, at: Place) -> tuple[Statement, ...]:
+    return tuple(_statement(s, at) for s in _list(o, "situation", what, at))
+
+
+def _statement(found: Any, at: Place) -> Statement:
+    if isinstance(found, str):
+        found = {"text": found}
+    name = "a statement in 'situation'"
+    if not isinstance(found, dict):
+        raise InputError(f"{at}: {name} is {_type(found)}; write it as a string or an object with 'text'")
+    if not found.keys() <= {"text", "category", "relevant"}:
+        raise _unknown(found, ("text", "category", "relevant"), name, at)
+    return Statement(
+        _text(found, "text", name, at), _optional(found, "category", name, at), _flag(found, "relevant", name, at)
+    )
+
+
+def _candidate(found: Any, at: Place) -> Candidate:
+    if not isinstance(found, dict):
+        raise InputError(f"{at}: a candidate is {_type(found)}; write it as an object with 'text' and 'grade'")
+    if not found.keys() <= {"text", "id", "grade", "source"}:
+        raise _unknown(found, ("text", "id", "grade", "source"), "a candidate", at)
+    grade = found.get("grade")
+    if isinstance(grade, bool) or not isinstance(grade, str | int | float | None):
+        raise InputError(f"{at}: a candidate has the grade {brief(grade)}; it must be a number or a word")
+    return Candidate(
+        _text(found, "text", "a candidate", at),
+        _optional_id(found, "id", "a candidate", at),
+        grade,
+        _optional(found, "source", "a candidate", at),
+    )
+
+
+def _list(o: dict[str, Any], key: str, what: str, at: Place) -> list[Any]:
+    found = o.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a list")
+    return found
+
+
+def _string(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+    found = o.get(key)
+    if isinstance(found, str):
+        return found
+    if found is None:
+        raise _absent(o, key, what, at)
+    raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a string")
+
+
+def _text(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+    text = _string(o, key, what, at)
+    if not text or text.isspace():
+        hint = "remove the line, or keep it as a counted NaN with --empty nan" if what == "response" else "remove it"
+        raise InputError(f"{at}: '{key}' of {what} is empty; {hint}")
+    return text
+
+
+def _id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+    found = _optional_id(o, key, what, at)
+    if found is None:
+        raise _absent(o, key, what, at)
+    return found
+
+
+def _optional_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
+    """A name; a whole number is taken as its digits."""
+    found = o.get(key)
+    if found is None:
+        return None
+    if type(found) is int:
+        return str(found)
+    if not isinstance(found, str):
+        raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a string")
+    if not found or found.isspace():
+        raise InputError(f"{at}: '{key}' of {what} is empty; give it a name or leave it out")
+    return found
+
+
+def _optional(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
+    return None if o.get(key) is None else _string(o, key, what, at)
+
+
+def _flag(o: Mapping[str, Any], key: str, what: str, at: Place) -> bool | None:
+    found = o.get(key)
+    if found is None or isinstance(found, bool):
+        return found
+    raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be true or false")
+
+
+def _meta(o: Mapping[str, Any], what: str, at: Place) -> dict[str, Any]:
+    found = o.get("meta")
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise InputError(f"{at}: 'meta' of {what} is {_type(found)}; it must be an object")
+    return found
+
+
+def _absent(o: Mapping[str, Any], key: str, what: str, at: Place) -> InputError:
+    keys = ", ".join(k for k in sorted(o) if k != "kind") or "none"
+    other = [k for k in o if k not in KEYS.get(what, ())]
+    hint = f"; rename {brief(other[0])} to '{key}' or import with --field {key}={other[0]}" if len(other) == 1 else ""
+    return InputError(f"{at}: {what} has no '{key}' (found keys: {brief(keys, 120)}){hint}")
+
+
+def _unknown(o: Mapping[str, Any], known: tuple[str, ...], what: str, at: Place) -> InputError:
+    key = min(k for k in o if k not in known)
+    return InputError(f"{at}: {what} has an unknown key {brief(key)}; {nearest(key, known)}")
+
+
+def _type(found: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(found), "a number")
+
+
+def to_object(record: Record) -> dict[str, Any]:
+    """A record as a JSON object, with its kind first and without what is empty."""
+    o: dict[str, Any]
+    match record:
+        case Dialogue():
+            o = {"kind": "dialogue", "id": record.id, "turns": [turn_object(t) for t in record.turns]}
+            o |= {"corpus": record.corpus, "split": record.split}
+        case Item():
+            o = {"kind": "item", "id": record.id, "context": [turn_object(t) for t in record.context]}
+            o |= {
+                "references": [_reference_object(r) for r in record.references],
+                "future": [turn_object(t) for t in record.future],
+                "situation": [_filled(_fields(s)) for s in record.situation],
+                "dialogue": record.dialogue,
+                "truncated": record.truncated or None,
+            }
+        case Response():
+            o = {"kind": "response", "id": record.id, "item": record.item, "system": record.system}
+            o |= {"text": record.text}
+        case Rating():
+            o = {"kind": "rating", "response": record.response, "dialogue": record.dialogue}
+            o |= {"rater": record.rater, "aspect": record.aspect, "value": record.value}
+        case Preference():
+            o = {"kind": "preference", "item": record.item, "first": record.first, "second": record.second}
+            o |= {"rater": record.rater, "aspect": record.aspect, "choice": record.choice}
+        case Question():
+            o = {"kind": "question", "id": record.id, "context": [turn_object(t) for t in record.context]}
+            o |= {
+                "candidates": [_filled(_fields(c)) for c in record.candidates],
+                "situation": [_filled(_fields(s)) for s in record.situation],
+                "dialogue": record.dialogue,
+                "split": record.split,
+            }
+    o["meta"] = dict(record.meta)
+    keep = ("text", "context")  # these stay even when empty: a record without them could not be read back
+    return {k: v for k, v in o.items() if k in keep or (v is not None and v != [] and v != {})}
+
+
+def turn_object(turn: Turn) -> dict[str, Any]:
+    """A turn as a JSON object."""
+    return {"text": turn.text} if turn.speaker is None else {"speaker": turn.speaker, "text": turn.text}
+
+
+def _reference_object(reference: Reference) -> str | dict[str, str]:
+    if reference.source == "human":
+        return reference.text
+    return {"text": reference.text, "source": reference.source}
+
+
+def _fields(value: Statement | Candidate) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def _filled(o: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in o.items() if v is not None}

@@ -1,0 +1,189 @@
+"""Which word of a reply stands for which word of a reference, one to one (Denkowski and Lavie 2014, section 2.1).
+
+Of all ways to pair words that match, the alignment covers the most words; of those it has the fewest chunks (runs of
+pairs that follow each other in both texts); of those the smallest sum of distances between the places of paired words;
+and of those, a tie that METEOR leaves open, the matches of the earliest stages. The search goes through the reference
+from left to right and keeps the 40 best partial alignments, as METEOR does; mostly there are far fewer.
+
+A set of places in the reply is a whole number with those bits: this is fast and can be a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+_BEAM = 40
+# The cost of a partial alignment is one whole number with four parts: words left uncovered that might have been
+# covered, chunks, distances, stages. Each part has room for texts of half a million words.
+_DISTANCE = 2**20
+_CHUNK = 2**60
+_LOSS = 2**80
+_NOWHERE = -2  # the place paired last where the word before was not paired: no place follows it
+
+
+class Candidates(NamedTuple):
+    """The places of the reply that one word of the reference may be paired with: as a set, and each with its stage."""
+
+    places: int
+    stages: Sequence[tuple[int, int]]
+
+
+NO_CANDIDATES = Candidates(0, ())
+Link: TypeAlias = tuple[int, int, int]  # a place in the reply, a place in the reference, the stage that matches them
+
+
+class Alignment(NamedTuple):
+    """The pairs in the order of the reference, and the number of chunks they form."""
+
+    links: list[Link]
+    chunks: int
+
+
+class _Row(NamedTuple):
+    """A word of the reference that has candidates, and what is still to come when the search gets there.
+
+    Its group are the words that compete with it, directly or through others; it is even where all match all.
+    """
+
+    place: int
+    candidates: Candidates
+    group: int
+    is_even: bool
+    rows_left: int  # of the group, this one included
+    later: int  # the places that words further on may want
+
+
+# A partial alignment by what matters to the rest of the search (the places taken that may still be wanted, and the
+# place paired last): its cost, and its links as a chain from the last to the first.
+_Chain: TypeAlias = tuple["_Chain", Link] | None
+_States: TypeAlias = dict[tuple[int, int], tuple[int, _Chain]]
+
+
+def align(reference: Sequence[Candidates]) -> Alignment:
+    """The best alignment, given the candidates of each word of the reference."""
+    return _without_rivals(reference) or _search(_rows(reference))
+
+
+def _without_rivals(reference: Sequence[Candidates]) -> Alignment | None:
+    """The alignment where each word has one candidate at most and no place is wanted twice; None elsewhere."""
+    links: list[Link] = []
+    taken = chunks = 0
+    before = (_NOWHERE, _NOWHERE)
+    for place, (places, stages) in enumerate(reference):
+        if not places:
+            continue
+        if places & taken or len(stages) > 1:
+            return None
+        taken |= places
+        i, stage = stages[0]
+        if before != (i - 1, place - 1):
+            chunks += 1
+        before = (i, place)
+        links.append((i, place, stage))
+    return Alignment(links, chunks)
+
+
+def _rows(reference: Sequence[Candidates]) -> list[_Row]:
+    wanted = {candidates.places for candidates in reference if candidates.places}
+    group_of = _groups(wanted)
+    uneven = {group_of[places] for places in wanted if group_of[places] != places}
+    rows_left = dict.fromkeys(wanted, 0) | dict.fromkeys(uneven, 0)
+    rows = []
+    later = 0
+    for place in range(len(reference) - 1, -1, -1):
+        candidates = reference[place]
+        places = candidates.places
+        if places:
+            group = group_of[places]
+            rows_left[group] += 1
+            rows.append(_Row(place, candidates, group, group not in uneven, rows_left[group], later))
+            later |= places
+    rows.reverse()
+    return rows
+
+
+def _groups(wanted: set[int]) -> dict[int, int]:
+    """The group of each set of candidates: all that overlap, directly or through others, taken together."""
+    groups: list[int] = []
+    union = 0
+    for places in wanted:
+        if union & places:
+            for group in groups:
+                if group & places:
+                    places |= group
+            groups = [group for group in groups if not group & places]
+        groups.append(places)
+        union |= places
+    if len(groups) == len(wanted):
+        return {group: group for group in groups}
+    return {places: group for group in groups for places in wanted if places & group}
+
+
+def _search(rows: list[_Row]) -> Alignment:
+    states: _States = {(0, _NOWHERE): (0, None)}
+    place = _NOWHERE
+    for row in rows:
+        extend = _extend if row.is_even else _extend_with_losses
+        states = extend(states, row, follows=row.place == place + 1)
+        place = row.place
+        if len(states) > _BEAM:
+            states = dict(sorted(states.items(), key=lambda state: state[1][0])[:_BEAM])
+    cost, chain = min(states.values(), key=lambda state: state[0])
+    links = []
+    while chain is not None:
+        chain, link = chain
+        links.append(link)
+    return Alignment(links[::-1], cost % _LOSS // _CHUNK)
+
+
+def _extend(states: _States, row: _Row, follows: bool) -> _States:
+    """The states after one more word of the reference, which is paired in every way or, where it may be, skipped.
+
+    In an even group a word can be skipped without loss only while more words are left than places are free.
+    """
+    place, (_, stages), group, _, rows_left, later = row
+    extended: _States = {}
+    for (taken, last), (cost, chain) in states.items():
+        for i, stage in stages:
+            if taken >> i & 1:
+                continue
+            new = cost + abs(i - place) * _DISTANCE + stage
+            if last != i - 1 or not follows:
+                new += _CHUNK
+            key = ((taken | 1 << i) & later, i)
+            if key not in extended or new < extended[key][0]:
+                extended[key] = (new, (chain, (i, place, stage)))
+        if rows_left > (group & ~taken).bit_count():
+            key = (taken & later, _NOWHERE)
+            if key not in extended or cost < extended[key][0]:
+                extended[key] = (cost, chain)
+    return extended
+
+
+def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
+    """The same where not all words of the group match each other, so that a choice now may be a loss later.
+
+    What can still be covered is at most the smaller of two numbers: the group's words that are left in the reference,
+    and the places they may want that are free. A step that lowers that bound by more than it covers is a loss.
+    """
+    place, (places, stages), group, _, rows_left, later = row
+    extended: _States = {}
+    for (taken, last), (cost, chain) in states.items():
+        bound = min(rows_left, (group & (later | places) & ~taken).bit_count())
+        for i, stage in (*stages, (_NOWHERE, 0)):
+            if i == _NOWHERE:
+                after, new, links = taken, cost, chain
+            elif taken >> i & 1:
+                continue
+            else:
+                after = taken | 1 << i
+                new = cost - _LOSS + abs(i - place) * _DISTANCE + stage
+                links = (chain, (i, place, stage))
+                if last != i - 1 or not follows:
+                    new += _CHUNK
+            new += _LOSS * (bound - min(rows_left - 1, (group & later & ~after).bit_count()))
+            key = (after & later, i)
+            if key not in extended or new < extended[key][0]:
+                extended[key] = (new, links)
+    return extended

@@ -1,0 +1,63 @@
+"""BLEU (Papineni et al. 2002), sentence level, over any number of references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
+from rejoinder.metrics._ngram import TokenizedReferences, count_matches
+from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
+from rejoinder.text import TokenizerName, tokenizer_details, tokenizer_of
+from rejoinder.types import Pair, Reference
+
+
+@dataclass(frozen=True)
+class Bleu(Metric):
+    """The share of the reply's n-grams of order 1 to n that stand in a reference (geometric mean), less for brevity.
+
+    Smoothing decides what an order without a match is worth: ``epsilon`` almost nothing (the COCO caption scorer, used
+    by SCARCE), ``method7`` an average with its neighbours (NLTK's, used by SSREM; up to 1.12 for n=4), ``exp`` half of
+    a match, then a quarter ... (sacrebleu's default, with effective order), ``none`` nothing. NaN without references.
+    """
+
+    n: int = 4
+    smoothing: Smoothing = "epsilon"
+    tokenizer: TokenizerName = "13a"
+    lowercase: bool = True
+
+    needs = frozenset({"references"})
+    citation = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
+
+    def __post_init__(self) -> None:
+        check_between("bleu", "n", self.n, 1, 4)
+        check_choice("bleu", "smoothing", self.smoothing, Smoothing)
+        check_tokenizer("bleu", self.tokenizer, self.lowercase)
+        if self.smoothing == "method7":
+            best = bleu((5, 4, 3, 2, 1), length=5, closest=5, n=self.n, smoothing="method7")
+            object.__setattr__(self, "range", (0.0, best))
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """BLEU of each response against its item's references."""
+        orders = orders_needed(self.n, self.smoothing)
+        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        scores = []
+        seen: tuple[Reference, ...] = ()
+        references = TokenizedReferences.of(seen, tokens_of)
+        for pair in pairs:
+            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+                seen = pair.item.references
+                references = TokenizedReferences.of(seen, tokens_of)
+            reply = tokens_of(pair.response.text)
+            if reply and references.texts:
+                matches = count_matches(reply, references, orders)
+                length = len(reply)
+                scores.append(bleu(matches, length, references.closest_length(length), self.n, self.smoothing))
+            else:
+                scores.append(NAN)
+        return scores
+
+    def details(self) -> dict[str, str]:
+        """The version of the tokeniser's package."""
+        return tokenizer_details(self.tokenizer)

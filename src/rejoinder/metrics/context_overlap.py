@@ -1,0 +1,44 @@
+"""Context overlap: how much of the reply was said before; a baseline that every metric should be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.text import content_words
+from rejoinder.types import Pair, Turn
+
+
+@dataclass(frozen=True)
+class ContextOverlap(Metric):
+    """The share of the reply's different content words that also stand in the context, or in its last ``turns`` turns.
+
+    Content words are those of ``rejoinder.text.content_words``. NaN without a context, and for a reply without a
+    content word ("Yes, I do."), of which no share can be said.
+    """
+
+    turns: int | None = None
+
+    needs = frozenset({"context"})
+    higher_is_better = None
+    citation = "a baseline"
+
+    def __post_init__(self) -> None:
+        if self.turns is not None and self.turns < 1:
+            raise SpecError(f"context_overlap: turns must be 1 or more, not {self.turns!r}; leave it out for all turns")
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The overlap of each response with its item's context."""
+        scores = []
+        seen: tuple[Turn, ...] = ()
+        said: frozenset[str] = frozenset()
+        for pair in pairs:
+            if pair.item.context is not seen:  # the responses to one item mostly follow each other
+                seen = pair.item.context
+                turns = seen if self.turns is None else seen[-self.turns :]
+                said = content_words("\n".join(turn.text for turn in turns))
+            reply = content_words(pair.response.text)
+            scores.append(len(reply & said) / len(reply) if reply and seen else NAN)
+        return scores

@@ -1,0 +1,74 @@
+"""Distinct-n (Li et al. 2016): how many of the n-grams are different ones."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rejoinder.contract import NAN, Rows, SetMetric, Statistic
+from rejoinder.metrics._ngram import ngrams
+from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
+from rejoinder.text import TokenizerName, tokenizer_details, tokenizer_of
+from rejoinder.types import Pair
+
+Over: TypeAlias = Literal["response", "system"]
+
+
+@dataclass(frozen=True)
+class Distinct(SetMetric):
+    """The number of different n-grams divided by the number of n-grams: diversity, not quality.
+
+    Over a ``response`` the n-grams are those of that response. Over a ``system`` they are those of all its responses,
+    as in Li et al. (2016), and each response gets its share: with N responses and T n-grams in the system, the sum over
+    its n-grams of 1 / (how often the system has this n-gram), times N / T. The plain mean of a system's scores is then
+    exactly its number of different n-grams divided by T. A response with fewer than n tokens has no n-gram: NaN, and it
+    is not among the N.
+    """
+
+    n: int = 2
+    over: Over = "response"
+    tokenizer: TokenizerName = "13a"
+    lowercase: bool = True
+
+    higher_is_better = None
+    citation = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
+
+    def __post_init__(self) -> None:
+        check_between("distinct", "n", self.n, 1, 9)
+        check_choice("distinct", "over", self.over, Over)
+        check_tokenizer("distinct", self.tokenizer, self.lowercase)
+        if self.over == "system":  # the share of a response far longer than the others is above 1
+            object.__setattr__(self, "range", (0.0, math.inf))
+
+    def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
+        """The score itself over a response; the n-grams, each in one string, over a system."""
+        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        grams = [[*map(" ".join, ngrams(tokens_of(pair.response.text), self.n))] for pair in pairs]
+        if self.over == "system":
+            return [found or None for found in grams]
+        return [len(set(found)) / len(found) if found else None for found in grams]
+
+    def settle(self, rows: Rows) -> list[float]:
+        """Each response's own ratio, or its share of the system's."""
+        if self.over == "response":
+            return [NAN if row.statistic is None else row.statistic for row in rows]
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        responses: Counter[str] = Counter()
+        for row in rows:
+            if row.statistic is not None:
+                counts[row.system].update(row.statistic)
+                responses[row.system] += 1
+        weights = {system: responses[system] / found.total() for system, found in counts.items()}
+        return [
+            NAN
+            if row.statistic is None
+            else weights[row.system] * sum(1 / counts[row.system][gram] for gram in row.statistic)
+            for row in rows
+        ]
+
+    def details(self) -> dict[str, str]:
+        """The version of the tokeniser's package."""
+        return tokenizer_details(self.tokenizer)

@@ -1,0 +1,40 @@
+"""Length: how long the reply is; a baseline that every metric should be compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.text import tokenizer_of
+from rejoinder.types import Pair
+
+Unit: TypeAlias = Literal["words", "characters"]
+
+
+@dataclass(frozen=True)
+class Length(Metric):
+    """The number of words of the reply (tokeniser ``words``), or of its characters (Unicode code points).
+
+    White space around the reply does not count. A reply of signs alone has 0 words; an empty one NaN.
+    """
+
+    unit: Unit = "words"
+
+    range = (0.0, math.inf)
+    higher_is_better = None
+    citation = "a baseline"
+
+    def __post_init__(self) -> None:
+        check_choice("length", "unit", self.unit, Unit)
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The length of each response."""
+        texts = [pair.response.text.strip() for pair in pairs]
+        if self.unit == "characters":
+            return [float(len(text)) if text else NAN for text in texts]
+        words_of = tokenizer_of("words")
+        return [float(len(words_of(text))) if text else NAN for text in texts]

@@ -1,0 +1,216 @@
+"""The folder is the registry: a metric is a module of ``rejoinder.metrics``, an entry point, or a user's file.
+
+A spec is one string, ``name`` or ``name(parameter=value, ...)``; ``parse(str(metric)) == metric``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import sys
+import types
+import typing
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rejoinder.contract import Metric
+from rejoinder.errors import RejoinderError, SpecError, nearest
+
+ENTRY_POINT_GROUP = "rejoinder.metrics"
+_SPEC = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?", re.DOTALL)
+_names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
+
+
+def modules(package: str) -> list[str]:
+    """The names in a folder that acts as a registry; a leading underscore keeps a module out of it."""
+    folder = importlib.import_module(package).__path__
+    return sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
+
+
+def load(package: str, name: str, kind: str) -> ModuleType:
+    """One module of a registry folder, by the name a user typed."""
+    known = modules(package)
+    if name not in known:
+        raise SpecError(f"no {kind} is called {name!r}; {nearest(name, known)}")
+    return importlib.import_module(f"{package}.{name}")
+
+
+def metric_names() -> list[str]:
+    """Every metric that can be typed by name: the package's own and those of entry points."""
+    return sorted({*modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The class behind a metric's name, or behind a path such as ``./mine.py`` or ``./mine.py:Mine``."""
+    if name.partition(":")[0].endswith(".py"):
+        return _from_file(name)
+    if name in modules("rejoinder.metrics"):
+        return _only_metric(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
+    for entry in _entry_points():
+        if entry.name == name:
+            found = entry.load()
+            if not (inspect.isclass(found) and issubclass(found, Metric)):
+                raise SpecError(f"the entry point {name!r} of {entry.value} is not a Metric")
+            _names[found] = name
+            return found
+    raise SpecError(f"no metric is called {name!r}; {nearest(name, metric_names())}")
+
+
+def parse(spec: str) -> Metric:
+    """The metric that a spec such as ``bleu(n=2)`` names."""
+    found = _SPEC.fullmatch(spec.strip())
+    if not found:
+        raise SpecError(f"{spec!r} is not a metric; write NAME or NAME(parameter=value, ...)")
+    cls = metric_class(found["name"])
+    arguments = _arguments(spec, found["arguments"] or "")
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    hints = typing.get_type_hints(cls)
+    for key, value in arguments.items():
+        if key not in fields:
+            raise SpecError(f"{found['name']} has no parameter {key!r}; {nearest(key, fields)}")
+        arguments[key] = _fit(value, hints[key], f"{found['name']}: {key}")
+    missing = [n for n, f in fields.items() if n not in arguments and _has_no_default(f)]
+    if missing:
+        raise SpecError(f"{found['name']} needs the parameter {missing[0]!r}")
+    return cls(**arguments)
+
+
+def name_of(cls: type[Metric]) -> str:
+    """The name that a metric's class goes by in a spec."""
+    return _names.get(cls) or cls.__module__.rpartition(".")[2]
+
+
+def spec_of(metric: Metric) -> str:
+    """The spec of a metric: its name and the parameters that differ from their defaults."""
+    shown = [
+        f"{f.name}={getattr(metric, f.name)!r}"
+        for f in dataclasses.fields(metric)
+        if _has_no_default(f) or getattr(metric, f.name) != f.default
+    ]
+    return name_of(type(metric)) + (f"({', '.join(shown)})" if shown else "")
+
+
+def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
+    """Everything that decides a metric's number, in one string."""
+    parts = [name_of(type(metric))]
+    parts += [f"{f.name}:{_short(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
+    parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]
+    if "references" in metric.needs and (sources := sorted(set(reference_sources))):
+        parts.append("references:" + "+".join(sources))
+    parts.append(f"version:{metric.version}")
+    source = _file_of(type(metric))
+    if source is not None:
+        parts.append("file:" + hashlib.sha256(source.read_bytes()).hexdigest()[:12])
+    return "|".join(parts)
+
+
+def _entry_points() -> list[Any]:
+    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name)
+
+
+def _only_metric(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
+    """The one metric that a module defines (or the one that was asked for)."""
+    defined = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Metric) and value.__module__ == module.__name__
+    }
+    if wanted is not None:
+        if wanted not in defined:
+            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, defined)}")
+        return defined[wanted]
+    public = [cls for key, cls in defined.items() if not key.startswith("_")]
+    if len(public) != 1:
+        found = ", ".join(sorted(c.__name__ for c in public)) or "none"
+        raise SpecError(f"{name} must define one rejoinder.Metric (found: {found}); say which with {name}:CLASS")
+    return public[0]
+
+
+def _from_file(name: str) -> type[Metric]:
+    cls = _load_file(name)
+    if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
+        raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
+    return cls
+
+
+@functools.cache
+def _load_file(name: str) -> type[Metric]:
+    file, _, wanted = name.partition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise SpecError(f"{file}: no such file (it was named as a metric)")
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    module_name = f"rejoinder_user_{path.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise SpecError(f"{file}: cannot be read as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except RejoinderError:
+        raise
+    except Exception as error:
+        raise SpecError(f"{file}: {type(error).__name__}: {error}") from error
+    cls = _only_metric(module, file, wanted or None)
+    _names[cls] = name
+    return cls
+
+
+def _file_of(cls: type[Metric]) -> Path | None:
+    """The file of a user's metric; None for a packaged one, whose version speaks for it."""
+    if not cls.__module__.startswith("rejoinder_user_"):
+        return None
+    return Path(inspect.getfile(cls))
+
+
+def _arguments(spec: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError
+        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise SpecError(
+            f"the parameters of {spec!r} cannot be read; write them as name=value with quoted strings, e.g. bleu(n=2)"
+        ) from None
+
+
+def _fit(value: Any, hint: Any, what: str) -> Any:
+    """The value as the parameter's type wants it, or an error that names what is allowed."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        allowed = typing.get_args(hint)
+        if any(value == a and type(value) is type(a) for a in allowed):
+            return value
+        raise SpecError(f"{what} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+    if origin in (typing.Union, types.UnionType):
+        for option in typing.get_args(hint):
+            try:
+                return _fit(value, option, what)
+            except SpecError:
+                continue
+        raise SpecError(f"{what} must be {hint}, not {value!r}")
+    if hint is float and type(value) is int:
+        return float(value)
+    plain = origin or hint
+    if plain is typing.Any or (isinstance(plain, type) and type(value) is plain):
+        return value
+    raise SpecError(f"{what} must be of type {getattr(plain, '__name__', plain)}, not {value!r}")
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _short(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

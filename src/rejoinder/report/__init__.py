@@ -1,0 +1,1 @@
+"""Tables and pages: what people see of a result."""

@@ -1,0 +1,77 @@
+"""Tables of what there is by name, read off the registries themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import typing
+
+from rejoinder.contract import Metric, SetMetric
+from rejoinder.paths import data_home
+from rejoinder.registry import load, metric_class, metric_names, modules
+from rejoinder.report.table import Cell, Table
+
+_BETTER = {True: "higher", False: "lower", None: "neither"}
+
+
+def metric_table() -> Table:
+    """Every metric with what a user must know to choose it."""
+    heads = ["metric", "parameters (default)", "needs", "range", "better", "what it is", "citation"]
+    rows = [_metric_row(name, metric_class(name)) for name in metric_names()]
+    notes = [
+        "A spec is NAME or NAME(parameter=value, ...), e.g. bleu(n=2). Your own: --metric ./mine.py",
+        "Every metric reads the reply; 'needs' is what else it must have of the item. (set): depends on the whole set.",
+    ]
+    return Table("Metrics", heads, rows, notes)
+
+
+def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:
+    parameters = ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
+    needs = ", ".join(sorted(cls.needs)) or "–"
+    low, high = (_bound(b) for b in cls.range)
+    about = (inspect.getdoc(cls) or "").split("\n")[0]
+    kind = " (set)" if issubclass(cls, SetMetric) else ""
+    return [name + kind, parameters, needs, f"{low} to {high}", _BETTER[cls.higher_is_better], about, cls.citation]
+
+
+def _default(field: dataclasses.Field[typing.Any]) -> str:
+    return "…" if field.default is dataclasses.MISSING else repr(field.default)
+
+
+def _bound(value: float) -> str:
+    return "no bound" if math.isinf(value) else f"{value:g}"
+
+
+def importer_table() -> Table:
+    """Every importer with its one-line summary."""
+    package = "rejoinder.data.importers"
+    rows: list[list[Cell]] = [[name, load(package, name, "importer").SUMMARY] for name in modules(package)]
+    return Table("Importers", ["name", "what it reads"], rows, ["Use: rejoinder import NAME PATH -o chats.jsonl"])
+
+
+def dataset_table() -> Table:
+    """Every published set, and whether its files are in the data folder."""
+    from rejoinder.data.datasets import list_datasets
+
+    home = data_home()
+    rows: list[list[Cell]] = []
+    for one in list_datasets():
+        there = all((home / file.path).is_file() for file in one.files)
+        rows.append([one.name, "yes" if there else "no", one.summary, one.licence, one.citation])
+    notes = [
+        "Use: rejoinder score dataset:NAME; rejoinder data get NAME fetches; rejoinder data show NAME gives the files.",
+        f"The data folder is {home} (set REJOINDER_DATA to move it)."
+        if home.is_dir()
+        else "There is no data folder yet (set REJOINDER_DATA to one, or fetch a set).",
+    ]
+    return Table("Published sets", ["name", "here", "what it is", "licence", "citation"], rows, notes)
+
+
+def reproduction_table() -> Table:
+    """Every reproduction with its one-line summary."""
+    package = "rejoinder.reproduce"
+    rows: list[list[Cell]] = [
+        [name.replace("_", "-"), load(package, name, "reproduction").SUMMARY] for name in modules(package)
+    ]
+    return Table("Reproductions", ["name", "what it measures"], rows, ["Use: rejoinder reproduce NAME"])

@@ -1,0 +1,186 @@
+"""One table for every output: plain cells, shown on a terminal, as Markdown, HTML, LaTeX, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+
+class Estimate(NamedTuple):
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+_NARROWEST = 12  # characters: a narrower column of text cannot be read
+Cell: TypeAlias = str | int | float | Estimate | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, heads, rows of cells, and notes that belong under it."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = field(default_factory=tuple)
+    decimals: int = 3
+
+    def text(self, cell: Cell) -> str:
+        """A cell as a person reads it; what is not known is a dash."""
+        match cell:
+            case None:
+                return "–"
+            case Estimate(value, low, high):
+                if math.isnan(value):
+                    return "–"
+                if math.isnan(low) or math.isnan(high):
+                    return self.text(value)
+                return f"{self.text(value)} [{self.text(low)}, {self.text(high)}]"
+            case float():
+                return "–" if math.isnan(cell) else f"{cell:.{self.decimals}f}"
+            case int():
+                return f"{cell:,}"
+        return cell
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column holds numbers, which are set to the right."""
+        return all(not isinstance(row[column], str) for row in self.rows)
+
+    def __str__(self) -> str:
+        return to_terminal(self)
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+    def _repr_markdown_(self) -> str:
+        return to_markdown(self)
+
+
+def to_terminal(table: Table) -> str:
+    """The table in plain characters; on a terminal, long texts are wrapped to its width, and nothing is ever cut."""
+    cells = [list(table.heads), *([table.text(c) for c in row] for row in table.rows)]
+    numeric = [table.is_numeric(i) for i in range(len(table.heads))]
+    widths = _widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+
+    def lines(row: Sequence[str]) -> list[str]:
+        wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+        height = max(map(len, wrapped))
+        columns = [
+            [c.rjust(width) if right else c.ljust(width) for c in [*column, *[""] * (height - len(column))]]
+            for column, width, right in zip(wrapped, widths, numeric, strict=True)
+        ]
+        return ["  ".join(parts).rstrip() for parts in zip(*columns, strict=True)]
+
+    rule = "  ".join("─" * w for w in widths)
+    shown = [table.title, "", *lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
+    shown += ["", *table.notes] if table.notes else []
+    return "\n".join(shown)
+
+
+def _widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int | None) -> list[int]:
+    """How wide each column is: as its longest cell, unless texts must be wrapped to fit the room."""
+    widths = [max(1, *(len(row[i]) for row in cells)) for i in range(len(numeric))]
+    texts = [i for i, is_number in enumerate(numeric) if not is_number]
+    while room is not None and texts and sum(widths) + 2 * (len(widths) - 1) > room:
+        widest = max(texts, key=lambda i: widths[i])
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def to_markdown(table: Table) -> str:
+    """The table as GitHub-flavoured Markdown."""
+
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in row) + " |"
+
+    rule = "|" + "|".join("---:" if table.is_numeric(i) else "---" for i in range(len(table.heads))) + "|"
+    rows = [line([table.text(c) for c in row]) for row in table.rows]
+    notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
+    return "\n".join([f"### {table.title}", "", line(table.heads), rule, *rows, *notes, ""])
+
+
+def to_html(table: Table) -> str:
+    """The table as an HTML fragment."""
+    right = [' style="text-align:right"' if table.is_numeric(i) else "" for i in range(len(table.heads))]
+    heads = "".join(f'<th scope="col"{r}>{html.escape(h)}</th>' for h, r in zip(table.heads, right, strict=True))
+    rows = "".join(
+        "<tr>" + "".join(f"<td{r}>{html.escape(table.text(c))}</td>" for c, r in zip(row, right, strict=True)) + "</tr>"
+        for row in table.rows
+    )
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
+    return (
+        f"<table><caption>{html.escape(table.title)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>{notes}"
+    )
+
+
+def to_latex(table: Table) -> str:
+    """The table as a LaTeX tabular with booktabs rules."""
+    columns = "".join("r" if table.is_numeric(i) else "l" for i in range(len(table.heads)))
+    heads = " & ".join(map(_latex, table.heads)) + r" \\"
+    rows = [" & ".join(_latex(table.text(c)) for c in row) + r" \\" for row in table.rows]
+    notes = [f"% {note}" for note in table.notes]
+    body = [r"\toprule", heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([f"% {table.title}", rf"\begin{{tabular}}{{{columns}}}", *body, *notes, ""])
+
+
+def _latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
+    special |= {c: "\\" + c for c in "&%$#_{}"}
+    return "".join(special.get(c, c) for c in text)
+
+
+def to_csv(table: Table) -> str:
+    """The table as CSV, numbers in full; an estimate takes three columns."""
+    wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([h for head, w in zip(table.heads, wide, strict=True) for h in _heads(head, w)])
+    for row in table.rows:
+        writer.writerow([v for cell, w in zip(row, wide, strict=True) for v in _values(cell, w)])
+    return out.getvalue()
+
+
+def _heads(head: str, wide: bool) -> list[str]:
+    return [head, f"{head} low", f"{head} high"] if wide else [head]
+
+
+def _values(cell: Cell, wide: bool) -> list[str]:
+    values = list(cell) if isinstance(cell, Estimate) else [cell, None, None][: 3 if wide else 1]
+    return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else str(v) for v in values]
+
+
+def to_json(table: Table) -> str:
+    """The table as JSON: a list of objects by head; an estimate is an object of value, low and high."""
+
+    def plain(cell: Cell) -> object:
+        if isinstance(cell, Estimate):
+            return {key: plain(value) for key, value in cell._asdict().items()}
+        return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+    rows = [dict(zip(table.heads, map(plain, row), strict=True)) for row in table.rows]
+    return json.dumps({"title": table.title, "rows": rows, "notes": list(table.notes)}, indent=2, ensure_ascii=False)
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "text": to_terminal,
+    "markdown": to_markdown,
+    "html": to_html,
+    "latex": to_latex,
+    "csv": to_csv,
+    "json": to_json,
+}

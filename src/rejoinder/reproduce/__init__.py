@@ -1,0 +1,1 @@
+"""One file per reproduction: a paper's table, published beside measured."""

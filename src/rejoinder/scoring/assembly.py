@@ -1,0 +1,138 @@
+"""The last step of a run: what the chunks hold, settled over the whole set and written in the order of the input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rejoinder.contract import Metric, Row, SetMetric
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import RunError
+from rejoinder.registry import signature
+from rejoinder.scoring.column import Column, columns_of
+from rejoinder.scoring.engine import Done, Job
+from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.intake import Index
+from rejoinder.scoring.kernel import settle
+from rejoinder.scoring.result import Scores, Values
+from rejoinder.scoring.store import Store
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The scores of a run, and how many each metric could not give."""
+
+    scores: Scores
+    missing: dict[str, int]
+
+
+class _StoredRows:
+    """The rows of one metric that have a statistic, read from the store as often as asked."""
+
+    def __init__(self, values: _Values, index: Index, n: int) -> None:
+        self._values, self._index, self._n = values, index, n
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[Row]:
+        items, systems = list(self._index.items), list(self._index.systems)
+        index = self._index
+        names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
+        for (response, item, system), statistic in zip(names, self._values, strict=True):
+            if statistic is not None:
+                yield Row(response, items[item], systems[system], statistic)
+
+
+class _Values:
+    """The values of one column in the order of the input, chunk by chunk from the store."""
+
+    def __init__(self, store: Store, done: Sequence[Done], column: int) -> None:
+        self._store, self._done, self._column = store, done, column
+
+    def __iter__(self) -> Iterator[Any]:
+        for one in self._done:
+            values = self._store.get(one.kept[self._column].address)
+            if values is None:
+                raise RunError("the score cache was changed during the run; run the same command again")
+            yield from values
+
+
+def assemble(folder: Path, job: Job, index: Index, done: Sequence[Done]) -> Assembly:
+    """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and give the scores."""
+    columns = columns_of(job.specs, job.matched)
+    stored = {column: _Values(Store(job.store), done, i) for i, column in enumerate(columns)}
+    values = {
+        str(column.metric): _settled(column.metric, stored[column], index)
+        for column in columns
+        if column.kind == "score" and column.metric is not None
+    }
+    flag_counts = _write_scores(folder / "scores.jsonl", columns, stored, values, index)
+    scores = _scores(columns, values, index, flag_counts)
+    _write_dialogues(folder / "dialogues.jsonl", scores)
+    return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
+
+
+def _settled(metric: Metric, stored: _Values, index: Index) -> Values:
+    if not isinstance(metric, SetMetric):
+        return np.fromiter((math.nan if v is None else v for v in stored), np.float64, len(index))
+    known = np.fromiter((v is not None for v in stored), bool, len(index))
+    column = np.full(len(index), math.nan)
+    rows = _StoredRows(stored, index, int(known.sum()))
+    column[known] = [math.nan if v is None else v for v in settle(metric, rows)]
+    return column
+
+
+def _write_scores(
+    path: Path, columns: Sequence[Column], stored: dict[Column, _Values], values: dict[str, Values], index: Index
+) -> dict[str, int]:
+    """Write a line a response; how often each flag was raised."""
+    counts = dict.fromkeys(MEANINGS, 0)
+    items, systems, dialogues = list(index.items), list(index.systems), list(index.dialogues)
+    matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
+    numbers = [(spec, column.tolist()) for spec, column in values.items()]
+    names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
+    with whole_file(path) as file:
+        for i, ((response, item, system), flags) in enumerate(zip(names, stored[Column("flags")], strict=True)):
+            line: dict[str, Any] = {"response": response, "item": items[item], "system": systems[system]}
+            if index.dialogue_of_item[item] >= 0:
+                line["dialogue"] = dialogues[index.dialogue_of_item[item]]
+            line["scores"] = {spec: column[i] for spec, column in numbers}  # orjson writes NaN as null
+            if matches:
+                line["matched"] = {spec: next(column) for spec, column in matches}
+            if flags:
+                line["flags"] = flags
+            for flag in flags:
+                counts[flag] += 1
+            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    return counts
+
+
+def _write_dialogues(path: Path, scores: Scores) -> None:
+    if not len(scores.dialogues):
+        return
+    with whole_file(path) as file:
+        for one in scores.dialogue_scores():
+            file.write(orjson.dumps(one._asdict(), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _scores(columns: Sequence[Column], values: dict[str, Values], index: Index, flags: dict[str, int]) -> Scores:
+    metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
+    return Scores(
+        metrics={str(m): signature(m, index.reference_sources) for m in metrics},
+        values=values,
+        responses=index.responses,
+        items=index.item_names(),
+        systems=list(index.systems),
+        system_codes=np.array(index.system_codes, dtype=np.int64),
+        dialogues=list(index.dialogues),
+        dialogue_codes=index.dialogue_codes(),
+        clusters=index.clusters(),
+        flags=flags,
+    )

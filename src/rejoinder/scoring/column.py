@@ -1,0 +1,64 @@
+"""A column of a run: a metric's statistic, the reference it matched, or the flags; all computed and cached alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import rejoinder
+from rejoinder.contract import Metric
+from rejoinder.registry import parse, signature
+from rejoinder.scoring import flags, kernel
+from rejoinder.scoring.store import Store, address
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is computed for each pair of a run."""
+
+    kind: Literal["score", "match", "flags"]
+    metric: Metric | None = None
+
+    @property
+    def signature(self) -> str:
+        """Everything that decides the column's values, the package's version included."""
+        own = f"flags|version:{flags.VERSION}" if self.metric is None else signature(self.metric)
+        return f"{self.kind}|{own}|rejoinder:{rejoinder.__version__}"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What of the item the values depend on."""
+        return frozenset({"truncated"}) if self.metric is None else self.metric.needs
+
+    def compute(self, pairs: Sequence[Pair]) -> list[Any]:
+        """One JSON value a pair."""
+        if self.metric is None:
+            return list(flags.flags_of(pairs))
+        return list(kernel.match(self.metric, pairs) if self.kind == "match" else kernel.measure(self.metric, pairs))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where a column's values for one chunk are kept, and whether they were there already."""
+
+    address: str
+    found: bool
+
+
+def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
+    """The columns that specs ask for: one a metric, then the matches where wanted, then the flags."""
+    metrics = [parse(spec) for spec in specs]
+    matches = [Column("match", m) for m in metrics if matched and "references" in m.needs]
+    return [*(Column("score", m) for m in metrics), *matches, Column("flags")]
+
+
+def keep(column: Column, pairs: Sequence[Pair], store: Store) -> Kept:
+    """Compute a column over a chunk unless the store has it."""
+    place = address(column.signature, column.needs, pairs)
+    known = store.get(place)
+    if known is not None and len(known) == len(pairs):
+        return Kept(place, True)
+    store.put(place, column.compute(pairs))
+    return Kept(place, False)

@@ -1,0 +1,76 @@
+"""What is said about a pair beside its scores: flags that are counted and shown, never a silent reason to drop it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rejoinder.types import Pair
+
+VERSION = 1
+MEANINGS = {
+    "empty": "empty replies: not scored (NaN)",
+    "near_empty": "nearly empty replies (fewer than two letters or digits): scored, but such scores say little",
+    "not_english": "replies that do not look English: scored, but the metrics are made for English",
+    "truncated_context": "replies to a context whose beginning was cut off: scored without what is missing",
+}
+# Common words of English conversation that no other language shares (so not "me", "no", "do", "so", "in"): a reply with
+# a good share of them is English without further ado.
+_ENGLISH = frozenset(
+    """about and are been but by can could did does don't for from get good have her here him his how i i'd i'll i'm
+    i've if it it's its just know let like my not now oh okay our out really she should some sure than thank thanks that
+    that's the their them then there they think this time to too up us very want we well were what what's when where
+    which who why will with would yeah yes you you're your""".split()
+)
+# py3langid tells 139 languages apart, which on one sentence is guesswork; among these it is rather sure.
+_LANGUAGES = frozenset(
+    """en de fr es pt it nl sv da no nb nn fi pl cs sk hu ro bg el tr ru uk sr hr sl lt lv et ar fa he hi bn ur ta te th
+    vi id ms tl sw zh ja ko""".split()
+)
+_SURE = 0.6
+_BEGINNING = 40
+_LETTERS = re.compile(r"[^\W_]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+def flags_of(pairs: Sequence[Pair]) -> list[list[str]]:
+    """The flags of each pair, in the order of MEANINGS."""
+    return [_flags(pair) for pair in pairs]
+
+
+def _flags(pair: Pair) -> list[str]:
+    text = pair.response.text
+    found = []
+    if not text or text.isspace():
+        found.append("empty")
+    elif len(_LETTERS.findall(text, 0, _BEGINNING)) < 2 and sum(map(str.isalnum, text)) < 2:
+        found.append("near_empty")
+    elif not looks_english(text):
+        found.append("not_english")
+    if pair.item.truncated:
+        found.append("truncated_context")
+    return found
+
+
+def looks_english(text: str) -> bool:
+    """False where a text is rather surely not English; short texts get the benefit of the doubt."""
+    if not text.isascii():
+        letters = [c for c in text if c.isalpha()]
+        if sum(c > "\u024f" for c in letters) > len(letters) / 2:  # beyond the Latin letters
+            return False
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    if len(words) < 3 or sum(w in _ENGLISH for w in words) * 4 >= len(words):
+        return True
+    language, probability = _identifier().classify(text)
+    return bool(language == "en" or probability < _SURE)
+
+
+@functools.cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([label for label in identifier.labels if label in _LANGUAGES])
+    return identifier

@@ -1,0 +1,117 @@
+"""What a run can be given: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data.collection import Collection
+from rejoinder.data.ledger import Ledger
+from rejoinder.data.reading import Source, decode
+from rejoinder.data.schema import Place, from_object
+from rejoinder.errors import InputError
+from rejoinder.types import Item, Record
+
+DATASET = "dataset:"
+_FIRST_ITEMS = 1000
+
+
+class Input:
+    """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
+
+    def __init__(self, given: str | Path) -> None:
+        self._given = str(given)
+        self._spool: Path | None = None
+        if self._given == "-":
+            self._spool = _spooled()
+            self._given = str(self._spool)
+        self.name = self._name()
+        self.digest, self.size = self._measure()
+
+    @property
+    def stem(self) -> str:
+        """A short name for what is made from it."""
+        name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
+        return name.removesuffix(".gz").removesuffix(".jsonl") or "run"
+
+    def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
+        """The records with their places."""
+        if self._given.startswith(DATASET):
+            from rejoinder.data.datasets import read_dataset
+
+            for number, record in enumerate(read_dataset(self._given.removeprefix(DATASET)), start=1):
+                yield record, Place(self.name, number)
+            return
+        if self._is_chat_log():
+            from rejoinder.data.importers import import_records
+
+            for number, record in enumerate(import_records("openai", Path(self._given)), start=1):
+                yield record, Place(self.name, number)
+            return
+        source = Source(self._given, self.name)
+        for line in source.lines():
+            yield from_object(decode(line), line.place, allow_empty), line.place
+        if source.sha256 != self.digest:
+            raise InputError(f"{self.name}: changed while it was read; run the command again when it is at rest")
+
+    def has_references(self) -> bool:
+        """Whether any of the first items has a reference."""
+        records = (record for record, _ in self.records(allow_empty=True))
+        items = itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
+        return any(item.references for item in items)
+
+    def close(self) -> None:
+        """Remove what standard input was spooled to."""
+        if self._spool is not None:
+            self._spool.unlink(missing_ok=True)
+
+    def _name(self) -> str:
+        if self._spool is not None:
+            return "<stdin>"
+        return self._given if self._given.startswith(DATASET) else Path(self._given).name
+
+    def _measure(self) -> tuple[str, int]:
+        if not self._given.startswith(DATASET):
+            return Source(self._given, self.name).measure()
+        from rejoinder.data.datasets import dataset
+
+        name = self._given.removeprefix(DATASET)
+        files = dataset(name).files
+        listed = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
+        return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
+
+    def _is_chat_log(self) -> bool:
+        """Whether the first line is a conversation with messages and roles, as the OpenAI API has them."""
+        first = next(Source(self._given, self.name).lines())
+        try:
+            found = decode(first)
+        except InputError:
+            return False
+        return isinstance(found, dict) and "messages" in found and "kind" not in found
+
+
+def _spooled() -> Path:
+    """Standard input as a file."""
+    with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return Path(file.name)
+
+
+def read(*given: str | Path, allow_empty: bool = False) -> Collection:
+    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection."""
+    ledger, collection = Ledger(), Collection()
+    for one in given:
+        opened = Input(one)
+        try:
+            for record, place in opened.records(allow_empty):
+                ledger.add(record, place)
+                collection.add(record)
+        finally:
+            opened.close()
+    ledger.close()
+    return collection

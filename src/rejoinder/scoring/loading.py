@@ -1,0 +1,67 @@
+"""A finished run read back: its scores as columns, its checked input as a collection."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rejoinder.data.collection import Collection, read_files
+from rejoinder.errors import RunError
+from rejoinder.scoring.result import Scores
+
+
+def load_data(folder: Path) -> Collection:
+    """The input of a run as it was checked: items, responses, ratings and all."""
+    return read_files([folder / "data.jsonl"], allow_empty=True)
+
+
+def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
+    """The scores of a run, from its ``run.json`` and ``scores.jsonl``."""
+    specs = [metric["spec"] for metric in about["metrics"]]
+    columns: dict[str, list[float]] = {spec: [] for spec in specs}
+    matched: dict[str, list[int | None]] = {}
+    responses: list[str] = []
+    items: list[str] = []
+    system_codes, dialogue_codes, clusters = [], [], []
+    systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
+    dialogues: dict[str, int] = {}
+    conversations: dict[tuple[str, str], int] = {}
+    for line in _lines(folder / "scores.jsonl"):
+        responses.append(line["response"])
+        items.append(line["item"])
+        system_codes.append(systems[line["system"]])
+        dialogue = line.get("dialogue")
+        dialogue_codes.append(-1 if dialogue is None else dialogues.setdefault(dialogue, len(dialogues)))
+        conversation = ("item", line["item"]) if dialogue is None else ("dialogue", dialogue)
+        clusters.append(conversations.setdefault(conversation, len(conversations)))
+        for spec in specs:
+            value = line["scores"][spec]
+            columns[spec].append(math.nan if value is None else value)
+        for spec, place in line.get("matched", {}).items():
+            matched.setdefault(spec, []).append(place)
+    return Scores(
+        metrics={metric["spec"]: metric["signature"] for metric in about["metrics"]},
+        values={spec: np.array(column, dtype=np.float64) for spec, column in columns.items()},
+        responses=responses,
+        items=items,
+        systems=list(systems),
+        system_codes=np.array(system_codes, dtype=np.int64),
+        dialogues=list(dialogues),
+        dialogue_codes=np.array(dialogue_codes, dtype=np.int64),
+        clusters=np.array(clusters, dtype=np.int64),
+        flags=about["flags"],
+        matched=matched,
+    )
+
+
+def _lines(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            for raw in file:
+                yield orjson.loads(raw)
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); the run is damaged: score the input again") from None

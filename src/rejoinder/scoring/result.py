@@ -1,0 +1,136 @@
+"""The scores of a set of responses, and what derives from them: means by system, scores of whole dialogues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.registry import parse
+from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.scoring.flags import MEANINGS
+from rejoinder.stats.interval import mean_interval
+
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+class DialogueScore(NamedTuple):
+    """What one system's turns in one dialogue amount to under one metric."""
+
+    dialogue: str
+    system: str
+    metric: str
+    mean: float
+    minimum: float
+    last: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One score a response and metric, by column; ``nan`` where there is none.
+
+    ``metrics`` maps each spec to its signature; ``clusters`` says which responses belong to one conversation.
+    """
+
+    metrics: Mapping[str, str]
+    values: Mapping[str, Values]
+    responses: Sequence[str]
+    items: Sequence[str]
+    systems: Sequence[str]
+    system_codes: Codes
+    dialogues: Sequence[str]
+    dialogue_codes: Codes
+    clusters: Codes
+    flags: Mapping[str, int] = field(default_factory=dict)
+    matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def __getitem__(self, spec: str) -> Values:
+        """The scores of one metric, in the order of the responses."""
+        return self.values[spec]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain dictionary a response, for a data frame or a file."""
+        for i, response in enumerate(self.responses):
+            yield {
+                "response": response,
+                "item": self.items[i],
+                "system": self.systems[self.system_codes[i]],
+                **{spec: float(column[i]) for spec, column in self.values.items()},
+            }
+
+    def mean(self, spec: str, system: str | None = None) -> Estimate:
+        """The mean of a metric (of one system's responses) with its 95% interval, cut to the metric's range."""
+        mine = np.ones(len(self), bool) if system is None else self.system_codes == list(self.systems).index(system)
+        found = mean_interval(self.values[spec][mine], self.clusters[mine])
+        low, high = parse(spec).range
+        return Estimate(found.value, max(found.low, low), min(found.high, high))
+
+    def table(self) -> Table:
+        """Means by system, best first under the first metric, each with its 95% interval."""
+        specs = list(self.metrics)
+        rows = [self._row(system) for system in self.systems]
+        rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
+        return Table("Mean score by system", ["system", "n", *specs], rows, self.notes())
+
+    def _row(self, system: str) -> list[Cell]:
+        n = int((self.system_codes == list(self.systems).index(system)).sum())
+        return [system, n, *(self.mean(spec, system) for spec in self.metrics)]
+
+    def notes(self) -> list[str]:
+        """What a reader of the table must know: the interval, what was missing, what was odd."""
+        kind = "conversations" if len(self.dialogues) else "items"
+        notes = [f"[low, high]: 95% interval of the mean, {kind} taken as the unit that varies."]
+        for spec, column in self.values.items():
+            missing = int(np.isnan(column).sum())
+            if missing:
+                notes.append(
+                    f"{spec}: {missing:,} of {len(self):,} responses have no score (NaN, left out of the mean)."
+                )
+        notes += [f"{n:,} {MEANINGS[flag]} (flag {flag!r})." for flag, n in self.flags.items() if n]
+        return notes
+
+    def dialogue_scores(self) -> Iterator[DialogueScore]:
+        """Mean, minimum and last turn of each metric over the turns of each dialogue and system; NaN turns left out."""
+        inside = self.dialogue_codes >= 0
+        key = self.dialogue_codes[inside] * max(len(self.systems), 1) + self.system_codes[inside]
+        groups, first, place = np.unique(key, return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        for spec, column in self.values.items():
+            mean, low, last, n = _fold(column[inside], place, len(groups))
+            for g in order.tolist():
+                dialogue, system = divmod(int(groups[g]), max(len(self.systems), 1))
+                names = self.dialogues[dialogue], self.systems[system], spec
+                yield DialogueScore(*names, float(mean[g]), float(low[g]), float(last[g]), int(n[g]))
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        return f"Scores({len(self)} responses, {len(self.systems)} systems, metrics: {', '.join(self.metrics)})"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _fold(column: Values, place: Codes, groups: int) -> tuple[Values, Values, Values, Codes]:
+    """Mean, minimum, last value and number of the scores of each group."""
+    known = ~np.isnan(column)
+    where, values = place[known], column[known]
+    n = np.bincount(where, minlength=groups)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(where, weights=values, minlength=groups) / np.where(n, n, math.nan)
+    low = np.full(groups, math.inf)
+    np.minimum.at(low, where, values)
+    low[n == 0] = math.nan
+    last = np.full(groups, math.nan)
+    last[where] = values  # the later turn overwrites the earlier
+    return mean, low, last, n

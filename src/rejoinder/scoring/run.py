@@ -1,0 +1,265 @@
+"""A run: one computation of scores, kept in a folder that is written once.
+
+``run.json`` (what was computed, from what, with what) is written last: a folder that has it is finished and never
+changes. ``scores.jsonl`` has one line a response, ``dialogues.jsonl`` one a dialogue, system and metric, ``data.jsonl``
+the checked input, ``timings.json`` all that differs between two runs of the same command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+import rejoinder
+from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.paths import cache_home
+from rejoinder.registry import parse, signature
+from rejoinder.scoring.assembly import Assembly, assemble
+from rejoinder.scoring.engine import Done, Job, compute
+from rejoinder.scoring.inputs import Input
+from rejoinder.scoring.intake import Index, take_in
+from rejoinder.scoring.memory import default_metrics
+from rejoinder.scoring.result import Scores
+
+FORMAT = 1
+_LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is asked to do: everything that decides its results, and nothing else."""
+
+    specs: tuple[str, ...]
+    empty: Literal["error", "nan"] = "error"
+    matched: bool = False
+
+    @classmethod
+    def of(cls, metrics: Sequence[str], empty: Literal["error", "nan"] = "error", matched: bool = False) -> Plan:
+        """A plan for metrics as typed: each in its canonical form, none twice."""
+        specs = tuple(str(parse(spec)) for spec in metrics)
+        twice = [spec for i, spec in enumerate(specs) if spec in specs[:i]]
+        if twice:
+            raise SpecError(f"the metric {twice[0]} was given twice; leave one out")
+        return cls(specs, empty, matched)
+
+    def identity(self, inputs: Sequence[Input]) -> str:
+        """The digest of a run: the same input and the same plan give the same run."""
+        signatures = [signature(parse(spec)) for spec in self.specs]
+        whole = [
+            FORMAT,
+            rejoinder.__version__,
+            [[i.name, i.digest] for i in inputs],
+            signatures,
+            self.empty,
+            self.matched,
+        ]
+        return hashlib.sha256(orjson.dumps(whole)).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run folder, with the scores it holds where they were just computed."""
+
+    folder: Path
+    about: dict[str, Any]
+    scores: Scores
+    fresh: bool
+
+
+def run(
+    inputs: Sequence[str | Path],
+    plan: Plan,
+    folder: Path | None = None,
+    processes: int = 1,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Run:
+    """Score the responses of the inputs and keep everything in a folder (by default ``runs/<name>-<identity>``).
+
+    A plan without metrics takes the default ones that suit the input.
+
+    A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
+    """
+    begun = time.time()
+    opened = [Input(given) for given in inputs]
+    try:
+        if not plan.specs:
+            found = any(given.has_references() for given in opened)
+            plan = replace(plan, specs=tuple(default_metrics(found)))
+        identity = plan.identity(opened)
+        folder = folder or Path("runs") / f"{opened[0].stem}-{identity[:8]}"
+        finished = _finished(folder, identity)
+        if finished is not None:
+            return Run(folder, finished, load(folder), fresh=False)
+        with _claimed(folder, identity):
+            index = take_in(opened, folder / "data.jsonl", plan.empty == "nan")
+            store = cache_home() / "scores" if cache else folder / ".scores"
+            job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
+            done = _all_chunks(job, index, processes, progress)
+            assembly = assemble(folder, job, index, done)
+            about = _about(identity, opened, plan, index, assembly)
+            _write_json(folder / "timings.json", _timings(begun, processes, plan, done))
+            shutil.rmtree(folder / ".scores", ignore_errors=True)
+            _write_json(folder / "run.json", about)
+        return Run(folder, about, assembly.scores, fresh=True)
+    finally:
+        for given in opened:
+            given.close()
+
+
+def _all_chunks(job: Job, index: Index, processes: int, progress: Progress | None) -> list[Done]:
+    chunks = index.chunks()
+    done: list[Done | None] = [None] * len(chunks)
+    ready = 0
+    for one in compute(job, chunks, index.where, processes):
+        done[one.number] = one
+        ready += one.size
+        if progress is not None:
+            progress(ready, len(index))
+    return [one for one in done if one is not None]
+
+
+def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, assembly: Assembly) -> dict[str, Any]:
+    metrics = []
+    for spec in plan.specs:
+        metric, missing = parse(spec), assembly.missing[spec]
+        metrics.append(
+            {
+                "spec": spec,
+                "signature": signature(metric, index.reference_sources),
+                "higher_is_better": metric.higher_is_better,
+                "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
+                "n": len(index),
+                "missing": missing,
+            }
+        )
+    systems = {name: int((assembly.scores.system_codes == code).sum()) for name, code in index.systems.items()}
+    return {
+        "format": FORMAT,
+        "id": identity,
+        "inputs": [{"name": i.name, "sha256": i.digest, "bytes": i.size} for i in inputs],
+        "empty": plan.empty,
+        "metrics": metrics,
+        "counts": dict(sorted(index.counts.items())),
+        "systems": systems,
+        "flags": dict(assembly.scores.flags),
+        "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
+    }
+
+
+def _timings(begun: float, processes: int, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:
+    seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
+    found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
+    return {
+        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun)),
+        "seconds": round(time.time() - begun, 3),
+        "processes": processes,
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "metrics": {
+            spec: {"seconds": round(s, 3), "chunks": len(done), "chunks_from_cache": f}
+            for spec, s, f in zip(plan.specs, seconds, found, strict=True)
+        },
+    }
+
+
+def _finished(folder: Path, identity: str) -> dict[str, Any] | None:
+    """What a finished run in a folder says of itself; None where there is none yet."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    if not folder.is_dir():
+        raise RunError(f"{folder}: is a file; a run needs a folder of its own")
+    if (folder / "run.json").is_file():
+        about = read_about(folder)
+        if about.get("id") != identity:
+            raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder with -o")
+        return about
+    mark = folder / ".unfinished"
+    if not mark.is_file():
+        raise RunError(f"{folder}: is not empty and holds no run; choose another folder with -o")
+    return None
+
+
+@contextlib.contextmanager
+def _claimed(folder: Path, identity: str) -> Iterator[None]:
+    """A folder in which this process alone works; what another plan left there unfinished is cleared away."""
+    mark = folder / ".unfinished"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = mark.open("a+")
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
+    with lock:
+        try:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # no such locks on this system: two runs into one folder are then the user's affair
+            pass
+        except OSError:
+            raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
+        lock.seek(0)
+        if lock.read() != identity:
+            _clear(folder)
+            lock.seek(0)
+            lock.truncate()
+            lock.write(identity)
+            lock.flush()
+        else:
+            _clear(folder, keep=".scores")
+        try:
+            yield
+        except InputError:  # nothing can go on from here: leave no trace
+            _clear(folder)
+            mark.unlink()
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+            raise
+        mark.unlink()
+
+
+def _clear(folder: Path, keep: str = "") -> None:
+    for entry in folder.iterdir():
+        if entry.name in (".unfinished", keep):
+            continue
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def _write_json(path: Path, value: Any) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    os.replace(part, path)
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """``run.json`` of a finished run."""
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
+    try:
+        about = orjson.loads((folder / "run.json").read_bytes())
+    except FileNotFoundError:
+        raise RunError(f"{folder}: holds no finished run (no run.json); finish it with: rejoinder score") from None
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise RunError(f"{folder / 'run.json'}: cannot be read ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
+    return about
+
+
+def load(folder: Path) -> Scores:
+    """The scores of a finished run."""
+    from rejoinder.scoring.loading import load_scores
+
+    return load_scores(folder, read_about(folder))

@@ -1,0 +1,81 @@
+"""The score cache: what was computed for a chunk of pairs, under the digest of everything that decided it.
+
+A value stands at ``<signature's digest>/<content's digest>``, written once and whole, with a checksum: a file that was
+torn or tampered with is computed anew. Nothing in it depends on ids, so renaming a response keeps its scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.errors import RunError
+from rejoinder.types import Pair
+
+_CHECK = 16
+
+
+class Store:
+    """A folder of values by content address."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def get(self, address: str) -> list[Any] | None:
+        """What stands at an address, or None."""
+        try:
+            raw = (self._root / address).read_bytes()
+        except OSError:
+            return None
+        check, payload = raw[:_CHECK], raw[_CHECK:]
+        if _digest(payload, _CHECK) != check:
+            return None
+        value = orjson.loads(payload)
+        return value if isinstance(value, list) else None
+
+    def put(self, address: str, values: Sequence[Any]) -> None:
+        """Write values to an address; the file appears whole or not at all."""
+        payload = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+        target = self._root / address
+        part = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(_digest(payload, _CHECK) + payload)
+            os.replace(part, target)
+        except OSError as error:
+            raise RunError(
+                f"{self._root}: scores cannot be kept there ({error.strerror}); "
+                "free some space, or move the cache with REJOINDER_CACHE"
+            ) from None
+
+
+def address(signature: str, needs: Iterable[str], pairs: Sequence[Pair]) -> str:
+    """Where the values of a signature over these pairs belong."""
+    parts = sorted(needs)
+    content = hashlib.blake2b(digest_size=20)
+    item, prefix = None, b""
+    for pair in pairs:
+        if pair.item is not item:
+            item, prefix = pair.item, _item_bytes(pair, parts)
+        content.update(prefix)
+        content.update(_framed(pair.response.text.encode()))
+    return f"{_digest(signature.encode(), 10).hex()}/{content.hexdigest()}"
+
+
+def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
+    """What the item contributes to the address; dataclasses serialise field by field."""
+    item = pair.item
+    return _framed(orjson.dumps([getattr(item, part) for part in parts]))
+
+
+def _framed(raw: bytes) -> bytes:
+    return len(raw).to_bytes(8, "little") + raw
+
+
+def _digest(raw: bytes, size: int) -> bytes:
+    return hashlib.blake2b(raw, digest_size=size).digest()

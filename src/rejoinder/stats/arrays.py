@@ -1,0 +1,100 @@
+"""What every statistic takes: arrays of numbers in which NaN is missing, and labels that say what belongs together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from rejoinder.errors import InputError, SpecError, brief
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Numbers: TypeAlias = npt.ArrayLike
+Labels: TypeAlias = Sequence[Hashable] | npt.NDArray[Any]
+
+NAN = math.nan
+
+
+def floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
+    """The values as an array of float64; None and masked entries become NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), NAN, np.ma.getdata(values))
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{name} must be numbers, with NaN or None where one is missing; found {brief(values)}"
+        ) from None
+    if numbers.size == 0 and numbers.ndim < ndim:
+        numbers = numbers.reshape((0,) * ndim)
+    if numbers.ndim != ndim:
+        raise InputError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, not {numbers.ndim}; reshape it")
+    return numbers
+
+
+def paired(**named: Numbers) -> tuple[Floats, ...]:
+    """Arrays of numbers that go together row by row."""
+    arrays = {name: floats(values, name) for name, values in named.items()}
+    same_length(**arrays)
+    return tuple(arrays.values())
+
+
+def same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
+    """An error where arrays that go together have different lengths."""
+    lengths = {name: len(values) for name, values in named.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise InputError(f"arrays that go together have different lengths ({found}); give one value a row in each")
+
+
+def encode(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
+    """Labels as the numbers 0, 1, ... in the order in which they first appear, and the labels themselves."""
+    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    seen: dict[Any, int] = {}
+    try:
+        codes = [seen.setdefault(label, len(seen)) for label in listed]
+    except TypeError:
+        raise InputError(f"{name} must be strings or numbers, one a row; found {brief(listed)}") from None
+    for label in seen:
+        if label is None or label != label:
+            raise InputError(f"row {listed.index(label) + 1} of {name} has no label; give every row one")
+    return np.array(codes, dtype=np.int64), list(seen)
+
+
+def finite(values: Numbers, name: str) -> Floats:
+    """Like ``floats``, but an infinite value is missing too: it has no place in a mean."""
+    numbers = floats(values, name)
+    return np.where(np.isfinite(numbers), numbers, NAN)
+
+
+def one_of(value: str, choices: Any, what: str) -> None:
+    """An error unless the value is one of those that a Literal type allows."""
+    if value not in get_args(choices):
+        raise SpecError(f"no {what} is called {value!r}; known: {', '.join(get_args(choices))}")
+
+
+def probability(value: float, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise InputError(f"{name} must lie between 0 and 1, not {value}; 0.95 stands for 95 percent")
+    return value
+
+
+def at_least(value: int, least: int, name: str) -> int:
+    """A whole number that is not too small."""
+    if value != int(value) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value}")
+    return int(value)
+
+
+def is_constant(values: Floats) -> bool:
+    """Whether all values are one and the same (or there are none)."""
+    return bool(values.size == 0 or (values == values[0]).all())

@@ -1,0 +1,61 @@
+"""Intervals from the values that a statistic took on resamples.
+
+percentile: the quantiles of the values. expanded (the default): the percentile interval with its quantiles moved out
+so that for means of few units it is as wide as Student's t interval (Hesterberg 2015, section 4.5). bias_corrected:
+quantiles moved by the share of values below the estimate (Efron 1981), for statistics whose resamples are off centre.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rejoinder.stats.arrays import NAN, Floats, one_of, probability
+from rejoinder.stats.interval import Interval
+
+Kind: TypeAlias = Literal["percentile", "expanded", "bias_corrected"]
+_UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
+
+
+def percentile_interval(
+    value: float,
+    samples: Floats,
+    n: int,
+    n_missing: int,
+    n_units: int,
+    level: float = 0.95,
+    kind: Kind = "expanded",
+) -> Interval:
+    """The interval around an estimate from its values on resamples; NaN among them are resamples without one."""
+    probability(level, "level")
+    one_of(kind, Kind, "interval")
+    nothing = Interval(value, NAN, NAN, n, n_missing, n_units)
+    defined = samples[~np.isnan(samples)]
+    lost = len(samples) - len(defined)
+    if math.isnan(value):
+        return nothing._replace(reason="the estimate is undefined")
+    if n_units < 2:
+        return nothing._replace(reason="fewer than 2 units to resample")
+    reason = f"undefined in {lost} of {len(samples)} resamples" if lost else None
+    if not len(defined) or lost > _UNDEFINED * len(samples):
+        return nothing._replace(reason=reason or "no resamples")
+    same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
+    below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
+    if not (1 - level) / 2 <= below <= (1 + level) / 2:
+        return nothing._replace(reason="the resamples miss the estimate; resample other units")
+    low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
+    return nothing._replace(low=float(low), high=float(high), reason=reason)
+
+
+def _probabilities(below: float, n_units: int, level: float, kind: Kind) -> tuple[float, float]:
+    from scipy.special import ndtr, ndtri, stdtrit
+
+    tail = (1 - level) / 2
+    if kind == "expanded":
+        tail = float(ndtr(math.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)))
+    if kind == "bias_corrected":
+        shift = 2 * float(ndtri(below))
+        return float(ndtr(shift + ndtri(tail))), float(ndtr(shift - ndtri(tail)))
+    return tail, 1 - tail

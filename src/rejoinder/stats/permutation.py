@@ -1,0 +1,106 @@
+"""Does one metric correlate better with the ratings than another? A permutation test (Deutsch et al. 2021).
+
+Both metrics' scores are standardised; under the hypothesis that the metrics are exchangeable, their scores may be
+swapped for any item, any system or both (a row is swapped when its item or its system is, but not when both are). The statistic
+is the difference of the two correlations at the given level, and p the share of seeded swaps, the data included, whose
+difference is at least as large in size. Rows count that have both scores and a rating.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rejoinder.stats.arrays import (
+    NAN,
+    Bools,
+    Floats,
+    Labels,
+    Numbers,
+    at_least,
+    finite,
+    is_constant,
+    one_of,
+    same_length,
+)
+from rejoinder.stats.correlation import Method
+from rejoinder.stats.levels import AtLevel, Level, at_level
+from rejoinder.stats.resampling import Design, Draw
+from rejoinder.stats.significance import Significance
+
+Swap: TypeAlias = Literal["items", "systems", "both"]
+_CELLS = 2**14
+
+
+def permutation_test(
+    first: Numbers,
+    second: Numbers,
+    ratings: Numbers,
+    *,
+    systems: Labels | None = None,
+    items: Labels | None = None,
+    at: Level = "pooled",
+    swap: Swap = "items",
+    method: Method = "spearman",
+    n_permutations: int = 1000,
+    seed: int = 0,
+) -> Significance:
+    """The first metric's correlation less the second's, and how often swapping makes as large a difference."""
+    x, y, z = finite(first, "first"), finite(second, "second"), finite(ratings, "ratings")
+    same_length(first=x, second=y, ratings=z)
+    at_least(n_permutations, 1, "n_permutations")
+    one_of(swap, Swap, "swap")
+    rows = np.flatnonzero(~np.isnan(x + y + z))
+    design = Design.of(len(z), systems, items).only(rows)
+    nothing = Significance(NAN, NAN, len(rows), len(z) - len(rows))
+    if len(rows) < 3:
+        return nothing._replace(reason="fewer than 3 rows")
+    x, y, z = x[rows], y[rows], z[rows]
+    constant = [name for name, v in (("first", x), ("second", y), ("ratings", z)) if is_constant(v)]
+    if constant:
+        return nothing._replace(reason=f"constant: {', '.join(constant)}")
+    # Which of a row's two scores is used is a count of 0 or 1 over the rows of both metrics, one after the other.
+    scores = np.concatenate([_standardised(x), _standardised(y)])
+    twice = Design(np.tile(design.systems, 2), np.tile(design.items, 2))
+    correlate = at_level(at, method, [scores], np.tile(z, 2), twice)
+    observed = float(_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
+    if np.isnan(observed):
+        return nothing._replace(reason="no correlation at this level")
+    as_large = 0
+    random = np.random.default_rng(seed)
+    at_once = max(1, _CELLS // len(z))
+    for start in range(0, n_permutations, at_once):
+        swapped = _swaps(design, swap, min(at_once, n_permutations - start), random)
+        differences = np.abs(_difference(correlate, swapped, twice))
+        as_large += int((~(differences < abs(observed) - 1e-12)).sum())  # an undefined difference speaks for chance
+    return nothing._replace(statistic=observed, p=(1 + as_large) / (1 + n_permutations))
+
+
+def _swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
+    """For which rows the two metrics change places: (permutations, rows)."""
+    drawn = random.random((size, design.n_items + design.n_systems)) < 0.5
+    of_items = drawn[:, : design.n_items].take(design.items, axis=1)
+    of_systems = drawn[:, design.n_items :].take(design.systems, axis=1)
+    return {"items": of_items, "systems": of_systems, "both": of_items ^ of_systems}[swap]
+
+
+def _difference(correlate: AtLevel, swapped: Bools, twice: Design) -> Floats:
+    """The first correlation less the second, after swapping."""
+    whole = twice.as_it_is()
+    values = []
+    for chosen in (np.concatenate([~swapped, swapped], axis=1), np.concatenate([swapped, ~swapped], axis=1)):
+        draw = Draw(
+            chosen.astype(np.int64),
+            np.repeat(whole.systems, len(swapped), axis=0),
+            np.repeat(whole.items, len(swapped), axis=0),
+        )
+        values.append(correlate(draw)[:, 0])
+    return values[0] - values[1]
+
+
+def _standardised(values: Floats) -> Floats:
+    scaled = values / np.abs(values).max()
+    deviations = scaled - scaled.mean()
+    standardised: Floats = deviations / deviations.std()
+    return standardised

@@ -1,0 +1,25 @@
+"""What every test has: a cache of its own, and the published sets where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the user's cache."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("REJOINDER_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def published() -> Path:
+    """The folder of published sets; the test is skipped where there is none."""
+    folder = os.environ.get("REJOINDER_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("REJOINDER_DATA names no folder of published sets")
+    return Path(folder)

@@ -1,0 +1,167 @@
+"""The command line as a user meets it: tables on the output, one line for every mistake, exit status 2."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rejoinder
+from rejoinder import cli
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CHATS = EXAMPLES / "chats.jsonl"
+
+
+class Ran:
+    """How a command ended."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], *argv: object) -> None:
+        before = sys.argv
+        sys.argv = ["rejoinder", *map(str, argv)]
+        self.status = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            self.status = int(stop.code or 0)
+        finally:
+            sys.argv = before
+        self.out, self.err = capfd.readouterr()
+
+
+@pytest.fixture
+def ran(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.chdir(tmp_path)
+    return lambda *argv: Ran(capfd, *argv)
+
+
+def test_the_first_command_prints_a_table_and_says_where_the_results_are(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    done = ran("score", CHATS)
+    assert done.status == 0
+    assert "Mean score by system" in done.out
+    for system in ("attentive", "plain", "drifter", "parrot"):
+        assert system in done.out
+    folder = Path(done.err.rpartition("results: ")[2].split()[0])
+    assert json.loads((folder / "run.json").read_text())["counts"]["response"] == 192
+    assert "bleu|n:4" in done.err
+    again = ran("score", CHATS)
+    assert again.out == done.out
+    assert "nothing was computed" in again.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "latex", "csv", "json"])
+def test_the_table_comes_in_every_form(ran, form: str) -> None:  # type: ignore[no-untyped-def]
+    done = ran("score", CHATS, "-m", "length", "-m", "bleu(n=1)", "--format", form)
+    assert done.status == 0
+    if form == "json":
+        rows = json.loads(done.out)["rows"]
+        assert {row["system"] for row in rows} == {"attentive", "plain", "drifter", "parrot"}
+        assert rows[0]["length"]["low"] < rows[0]["length"]["value"] < rows[0]["length"]["high"]
+    if form == "csv":
+        assert done.out.splitlines()[0] == "system,n,length,length low,length high,bleu(n=1),bleu(n=1) low,bleu(n=1) high"
+
+
+def test_standard_input_gzip_and_several_files_give_the_same_scores(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = CHATS.read_bytes().splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_bytes(b"".join(line for line in lines if b'"kind":"item"' not in line.replace(b" ", b"")))
+    with gzip.open(tmp_path / "b.jsonl.gz", "wb") as file:
+        file.write(b"".join(line for line in lines if b'"kind":"item"' in line.replace(b" ", b"")))
+    two = ran("score", "a.jsonl", "b.jsonl.gz", "-m", "rouge_l", "--format", "csv")
+    one = ran("score", CHATS, "-m", "rouge_l", "--format", "csv")
+    assert sorted(two.out.splitlines()) == sorted(one.out.splitlines())
+    command = [sys.executable, "-m", "rejoinder", "score", "-", "-m", "rouge_l", "--format", "csv"]
+    piped = subprocess.run(command, input=CHATS.read_bytes(), capture_output=True, check=True)
+    assert piped.stdout.decode() == one.out
+
+
+def test_an_openai_log_is_scored_as_it_is(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    log = {
+        "model": "shopbot",
+        "messages": [
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "Is the green one in stock?"},
+            {"role": "assistant", "content": "Yes, two of them."},
+        ],
+    }
+    (tmp_path / "log.jsonl").write_text(json.dumps(log) + "\n")
+    done = ran("score", "log.jsonl", "-m", "length")
+    assert done.status == 0, done.err
+    assert "shopbot" in done.out
+
+
+MISTAKES = [
+    (["scroe"], "no command is called 'scroe'; did you mean 'score'"),
+    (["score"], "Missing argument 'FILE...'"),
+    (["score", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
+    (["score", "."], "is a folder, not a file"),
+    (["score", str(CHATS), "-m", "blue"], "no metric is called 'blue'; did you mean 'bleu'"),
+    (["score", str(CHATS), "--metrc", "bleu"], "No such option"),
+    (["score", str(CHATS), "--processes", "0"], "--processes"),
+    (["score", "dataset:nothing"], "nothing"),
+    (["reproduce", "scarce-overlpa"], "did you mean 'scarce_overlap'"),
+    (["import", "opnai", str(CHATS)], "opnai"),
+    (["list", "metrcs"], "metrcs"),
+]
+
+
+@pytest.mark.parametrize(("argv", "said"), MISTAKES, ids=[" ".join(a)[:30] for a, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_exit_status_2(ran, argv: list[str], said: str) -> None:  # type: ignore[no-untyped-def]
+    done = ran(*argv)
+    assert done.status == 2
+    assert done.out == ""
+    assert said in done.err
+    assert done.err.startswith("rejoinder: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["metrics", "importers", "datasets", "reproductions"])
+def test_what_there_is_can_be_listed(ran, what: str) -> None:  # type: ignore[no-untyped-def]
+    done = ran("list", what, "--format", "json")
+    assert done.status == 0, done.err
+    assert len(json.loads(done.out)["rows"]) >= 1
+    assert ran("list", what).status == 0
+
+
+def test_the_list_of_metrics_says_what_each_needs(ran) -> None:  # type: ignore[no-untyped-def]
+    rows = {row["metric"].split()[0]: row for row in json.loads(ran("list", "metrics", "--format", "json").out)["rows"]}
+    assert set(rows) == set(rejoinder.metric_names())
+    assert rows["bleu"]["needs"] == "references"
+    assert rows["bleu"]["better"] == "higher"
+    assert rows["bleu"]["range"] == "0 to 1"
+    assert "Papineni" in rows["bleu"]["citation"]
+
+
+def test_the_cache_can_be_shown_and_cleared(ran, own_cache: Path) -> None:  # type: ignore[no-untyped-def]
+    ran("score", CHATS, "-m", "length")
+    assert "2 files" in ran("cache").out
+    assert "cleared" in ran("cache", "--clear").out
+    assert "0 files" in ran("cache").out
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m rejoinder list metrics | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env={**os.environ}, check=True)
+    assert done.stdout == "Metrics\n"
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_nothing_is_drawn_when_the_error_stream_is_piped(ran) -> None:  # type: ignore[no-untyped-def]
+    done = ran("score", CHATS, "-m", "length")
+    assert "\x1b" not in done.err
+    assert "%" not in done.err
+
+
+def test_every_command_has_help(ran) -> None:  # type: ignore[no-untyped-def]
+    listed = ran("--help").out
+    for name in cli.program.list_commands(None):  # type: ignore[arg-type]
+        assert name in listed
+        shown = ran(name, "--help")
+        assert shown.status == 0
+        assert "Usage: rejoinder" in shown.out
+    assert rejoinder.__version__ in ran("--version").out

@@ -1,0 +1,118 @@
+"""What every registered metric owes, whoever wrote it."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import orjson
+import pytest
+
+import rejoinder
+from rejoinder.contract import PARTS, Metric, SetMetric
+from rejoinder.registry import metric_class, metric_names
+from rejoinder.scoring import kernel
+from rejoinder.types import Item, Pair, Reference, Response, Turn
+
+WORDS = "yes no maybe the train leaves at nine o'clock I think so what about you? fine, thanks! ok 👍 don't".split()
+ODD = ["ok", "?", "…", "a", "日本語です", "x" * 3000, "ha " * 400, "\u200b\u200b!", "ß ſ İ", "1 2 3", "\t tab\n new"]
+
+
+def pairs(seed: int = 0, n: int = 60) -> list[Pair]:
+    r = random.Random(seed)
+
+    def text() -> str:
+        return r.choice(ODD) if r.random() < 0.2 else " ".join(r.choices(WORDS, k=r.randint(1, 15)))
+
+    made = []
+    for i in range(n):
+        references = tuple(Reference(text()) for _ in range(r.randint(1, 4)))
+        item = Item(f"i{i}", (Turn(text(), "A"), Turn(text(), "B")), references, (Turn(text(), "A"),))
+        made.append(Pair(item, Response(f"r{i}", item.id, f"s{i % 3}", text())))
+    return made
+
+
+@pytest.fixture(params=metric_names())
+def metric(request: pytest.FixtureRequest) -> Metric:
+    return rejoinder.parse(request.param)
+
+
+def same(first: list[float | None], second: list[float | None]) -> bool:
+    return all(a == b for a, b in zip(first, second, strict=True))
+
+
+def test_it_says_what_it_is(metric: Metric) -> None:
+    cls = type(metric)
+    assert cls.__doc__
+    assert cls.citation
+    assert cls.needs <= PARTS
+    assert cls.range[0] < cls.range[1]
+    assert cls.version >= 1
+    assert rejoinder.parse(str(metric)) == metric
+    assert hash(metric) == hash(rejoinder.parse(str(metric)))
+
+
+def test_it_gives_one_score_a_pair_within_its_range(metric: Metric) -> None:
+    found = metric.score(pairs())
+    low, high = metric.range
+    assert len(found) == 60
+    assert all(math.isnan(v) or low <= v <= high for v in found)
+    assert any(not math.isnan(v) for v in found)
+
+
+def test_neighbours_and_order_change_no_number(metric: Metric) -> None:
+    if isinstance(metric, SetMetric):
+        given = pairs()
+        assert metric.statistic(given) == [one for pair in given for one in metric.statistic([pair])]
+        return
+    given = pairs()
+    whole = kernel.measure(metric, given)
+    assert same(whole, [kernel.measure(metric, [pair])[0] for pair in given])
+    assert same(whole, kernel.measure(metric, given[::-1])[::-1])
+
+
+def test_a_set_metric_settles_the_same_in_any_order(metric: Metric) -> None:
+    if not isinstance(metric, SetMetric):
+        pytest.skip("it scores each pair by itself")
+    given = pairs()
+    forward, backward = metric.score(given), metric.score(given[::-1])[::-1]
+    assert forward == pytest.approx(backward, abs=1e-12, nan_ok=True)
+
+
+def test_its_statistic_survives_the_cache(metric: Metric) -> None:
+    statistics = kernel.measure(metric, pairs())
+    assert orjson.loads(orjson.dumps(statistics)) == statistics
+
+
+def test_a_pair_that_lacks_something_has_no_score_and_harms_no_other(metric: Metric) -> None:
+    given = pairs(n=5)
+    bare = Pair(Item("bare", ()), Response("b", "bare", "s0", "hello there my friend"))
+    empty = Pair(given[0].item, Response("e", given[0].item.id, "s0", "  "))
+    found = kernel.measure(metric, [given[0], bare, empty, *given[1:]])
+    assert (found[1] is None) == bool(metric.needs)
+    assert found[2] is None
+    assert same([found[0], *found[3:]], kernel.measure(metric, given))
+
+
+def test_no_pairs_give_no_scores(metric: Metric) -> None:
+    assert metric.score([]) == []
+
+
+def test_the_reference_that_matched_best_is_one_of_them(metric: Metric) -> None:
+    given = pairs(n=20)
+    found = kernel.match(metric, given)
+    if "references" not in metric.needs:
+        assert found == [None] * len(given)
+        return
+    assert all(place is None or 0 <= place < len(p.item.references) for place, p in zip(found, given, strict=True))
+    echo = Pair(given[0].item, Response("echo", given[0].item.id, "s", given[0].item.references[-1].text))
+    place = metric.match([echo])[0]
+    if place is not None and metric.higher_is_better:
+        assert given[0].item.references[place].text == echo.response.text or metric.score(
+            [Pair(Item("i", (), (given[0].item.references[place],)), echo.response)]
+        ) >= metric.score([Pair(Item("i", (), (given[0].item.references[-1],)), echo.response)])
+
+
+def test_every_module_of_the_folder_is_one_metric() -> None:
+    for name in metric_names():
+        assert metric_class(name).__name__.lower() == name.replace("_", "")

@@ -1,0 +1,66 @@
+"""The docs say what is true: every example of the format is read, every metric and command has its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import orjson
+import pytest
+
+import rejoinder
+from rejoinder.cli import program
+from rejoinder.data.schema import KEYS, Place, from_object, to_object
+from rejoinder.report.listing import metric_table
+from rejoinder.report.table import to_markdown
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def test_the_format_page_has_a_true_example_of_every_kind() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    examples = re.findall(r"```json\n(.*?)\n```", page, re.DOTALL)
+    kinds = []
+    for example in examples:
+        found = orjson.loads(example)
+        record = from_object(found, Place("formats.md", 1))
+        assert from_object(to_object(record), Place("formats.md", 1)) == record
+        kinds.append(found["kind"])
+    assert kinds == list(KEYS)
+
+
+def test_the_metrics_page_is_what_the_registry_says() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    assert to_markdown(metric_table()) in page, "run: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_command_that_is_shown_exists(page: Path) -> None:
+    for name in re.findall(r"(?:^|`|\$ )rejoinder ([a-z-]+)", page.read_text(), re.MULTILINE):
+        assert program.get_command(None, name) is not None, f"{page.name} shows: rejoinder {name}"  # type: ignore[arg-type]
+
+
+def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "README.md").read_text()
+    for block in re.findall(r"```python\n(.*?)\n```", page, re.DOTALL):
+        exec(block, {})
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f'version = "{rejoinder.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {rejoinder.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {rejoinder.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_no_page_names_a_place_of_somebodys_machine() -> None:
+    for path in [*PAGES, *ROOT.glob("src/**/*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/*.py")]:
+        if path != Path(__file__):
+            assert not re.search(r"/(home|root|work|Users)/\w", path.read_text()), path

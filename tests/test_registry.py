@@ -1,0 +1,121 @@
+"""Specs: one string that names a metric, parses back to it, and says everything in its signature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rejoinder
+from rejoinder import registry
+from rejoinder.errors import SpecError
+
+MINE = '''
+from dataclasses import dataclass
+from rejoinder import Metric
+
+@dataclass(frozen=True)
+class Exclaims(Metric):
+    """How many exclamation marks a reply has."""
+    weight: float = 1.0
+    range = (0.0, float("inf"))
+
+    def score(self, pairs):
+        return [self.weight * pair.response.text.count("!") for pair in pairs]
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    registry._load_file.cache_clear()
+    return "./mine.py"
+
+
+@pytest.mark.parametrize("spec", ["bleu", "bleu(n=2)", "bleu(n=1, tokenizer='whitespace', lowercase=False)"])
+def test_a_spec_prints_as_it_was_typed(spec: str) -> None:
+    metric = rejoinder.parse(spec)
+    assert str(metric) == spec
+    assert rejoinder.parse(str(metric)) == metric
+
+
+def test_a_default_that_is_spelled_out_is_the_same_metric() -> None:
+    assert str(rejoinder.parse(" bleu( n = 4 ) ")) == "bleu"
+    assert rejoinder.parse("bleu(n=4)") == rejoinder.parse("bleu")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("blue", "no metric is called 'blue'; did you mean 'bleu'"),
+        ("", "is not a metric"),
+        ("bleu(", "is not a metric"),
+        ("bleu(m=3)", "bleu has no parameter 'm'"),
+        ("bleu(n='4')", "bleu: n must be"),
+        ("bleu(n=True)", "bleu: n must be"),
+        ("bleu(4)", "cannot be read; write them as name=value"),
+        ("bleu(n=__import__('os'))", "cannot be read"),
+        ("bleu(smoothing='nothing')", "smoothing must be one of"),
+        ("bleu(**{})", "cannot be read"),
+        ("./nowhere.py", "no such file"),
+    ],
+)
+def test_a_wrong_spec_says_what_is_wrong(spec: str, said: str) -> None:
+    with pytest.raises(SpecError) as error:
+        rejoinder.parse(spec)
+    assert said in str(error.value)
+
+
+def test_a_users_file_is_a_metric(mine: str) -> None:
+    metric = rejoinder.parse(f"{mine}(weight=2)")
+    assert str(metric) == "./mine.py(weight=2.0)"
+    assert rejoinder.parse(str(metric)) == metric
+    scores = rejoinder.score(["Hey!!", "Hey."], metrics=[f"{mine}(weight=2)"])
+    assert scores["./mine.py(weight=2.0)"].tolist() == [4.0, 0.0]
+
+
+def test_the_signature_of_a_users_metric_changes_with_its_file(mine: str, tmp_path: Path) -> None:
+    first = rejoinder.signature(rejoinder.parse(mine))
+    assert "|file:" in first
+    (tmp_path / "mine.py").write_text(MINE + "\n# changed\n")
+    assert rejoinder.signature(rejoinder.parse(mine)) != first
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 / 0", "mine.py: ZeroDivisionError"),
+        ("x = 3", "must define one rejoinder.Metric (found: none)"),
+        (MINE + MINE.replace("Exclaims", "Other"), "found: Exclaims, Other"),
+        (MINE.replace("@dataclass(frozen=True)", ""), "must be decorated with @dataclass(frozen=True)"),
+    ],
+)
+def test_a_users_file_that_does_not_work_says_why(mine: str, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(SpecError) as error:
+        rejoinder.parse(mine)
+    assert said in str(error.value)
+
+
+def test_one_of_several_metrics_in_a_file_can_be_named(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE + MINE.replace("Exclaims", "Other"))
+    assert str(rejoinder.parse("./mine.py:Other")) == "./mine.py:Other"
+    with pytest.raises(SpecError, match="did you mean 'Other'"):
+        rejoinder.parse("./mine.py:Othre")
+
+
+def test_an_installed_package_may_bring_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    entry = EntryPoint("words", "rejoinder.metrics.bleu:Bleu", registry.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(registry, "_entry_points", lambda: [entry])
+    monkeypatch.setattr(registry, "_names", {})
+    assert "words" in registry.metric_names()
+    assert str(rejoinder.parse("words(n=2)")) == "words(n=2)"
+
+
+def test_the_signature_says_everything_that_decides_the_number() -> None:
+    found = rejoinder.signature(rejoinder.parse("bleu(n=2)"), {"human", "bm25"})
+    for part in ("bleu|n:2", "|lowercase:yes", "|references:bm25+human", "|version:"):
+        assert part in found

@@ -1,0 +1,85 @@
+"""Intervals of a mean: by hand, against another implementation, and by coverage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rejoinder.errors import InputError
+from rejoinder.stats.interval import Interval, mean_interval
+
+
+def test_without_clusters_it_is_the_t_interval() -> None:
+    x = np.random.default_rng(1).normal(size=30)
+    low, high = stats.t.interval(0.9, 29, x.mean(), stats.sem(x))
+    found = mean_interval(x, level=0.9)
+    assert found[:3] == pytest.approx((x.mean(), low, high), abs=1e-12)
+    assert found[3:] == (30, 0, 30, None)
+
+
+def test_clusters_by_hand() -> None:
+    # mean 2.5; cluster sums of deviations -2 and 2; se^2 = 2/1 * (4 + 4) / 16 = 1; t(.975, 1) = 12.706204736
+    found = mean_interval([1, 2, 3, 4], ["a", "a", "b", "b"])
+    assert found[:3] == pytest.approx((2.5, 2.5 - 12.7062047361747, 2.5 + 12.7062047361747), abs=1e-10)
+    assert found.n_clusters == 2
+
+
+def test_clusters_agree_with_statsmodels() -> None:
+    from statsmodels.regression.linear_model import OLS
+
+    random = np.random.default_rng(2)
+    groups = random.integers(0, 12, 100)
+    x = random.normal(size=100) + random.normal(size=12)[groups]
+    fit = OLS(x, np.ones(100)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
+    found = mean_interval(x, groups)
+    half = stats.t.ppf(0.975, 11) * fit.bse[0] * math.sqrt(12 / 11)
+    assert (found.high - found.low) / 2 == pytest.approx(half, abs=1e-10)
+
+
+def test_missing_values_are_left_out_and_counted_with_their_clusters() -> None:
+    found = mean_interval([1, None, 3, math.nan, 5], ["a", "b", "c", "b", "a"])
+    assert found == mean_interval([1, 3, 5], ["a", "c", "a"])._replace(n_missing=2)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "expected"),
+    [
+        ([], None, Interval(math.nan, math.nan, math.nan, 0, 0, 0, "no values")),
+        ([math.nan, None], None, Interval(math.nan, math.nan, math.nan, 0, 2, 0, "no values")),
+        ([3], None, Interval(3, math.nan, math.nan, 1, 0, 1, "fewer than 2 clusters")),
+        ([3, 5], ["a", "a"], Interval(4, math.nan, math.nan, 2, 0, 1, "fewer than 2 clusters")),
+        ([0.1] * 7, None, Interval(0.1, 0.1, 0.1, 7, 0, 7, None)),
+        ([1, math.inf], None, Interval(math.nan, math.nan, math.nan, 2, 0, 2, "infinite values")),
+    ],
+)
+def test_degenerate_values(values, clusters, expected) -> None:
+    found = mean_interval(values, clusters)
+    assert repr(found) == repr(expected) or found == pytest.approx(expected, nan_ok=True)
+    assert found.reason == expected.reason
+
+
+def test_a_row_without_a_cluster_is_an_error() -> None:
+    with pytest.raises(InputError, match="row 2 of clusters has no label"):
+        mean_interval([1, 2], ["a", None])
+    with pytest.raises(InputError, match="values 2, clusters 1"):
+        mean_interval([1, 2], ["a"])
+
+
+def test_a_level_in_percent_is_an_error() -> None:
+    with pytest.raises(InputError, match="level must lie between 0 and 1, not 95"):
+        mean_interval([1, 2, 3], level=95)
+
+
+@pytest.mark.parametrize("n_clusters", [10, 40, 150])
+def test_an_interval_of_95_percent_covers_the_mean(n_clusters) -> None:
+    random = np.random.default_rng(n_clusters)
+    clusters = np.repeat(np.arange(n_clusters), 4)
+    rounds, covered = 3000, 0
+    for _ in range(rounds):
+        x = random.normal(size=n_clusters)[clusters] + random.normal(size=len(clusters))
+        found = mean_interval(x, clusters)
+        covered += found.low <= 0 <= found.high
+    assert 0.93 <= covered / rounds <= 0.97

@@ -1,0 +1,73 @@
+"""One table, every form: the same cells, escaped as each form wants."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from html.parser import HTMLParser
+
+import pytest
+
+from rejoinder.report import table as module
+from rejoinder.report.table import FORMATS, Estimate, Table
+
+TABLE = Table(
+    "A & B",
+    ["name", "n", "score"],
+    [["a|b_<c>", 1234, Estimate(0.5, 0.25, 0.75)], ["d", 5, Estimate(math.nan, math.nan, math.nan)], ["é", 6, None]],
+    ["50% of it"],
+)
+
+
+def test_a_number_carries_its_interval_and_the_unknown_is_a_dash() -> None:
+    assert TABLE.text(Estimate(0.5, 0.25, 0.75)) == "0.500 [0.250, 0.750]"
+    assert TABLE.text(Estimate(0.5, math.nan, math.nan)) == "0.500"
+    assert TABLE.text(math.nan) == TABLE.text(None) == "–"
+    assert TABLE.text(1234) == "1,234"
+
+
+def test_the_terminal_form_lines_up() -> None:
+    lines = str(TABLE).splitlines()
+    assert lines[0] == "A & B"
+    assert lines[-1] == "50% of it"
+    assert len({len(line) for line in lines[3:5]}) == 1
+
+
+def test_on_a_terminal_long_texts_are_wrapped_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Table("T", ["a", "b"], [["word " * 40, 1]])
+    monkeypatch.setattr(module.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = str(wide)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert shown.count("word") == 40
+
+
+def test_markdown_escapes_bars() -> None:
+    assert "| a\\|b_<c> | 1,234 | 0.500 [0.250, 0.750] |" in FORMATS["markdown"](TABLE)
+
+
+def test_html_is_well_formed_and_escaped() -> None:
+    shown = FORMATS["html"](TABLE)
+    HTMLParser().feed(shown)
+    assert "a|b_&lt;c&gt;" in shown
+    assert "<c>" not in shown
+    assert "A &amp; B" in shown
+
+
+def test_latex_escapes_what_it_must() -> None:
+    shown = FORMATS["latex"](TABLE)
+    assert r"a|b\_<c> & 1,234" in shown
+    assert r"\begin{tabular}{lrr}" in shown
+
+
+def test_csv_and_json_keep_the_numbers_whole() -> None:
+    rows = list(csv.reader(io.StringIO(FORMATS["csv"](TABLE))))
+    assert rows[0] == ["name", "n", "score", "score low", "score high"]
+    assert rows[1] == ["a|b_<c>", "1234", "0.5", "0.25", "0.75"]
+    assert rows[2] == ["d", "5", "", "", ""]
+    assert rows[3] == ["é", "6", "", "", ""]
+    found = json.loads(FORMATS["json"](TABLE))["rows"]
+    assert found[0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
+    assert found[2]["score"] is None
