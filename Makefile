@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench fuzz clean
+.PHONY: demo test check bench fuzz docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -40,3 +40,7 @@ fuzz: $(VENV)/dev.stamp
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+docs: $(VENV)/dev.stamp
+	$(BIN)/python tools/build_docs.py
+	$(BIN)/python -m rejoinder.data.datasets._page > docs/datasets.md

@@ -24,7 +24,7 @@ from rejoinder import cli
 from rejoinder.data.writing import encode
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
-METRICS = ("bleu", "rouge_l")
+METRICS = ("bleu", "rouge_l", "distinct", "length")
 Scores = dict[str, dict[str, float | None]]
 
 

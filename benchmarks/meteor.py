@@ -64,8 +64,8 @@ def made_up(responses: int, seed: int = 0) -> list[Pair]:
     random = np.random.default_rng(seed)
     synsets = _synonyms._table().synsets
     known = sorted((w for w in synsets if w.isalpha() and len(w) > 2), key=lambda w: (-len(synsets[w]), w))
-    words = np.array([",", ".", "?", *sorted(FUNCTION_WORDS), *known[:8_000]])
-    chances = 1 / np.arange(4, len(words) + 4)
+    words = np.array([".", ",", "i", "you", "the", "to", *sorted(FUNCTION_WORDS), *known[:8_000]])
+    chances = 1 / np.arange(1, len(words) + 1)
     lengths = random.integers(4, 19, responses * (1 + REFERENCES))
     drawn = random.choice(words, int(lengths.sum()), p=chances / chances.sum()).tolist()
     ends = np.cumsum(lengths).tolist()

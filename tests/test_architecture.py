@@ -21,6 +21,7 @@ LAYERS = [
     ("metrics",),
     ("report.table",),
     ("scoring",),
+    ("verdict",),
     ("reproduce",),
     ("report",),
     ("cli", "__main__"),

@@ -63,12 +63,16 @@ def test_the_table_comes_in_every_form(ran, form: str) -> None:  # type: ignore[
         assert {row["system"] for row in rows} == {"attentive", "plain", "drifter", "parrot"}
         assert rows[0]["length"]["low"] < rows[0]["length"]["value"] < rows[0]["length"]["high"]
     if form == "csv":
-        assert done.out.splitlines()[0] == "system,n,length,length low,length high,bleu(n=1),bleu(n=1) low,bleu(n=1) high"
+        assert (
+            done.out.splitlines()[0] == "system,n,length,length low,length high,bleu(n=1),bleu(n=1) low,bleu(n=1) high"
+        )
 
 
 def test_standard_input_gzip_and_several_files_give_the_same_scores(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     lines = CHATS.read_bytes().splitlines(keepends=True)
-    (tmp_path / "a.jsonl").write_bytes(b"".join(line for line in lines if b'"kind":"item"' not in line.replace(b" ", b"")))
+    (tmp_path / "a.jsonl").write_bytes(
+        b"".join(line for line in lines if b'"kind":"item"' not in line.replace(b" ", b""))
+    )
     with gzip.open(tmp_path / "b.jsonl.gz", "wb") as file:
         file.write(b"".join(line for line in lines if b'"kind":"item"' in line.replace(b" ", b"")))
     two = ran("score", "a.jsonl", "b.jsonl.gz", "-m", "rouge_l", "--format", "csv")

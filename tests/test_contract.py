@@ -32,7 +32,19 @@ def pairs(seed: int = 0, n: int = 60) -> list[Pair]:
     return made
 
 
-@pytest.fixture(params=metric_names())
+# Parameters that change what a metric needs, its range or its stages.
+VARIANTS = [
+    "bleu(smoothing='exp')",
+    "bleu(smoothing='method7')",
+    "distinct(over='system')",
+    "length(unit='characters')",
+    "meteor(synonym=0.0, stem=0.0)",
+    "rouge_l(tokenizer='rouge', aggregate='best')",
+    "self_bleu(over='references')",
+]
+
+
+@pytest.fixture(params=[*metric_names(), *VARIANTS])
 def metric(request: pytest.FixtureRequest) -> Metric:
     return rejoinder.parse(request.param)
 

@@ -35,6 +35,13 @@ def test_the_metrics_page_is_what_the_registry_says() -> None:
     assert to_markdown(metric_table()) in page, "run: make docs"
 
 
+def test_the_metric_of_the_metrics_page_works(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    (tmp_path / "polite.py").write_text(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[0])
+    scores = rejoinder.score(["Yes, please!", "No."], metrics=[str(tmp_path / "polite.py")])
+    assert list(scores.values.values())[0].tolist() == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
@@ -43,7 +50,10 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_command_that_is_shown_exists(page: Path) -> None:
-    for name in re.findall(r"(?:^|`|\$ )rejoinder ([a-z-]+)", page.read_text(), re.MULTILINE):
+    text = page.read_text()
+    blocks = "\n".join(re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    shown = re.findall(r"^(?:\$ )?rejoinder ([a-z-]+)", blocks, re.MULTILINE) + re.findall(r"`rejoinder ([a-z-]+)", text)
+    for name in shown:
         assert program.get_command(None, name) is not None, f"{page.name} shows: rejoinder {name}"  # type: ignore[arg-type]
 
 

@@ -14,7 +14,9 @@ from rejoinder.types import Turn
 
 
 def test_every_assistant_turn_answers_what_was_said_before_it(tmp_path: Path) -> None:
-    log = save(tmp_path / "log.json", chat("Hello!", "Hi.", "Is it late?", "It is nine.", "Bye!", model="parrot", id="c7"))
+    log = save(
+        tmp_path / "log.json", chat("Hello!", "Hi.", "Is it late?", "It is nine.", "Bye!", model="parrot", id="c7")
+    )
     found = imported("openai", log)
     assert list(found.items) == ["c7/1", "c7/3"]
     second = found.items["c7/3"]
@@ -110,7 +112,11 @@ def test_text_parts_are_joined_and_other_parts_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, "", "  \n"])
 def test_an_empty_reply_is_no_response_but_counted(tmp_path: Path, content: str | None) -> None:
-    messages = [*chat("a", "b")["messages"], {"role": "user", "content": "c"}, {"role": "assistant", "content": content}]
+    messages = [
+        *chat("a", "b")["messages"],
+        {"role": "user", "content": "c"},
+        {"role": "assistant", "content": content},
+    ]
     tally = Tally()
     found = imported("openai", save(tmp_path / "l.json", {"messages": messages}), tally, system="x")
     assert len(found.responses) == 1
@@ -124,7 +130,9 @@ def test_a_refusal_is_what_the_assistant_said(tmp_path: Path) -> None:
 
 
 def test_neighbouring_messages_of_one_role_stay_apart(tmp_path: Path) -> None:
-    messages = [{"role": role, "content": text} for role, text in (("user", "a"), ("assistant", "b"), ("assistant", "c"))]
+    messages = [
+        {"role": role, "content": text} for role, text in (("user", "a"), ("assistant", "b"), ("assistant", "c"))
+    ]
     found = imported("openai", save(tmp_path / "l.json", {"messages": messages}), system="x")
     assert found.items["l-1/2"].context == (Turn("a", "user"), Turn("b", "assistant"))
 
@@ -213,7 +221,7 @@ def test_logs_with_input_and_output_are_read_too(tmp_path: Path) -> None:
     [
         ([], "empty list"),
         (17, "expected an object with 'messages', found 17"),
-        ({"turns": []}, r"has no 'messages' \(found keys: turns\)"),
+        ({"turns": []}, r"has no 'messages' \(found keys: 'turns'\)"),
         ({"messages": "hello"}, "'messages' is 'hello'; it must be a list"),
         ({"messages": ["x", 3]}, "message 2: expected an object with 'role' and 'content', found 3"),
         ({"messages": [{"content": "x"}]}, "message 1: has no 'role'"),

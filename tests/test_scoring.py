@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -201,7 +202,7 @@ def test_a_metric_given_twice_is_an_error() -> None:
     ("body", "said"),
     [
         ("return [1.0]", "gave 1 values for 2 pairs"),
-        ("return ['x'] * len(pairs)", "gave 'x'; a score is a number"),
+        ("return ['x'] * len(pairs)", "gave 'x'; a score must be a number"),
         ("return [True] * len(pairs)", "gave True"),
         ("return [7.0] * len(pairs)", "outside its range from 0.0 to 1.0"),
         ("raise ValueError('no idea')", "failed: ValueError: no idea"),
@@ -233,26 +234,27 @@ def test_a_metric_of_the_whole_set_is_cached_per_item_and_settled_over_the_set(t
         assert found.scores.mean(spec, system).value == pytest.approx(direct, abs=1e-12)
 
 
-def test_killed_at_any_moment_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
-    chats = write_file(tmp_path / "chats.jsonl", 8_000)
+def test_killed_at_twenty_random_moments_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
+    chats = write_file(tmp_path / "chats.jsonl", 6_000)
+    calm, stormy = tmp_path / "calm", tmp_path / "stormy"
     command = [sys.executable, "-m", "rejoinder", "score", str(chats), "--processes", "2", "--no-cache"]
     command += [word for metric in METRICS for word in ("-m", metric)]
     begun = time.perf_counter()
-    subprocess.run([*command, "-o", str(tmp_path / "calm")], check=True, capture_output=True)
+    subprocess.run([*command, "-o", str(calm)], check=True, capture_output=True)
     whole = time.perf_counter() - begun
-    random_moment = random.Random(7)
-    killed = 0
-    for _ in range(20):
-        process = subprocess.Popen([*command, "-o", str(tmp_path / "stormy")], stdout=-3, stderr=-3)
+    moment = random.Random(7)
+    kills = finished = 0
+    while kills < 20:
+        process = subprocess.Popen([*command, "-o", str(stormy)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            process.wait(timeout=random_moment.uniform(0.05, 0.9) * whole)
+            assert process.wait(timeout=moment.uniform(0.02, 0.95) * whole) == 0
+            assert results(stormy) == results(calm)
+            shutil.rmtree(stormy)
+            finished += 1
         except subprocess.TimeoutExpired:
             process.kill()
-            killed += 1
-        process.wait()
-    assert killed >= 10
-    subprocess.run([*command, "-o", str(tmp_path / "stormy")], check=True, capture_output=True)
-    assert results(tmp_path / "calm") == results(tmp_path / "stormy")
-    assert sorted(p.name for p in (tmp_path / "stormy").iterdir()) == sorted(
-        p.name for p in (tmp_path / "calm").iterdir()
-    )
+            process.wait()
+            kills += 1
+    subprocess.run([*command, "-o", str(stormy)], check=True, capture_output=True)
+    assert results(stormy) == results(calm)
+    assert {p.name for p in stormy.iterdir()} == {p.name for p in calm.iterdir()}

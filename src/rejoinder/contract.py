@@ -26,7 +26,11 @@ PARTS = frozenset({"context", "references", "future", "situation"})
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """A number for how good a response is; subclasses are frozen dataclasses in one file each."""
+    """A number for how good a response is; subclasses are frozen dataclasses in one file each.
+
+    ``needs`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__`` sets them on the
+    instance.
+    """
 
     # What of the item the score depends on, beside the response's text: a subset of PARTS. The cache goes by it.
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -58,10 +58,11 @@ def content_words(text: str) -> frozenset[str]:
     """The different words of a text that carry meaning by themselves, in lower case.
 
     Left out are English function words and the small change of conversation (``FUNCTION_WORDS``), whole or before an
-    apostrophe (``I'm``, ``don't``); a possessive counts as its noun. Other languages keep all their words.
+    apostrophe (``I'm``, ``don't``); a possessive counts as its noun. Other languages keep all words but those few that
+    are spelt like an English one.
     """
-    words = (word.removesuffix("'s") for word in tokenizer_of("words")(text))
-    return frozenset(w for w in words if w not in FUNCTION_WORDS and w.partition("'")[0] not in FUNCTION_WORDS)
+    words = {word.removesuffix("'s") for word in tokenizer_of("words")(text)} - _ENDINGS
+    return frozenset(w for w in words if w.partition("'")[0] not in FUNCTION_WORDS)
 
 
 def _whitespace(text: str) -> Tokens:
@@ -144,7 +145,8 @@ FUNCTION_WORDS = frozenset(
     and but or nor so yet if then than because while although though unless whether
     not no yes yeah yep nope oh ah uh um hmm well ok okay hey hi hello please thanks
     here there now just also too very really only even still again ever never always more most much many few
-    don doesn didn isn aren wasn weren won wouldn shouldn couldn can hasn haven hadn ain mustn needn
-    s t d m n ll re ve
+    don doesn didn isn aren wasn weren won wouldn shouldn couldn hasn haven hadn ain mustn needn
     """.split()
 )
+# What is left of I'm, don't ... where a text was tokenised before it came here.
+_ENDINGS = frozenset("s t d m ll re ve n't".split())

@@ -49,7 +49,9 @@ def program() -> None:
 def main() -> None:
     """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
     try:
-        program.main(prog_name="rejoinder", standalone_mode=False)
+        status = program.main(prog_name="rejoinder", standalone_mode=False)
+        if isinstance(status, int) and status:  # click gives back the status of an Exit
+            sys.exit(status)
     except RejoinderError as error:
         _fail(str(error))
     except click.UsageError as error:
@@ -60,8 +62,6 @@ def main() -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         print("rejoinder: stopped; the same command goes on where it was", file=sys.stderr)
         sys.exit(130)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
     except BrokenPipeError:
         # The reader of our output went away (a pager, head): that is no error of anybody's.
         sys.stderr.close()

@@ -65,6 +65,11 @@ class Collection:
         for response in self.responses.values():
             yield Pair(self.items[response.item], response)
 
+    def pair(self, response: str) -> Pair:
+        """One response with its item."""
+        found = self.responses[response]
+        return Pair(self.items[found.item], found)
+
     def counts(self) -> dict[str, int]:
         """How many records of each kind there are."""
         return {name: len(getattr(self, name)) for name in self.__dataclass_fields__}

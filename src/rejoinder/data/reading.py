@@ -8,7 +8,7 @@ import hashlib
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -78,7 +78,7 @@ class Source:
         zipped = watched.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=watched) if zipped else watched
         number, empty = 0, True
-        while line := self._next_line(stream, number):
+        while line := self._next_line(stream.readline, number):
             number += 1
             if len(line) > LONGEST_LINE:
                 raise InputError(f"{self.name} line {number}: longer than 64 MiB; write one record a line")
@@ -90,9 +90,9 @@ class Source:
         if empty:
             raise InputError(f"{self.name}: is empty; it must hold one JSON record a line")
 
-    def _next_line(self, stream: io.BufferedReader | gzip.GzipFile, number: int) -> bytes:
+    def _next_line(self, read: Callable[[int], bytes], number: int) -> bytes:
         try:
-            return stream.readline(LONGEST_LINE + 1)
+            return read(LONGEST_LINE + 1)
         except EOFError:
             what = "the gzip file ends too early"
         except (gzip.BadGzipFile, zlib.error) as error:

@@ -85,6 +85,7 @@ def _without_rivals(reference: Sequence[Candidates]) -> Alignment | None:
 
 
 def _rows(reference: Sequence[Candidates]) -> list[_Row]:
+    """The words of the reference that have candidates, in order."""
     wanted = {candidates.places for candidates in reference if candidates.places}
     group_of = _groups(wanted)
     uneven = {group_of[places] for places in wanted if group_of[places] != places}
@@ -121,6 +122,7 @@ def _groups(wanted: set[int]) -> dict[int, int]:
 
 
 def _search(rows: list[_Row]) -> Alignment:
+    """The best alignment that the beam finds."""
     states: _States = {(0, _NOWHERE): (0, None)}
     place = _NOWHERE
     for row in rows:
@@ -142,22 +144,21 @@ def _extend(states: _States, row: _Row, follows: bool) -> _States:
 
     In an even group a word can be skipped without loss only while more words are left than places are free.
     """
-    place, (_, stages), group, _, rows_left, later = row
+    place, (_, stages), _, _, rows_left, later = row
     extended: _States = {}
     for (taken, last), (cost, chain) in states.items():
-        for i, stage in stages:
-            if taken >> i & 1:
-                continue
+        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+        if rows_left > len(free):
+            key = (taken & later, _NOWHERE)
+            if key not in extended or cost < extended[key][0]:
+                extended[key] = (cost, chain)
+        for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
             new = cost + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
                 new += _CHUNK
             key = ((taken | 1 << i) & later, i)
             if key not in extended or new < extended[key][0]:
                 extended[key] = (new, (chain, (i, place, stage)))
-        if rows_left > (group & ~taken).bit_count():
-            key = (taken & later, _NOWHERE)
-            if key not in extended or cost < extended[key][0]:
-                extended[key] = (cost, chain)
     return extended
 
 
@@ -171,19 +172,25 @@ def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
     extended: _States = {}
     for (taken, last), (cost, chain) in states.items():
         bound = min(rows_left, (group & (later | places) & ~taken).bit_count())
-        for i, stage in (*stages, (_NOWHERE, 0)):
-            if i == _NOWHERE:
-                after, new, links = taken, cost, chain
-            elif taken >> i & 1:
-                continue
-            else:
-                after = taken | 1 << i
-                new = cost - _LOSS + abs(i - place) * _DISTANCE + stage
-                links = (chain, (i, place, stage))
-                if last != i - 1 or not follows:
-                    new += _CHUNK
-            new += _LOSS * (bound - min(rows_left - 1, (group & later & ~after).bit_count()))
+        loss = bound - min(rows_left - 1, (group & later & ~taken).bit_count())
+        key = (taken & later, _NOWHERE)
+        new = cost + _LOSS * loss
+        if key not in extended or new < extended[key][0]:
+            extended[key] = (new, chain)
+        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+        for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
+            after = taken | 1 << i
+            loss = bound - 1 - min(rows_left - 1, (group & later & ~after).bit_count())
+            new = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
+            if last != i - 1 or not follows:
+                new += _CHUNK
             key = (after & later, i)
             if key not in extended or new < extended[key][0]:
-                extended[key] = (new, links)
+                extended[key] = (new, (chain, (i, place, stage)))
     return extended
+
+
+def _nearest(free: list[tuple[int, int]], place: int, last: int) -> list[tuple[int, int]]:
+    """The candidates that could outlive the beam: the nearest, and the one that carries a chunk on."""
+    nearest = sorted(free, key=lambda candidate: abs(candidate[0] - place))[:_BEAM]
+    return nearest + [candidate for candidate in free if candidate[0] == last + 1]

@@ -38,8 +38,8 @@ def _epsilon(matches: Sequence[int], length: int, closest: int, n: int) -> float
 def _method7(matches: Sequence[int], length: int, closest: int, n: int) -> float:
     """Smoothing 7 of Chen and Cherry (2014) as NLTK has it, which SSREM used.
 
-    First each precision without a match becomes ln(length) / (5 * 2^i * guesses), i being 1, 2, ... (method 4; not for
-    a reply of one token); then each is averaged with its neighbours, the one before as averaged already, and before the
+    First each precision without a match becomes ln(length) / (5 * 2^i * guesses), i being 1, 2, ... (method 4;
+    ln(1) is 0); then each is averaged with its neighbours, the one before as averaged already, and before the
     first stands the first plus 1 (method 5). The neighbour after the last is always the plain 5-gram precision,
     whatever n is. So a reply that equals a reference scores above 1; one without a match of any word scores 0.
     """
@@ -48,7 +48,7 @@ def _method7(matches: Sequence[int], length: int, closest: int, n: int) -> float
     precisions, misses = [], 0
     for k in range(n):
         guesses = max(1, length - k)
-        if matches[k] or length == 1:
+        if matches[k]:
             precisions.append(matches[k] / guesses)
         else:
             misses += 1

@@ -13,6 +13,8 @@ from rejoinder.types import Reference
 Ngram: TypeAlias = tuple[str, ...]
 _Gram = TypeVar("_Gram", bound=Hashable)
 
+MANY = 16  # from here on a table of n-grams is faster than a search for each; replies are mostly below
+
 
 def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
     """The n-grams of a text, in order."""
@@ -24,24 +26,23 @@ class TokenizedReferences(NamedTuple):
 
     texts: list[Tokens]
     lengths: list[int]
-    # All tokens in a row, with None between texts: an n-gram that spans two of them equals none of a reply's.
-    row: list[str | None]
+    row: list[str]  # all tokens, with a line end between texts: no n-gram of a reply spans two of them
 
     @classmethod
     def of(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
         """References as they are compared with a reply."""
         texts = [tokens for r in references if (tokens := tokens_of(r.text))]
-        row: list[str | None] = []
+        row: list[str] = []
         for tokens in texts:
             row += tokens
-            row.append(None)
+            row.append("\n")
         return cls(texts, [*map(len, texts)], row)
 
     def closest_length(self, length: int) -> int:
         """The number of tokens of the reference nearest in length; the shorter of two as near."""
         if length in self.lengths:
             return length
-        return min((abs(n - length), n) for n in self.lengths)[1]
+        return min([(abs(n - length), n) for n in self.lengths])[1]
 
 
 def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> list[int]:
@@ -49,14 +50,14 @@ def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> lis
 
     An n-gram counts at most as often as it stands in the one reference that has it most often (Papineni et al. 2002).
     """
-    row = references.row
     matches = [0] * n
     words = set(reply)
-    found = words.intersection(row)
+    found = words.intersection(references.row)
     matches[0] = len(found)
     if len(words) < len(reply):
         matches[0] += _matches_of_repeated(reply, found, references.texts)
     matched = [i for i, word in enumerate(reply) if word in found]
+    text = ""
     for k in range(2, n + 1):
         # An n-gram can match only where both of its parts of one order less did: mostly nowhere.
         starts = [i for i, j in pairwise(matched) if j == i + 1]
@@ -64,7 +65,11 @@ def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> lis
             break
         guesses = [reply[i : i + k] for i in starts]
         different = set(guesses)
-        shared = different.intersection(zip(*[row[i:] for i in range(k)], strict=False))
+        text = text or f" {' '.join(references.row)} "
+        if len(different) < MANY:
+            shared = {gram for gram in different if f" {' '.join(gram)} " in text}
+        else:
+            shared = different.intersection(ngrams(references.row, k))
         matches[k - 1] = len(shared)
         if len(different) < len(guesses):
             texts = [[*ngrams(tokens, k)] for tokens in references.texts]
@@ -75,15 +80,12 @@ def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> lis
 
 def _matches_of_repeated(guesses: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
     """The matches beyond the first of n-grams that the reply has more than once."""
-    few = len(shared) < 10
-    times_here = _counter(guesses, few)
-    repeated = [(gram, times) for gram in shared if (times := times_here(gram)) > 1]
-    if not repeated:
-        return 0
-    times_there = [_counter(text, few) for text in texts]
-    return sum([min(times, max([count(gram) for count in times_there])) - 1 for gram, times in repeated])
-
-
-def _counter(grams: Sequence[_Gram], few: bool) -> Callable[[_Gram], int]:
-    """How often an n-gram stands in a text: by search for few of them, by a table for many, so long texts stay fast."""
-    return grams.count if few else Counter(grams).__getitem__
+    few = len(shared) < MANY
+    times_here = guesses.count if few else Counter(guesses).__getitem__
+    times_there = [text.count if few else Counter(text).__getitem__ for text in texts]
+    matches = 0
+    for gram in shared:
+        times = times_here(gram)
+        if times > 1:
+            matches += min(times, max([count(gram) for count in times_there])) - 1
+    return matches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
@@ -44,8 +45,7 @@ class Word:
     text: str
     is_content: bool
     stem: str
-    meanings: frozenset[Meaning]
-    # Stem and meanings together: words match where they share one. The stem has a hyphen, which no base form has.
+    # Its stem (with a hyphen, which no base form has) and its meanings: two words match where they share one.
     keys: frozenset[Meaning]
 
 
@@ -82,7 +82,7 @@ class _Vocabulary(dict[str, tuple[Word, ...]]):
     def _add(self, text: str) -> Word:
         stem = stem_of(text) if self._stems else text
         means = meanings(text) if self._synonyms else frozenset[Meaning]()
-        self._words[text] = word = Word(text, is_content(text), stem, means, means | {f"{stem}-"})
+        self._words[text] = word = Word(text, is_content(text), stem, means | {f"{stem}-"})
         return word
 
 
@@ -91,7 +91,7 @@ _vocabulary = functools.cache(_Vocabulary)
 
 def tokenize(text: str) -> list[str]:
     """The tokens of a lower-case text; no rule looks beyond white space."""
-    text = text.translate(_LOOK_ALIKES).replace("''", '"')
+    text = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKES).replace("''", '"')
     text = _DASHES.sub("-", _INNER_HYPHENS.sub(" ", text))
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text)
     return _TOKEN.findall(text)

@@ -82,4 +82,4 @@ def _table() -> Table:
 
 
 def _json() -> bytes:
-    return gzip.decompress(files("rejoinder.metrics").joinpath("_wordnet", "synonyms.json.gz").read_bytes())
+    return gzip.decompress((files("rejoinder.metrics") / "_wordnet" / "synonyms.json.gz").read_bytes())

@@ -15,7 +15,7 @@ from rejoinder.data.ledger import Ledger
 from rejoinder.data.reading import Source, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError
-from rejoinder.types import Item, Record
+from rejoinder.types import Item, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
@@ -41,23 +41,31 @@ class Input:
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """The records with their places."""
-        if self._given.startswith(DATASET):
-            from rejoinder.data.datasets import read_dataset
-
-            for number, record in enumerate(read_dataset(self._given.removeprefix(DATASET)), start=1):
-                yield record, Place(self.name, number)
-            return
-        if self._is_chat_log():
-            from rejoinder.data.importers import import_records
-
-            for number, record in enumerate(import_records("openai", Path(self._given)), start=1):
-                yield record, Place(self.name, number)
+        converted = self._converted()
+        if converted is not None:
+            for number, record in enumerate(converted, start=1):
+                place = Place(self.name, number)
+                if not allow_empty and isinstance(record, Response) and not record.text.strip():
+                    raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
+                yield record, place
             return
         source = Source(self._given, self.name)
         for line in source.lines():
             yield from_object(decode(line), line.place, allow_empty), line.place
         if source.sha256 != self.digest:
             raise InputError(f"{self.name}: changed while it was read; run the command again when it is at rest")
+
+    def _converted(self) -> Iterator[Record] | None:
+        """The records of what is not a file in our schema."""
+        if self._given.startswith(DATASET):
+            from rejoinder.data.datasets import read_dataset
+
+            return read_dataset(self._given.removeprefix(DATASET))
+        if self._is_chat_log():
+            from rejoinder.data.importers import import_records
+
+            return import_records("openai", Path(self._given))
+        return None
 
     def has_references(self) -> bool:
         """Whether any of the first items has a reference."""

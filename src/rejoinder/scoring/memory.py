@@ -49,7 +49,7 @@ def score(
     raised = [flag for of_pair in flags.flags_of(pairs) for flag in of_pair]
     return Scores(
         metrics={str(metric): signature(metric, sources) for metric in wanted},
-        values={str(metric): _column(metric, pairs) for metric in wanted},
+        values={str(metric): score_pairs(metric, pairs) for metric in wanted},
         responses=[pair.response.id for pair in pairs],
         items=[pair.item.id for pair in pairs],
         systems=list(systems),
@@ -92,7 +92,8 @@ def _metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequenc
     return list(dict.fromkeys(metrics))
 
 
-def _column(metric: Metric, pairs: Sequence[Pair]) -> Values:
+def score_pairs(metric: Metric, pairs: Sequence[Pair]) -> Values:
+    """One score a pair, the pairs being the whole set; NaN where there is none."""
     statistics = kernel.measure(metric, pairs)
     known = [i for i, statistic in enumerate(statistics) if statistic is not None]
     column = np.full(len(pairs), math.nan)

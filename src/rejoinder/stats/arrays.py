@@ -18,6 +18,7 @@ Numbers: TypeAlias = npt.ArrayLike
 Labels: TypeAlias = Sequence[Hashable] | npt.NDArray[Any]
 
 NAN = math.nan
+LARGEST = 1e150
 
 
 def floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
@@ -70,9 +71,9 @@ def encode(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
 
 
 def finite(values: Numbers, name: str) -> Floats:
-    """Like ``floats``, but an infinite value is missing too: it has no place in a mean."""
+    """Like ``floats``, but a value without a finite square is missing too: it has no place in a mean or a variance."""
     numbers = floats(values, name)
-    return np.where(np.isfinite(numbers), numbers, NAN)
+    return np.where(np.abs(numbers) <= LARGEST, numbers, NAN)
 
 
 def one_of(value: str, choices: Any, what: str) -> None:
@@ -93,6 +94,11 @@ def at_least(value: int, least: int, name: str) -> int:
     if value != int(value) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value}")
     return int(value)
+
+
+def sums_by(codes: Ints, values: Floats, size: int) -> Floats:
+    """The sum of the values under each of the codes 0, 1, ... size - 1."""
+    return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def is_constant(values: Floats) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Bools, Floats, Ints, Labels, Numbers, at_least, floats, same_length
+from rejoinder.stats.arrays import NAN, Bools, Floats, Ints, Labels, Numbers, at_least, finite, same_length
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level, at_level
@@ -69,8 +69,8 @@ def resample_correlations(
     Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows are of one
     system; without items every row is an item of its own.
     """
-    y = floats(ratings, "ratings")
-    columns = {name: floats(values, name) for name, values in scores.items()}
+    y = finite(ratings, "ratings")
+    columns = {name: finite(values, name) for name, values in scores.items()}
     for name, x in columns.items():
         same_length(**{name: x, "ratings": y})
     at_least(plan.n_resamples, 1, "n_resamples")
@@ -78,7 +78,7 @@ def resample_correlations(
     size = len(columns)
     values, samples = np.full(size, NAN), np.full((plan.n_resamples, size), NAN)
     n, n_units = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for usable, members in _by_pattern(np.isfinite(y), list(columns.values())):
+    for usable, members in _by_pattern(~np.isnan(y), list(columns.values())):
         rows = np.flatnonzero(usable)
         part = design.only(rows)
         of_members = [list(columns.values())[i][rows] for i in members]
@@ -117,10 +117,10 @@ def correlation_difference(
     items: Labels | None = None,
 ) -> Interval:
     """How much better the first metric correlates with the ratings than the second, on rows that have both."""
-    x, y = floats(first, "first"), floats(second, "second")
+    x, y = finite(first, "first"), finite(second, "second")
     same_length(first=x, second=y)
-    both = np.isfinite(x) & np.isfinite(y)
-    scores = {"first": np.where(both, x, NAN), "second": np.where(both, y, NAN)}
+    missing = np.isnan(x) | np.isnan(y)
+    scores = {"first": np.where(missing, NAN, x), "second": np.where(missing, NAN, y)}
     done = resample_correlations(scores, ratings, plan, systems=systems, items=items)
     value = float(done.values[0] - done.values[1])
     samples = done.samples[:, 0] - done.samples[:, 1]
@@ -132,6 +132,6 @@ def _by_pattern(rated: Bools, scores: Sequence[Floats]) -> Iterator[tuple[Bools,
     """The metrics that can be used on the same rows, so that the ratings are ranked once for all of them."""
     patterns: dict[bytes, tuple[Bools, list[int]]] = {}
     for i, x in enumerate(scores):
-        usable = rated & np.isfinite(x)
+        usable = rated & ~np.isnan(x)
         patterns.setdefault(usable.tobytes(), (usable, []))[1].append(i)
     yield from patterns.values()

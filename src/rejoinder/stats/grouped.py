@@ -1,9 +1,9 @@
 """How a metric agrees with ratings at several levels: pooled, inside systems, inside items, between systems.
 
 A pooled correlation mixes two things: telling systems apart, and telling good from bad replies of one system. The mean
-of the correlations inside groups is a plain mean, as in Deutsch et al. 2021 (the Fisher transformation would be infinite
-for small groups that agree perfectly); groups without a correlation are left out of it and counted. Infinite values are
-missing values here, for they have no mean.
+of the correlations inside groups is a plain mean, as in Deutsch et al. 2021 (the Fisher transformation would be
+infinite for small groups that agree perfectly); groups without a correlation are left out of it and counted. Infinite
+values are missing values here, for they have no mean.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Does one metric correlate better with the ratings than another? A permutation test (Deutsch et al. 2021).
 
 Both metrics' scores are standardised; under the hypothesis that the metrics are exchangeable, their scores may be
-swapped for any item, any system or both (a row is swapped when its item or its system is, but not when both are). The statistic
-is the difference of the two correlations at the given level, and p the share of seeded swaps, the data included, whose
-difference is at least as large in size. Rows count that have both scores and a rating.
+swapped for any item, any system or both (a row is swapped when its item or its system is, but not when both are). The
+statistic is the difference of the two correlations at the given level, and p the share of seeded swaps, the data
+included, whose difference is at least as large in size. Rows count that have both scores and a rating.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.importers._contract import Found
@@ -30,34 +30,32 @@ def arrow(purpose: str) -> Any:
     return pyarrow
 
 
-def records(table: Table, file: File, batches: Iterable[Any], first: int = 1) -> Iterator[Found]:
-    """The records of the batches of one file; rows are counted from ``first``."""
-    number = first
+def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]) -> Iterator[Found]:
+    """The records of the batches of one file; ``labels`` are the names behind columns of numbers."""
+    number = 0
     for rows in _rows(file, batches):
         for row in rows:
-            yield from table.records(row, RowPlace(file.name, number), file.stem)
             number += 1
+            for column in labels.keys() & row.keys():
+                names, value = labels[column], row[column]
+                row[column] = names[value] if isinstance(value, int) and 0 <= value < len(names) else None
+            yield from table.records(row, RowPlace(file.name, number), file.stem)
 
 
 def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
-    for batch in guarded(file, batches):
-        try:
-            yield batch.to_pylist()
-        except Exception as error:
-            raise damaged(file, error) from None
-
-
-def guarded(file: File, batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches, with whatever Arrow says about a damaged file in one line."""
-    batches = iter(batches)
+    """The rows of each batch, with whatever Arrow says about a damaged file in one line."""
+    waiting = iter(batches)
     while True:
         try:
-            batch = next(batches, None)
+            batch = next(waiting, None)
+            if batch is None:
+                return
+            # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
+            batch.validate(full=True)
+            rows = batch.to_pylist()
         except Exception as error:
             raise damaged(file, error) from None
-        if batch is None:
-            return
-        yield batch
+        yield rows
 
 
 def damaged(file: File, error: Exception) -> InputError:

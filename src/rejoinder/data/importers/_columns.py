@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rejoinder.data.schema import KEYS, Place
@@ -12,6 +12,7 @@ from rejoinder.errors import InputError, SpecError, brief, nearest
 _ONCE = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
 _OFTEN = frozenset({"context", "reference", "references"})
 _PREFIXED = ("response:", "rating:")
+_LONGEST_LIST = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +92,12 @@ class Columns:
 def held(column: str, row: Mapping[str, Any]) -> bool:
     """Whether a row has the column, or the first part of a path into it."""
     return column in row or column.partition(".")[0] in row
+
+
+def nearest_column(column: str, known: Iterable[str]) -> str:
+    """The end of an error sentence: the columns most like one, each on one line and not too many."""
+    shown = nearest(column, [" ".join(name.split())[:60] for name in known])
+    return shown if len(shown) <= _LONGEST_LIST else shown[: _LONGEST_LIST - 1] + "…"
 
 
 def _check_name(ours: str) -> None:

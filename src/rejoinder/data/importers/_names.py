@@ -57,15 +57,17 @@ class Replies:
     """What each system said to each content, so that one item never holds two replies of one system."""
 
     def __init__(self) -> None:
-        self._said: set[tuple[bytes, str, bytes]] = set()
+        self._said: dict[tuple[bytes, str, bytes], bytes] = {}
         self._number: Counter[tuple[bytes, str]] = Counter()
 
-    def place(self, content: bytes, system: str, text: str) -> bytes | None:
-        """The content of the item that this reply belongs to; None where the same was said before."""
+    def place(self, content: bytes, system: str, text: str) -> tuple[bytes, bool]:
+        """The content of the item that this reply belongs to, and whether it was not said before."""
         said = (content, system, digest(text))
-        if said in self._said:
-            return None
-        self._said.add(said)
+        known = self._said.get(said)
+        if known is not None:
+            return known, False
         number = self._number[content, system]
         self._number[content, system] += 1
-        return content if number == 0 else digest(content.hex(), str(number))
+        own = content if number == 0 else digest(content.hex(), str(number))
+        self._said[said] = own
+        return own, True

@@ -12,6 +12,9 @@ from rejoinder.data.importers._contract import Tally
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError
 
+# Fields that are not text, and so are handed on as they are; the schema checks them.
+_STRUCTURES = ("situation", "candidates", "meta", "truncated")
+
 
 class Value(NamedTuple):
     """What was given to a reply in one aspect; the rater is None where the row does not say it."""
@@ -101,7 +104,7 @@ class Row:
                 value = self.turns(column)
             elif field == "value":
                 value = cells.number(value, column, self.place)
-            elif not isinstance(value, list | dict | bool):
+            elif field not in _STRUCTURES:
                 value = self.text(column)
             found[field] = value
         if self.layout.context:

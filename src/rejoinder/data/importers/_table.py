@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.importers import _cells as cells
-from rejoinder.data.importers._columns import Columns, Layout, held
+from rejoinder.data.importers._columns import Columns, Layout, held, nearest_column
 from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._names import Names, Replies, digest
+from rejoinder.data.importers._items import Items
 from rejoinder.data.importers._rows import Row
 from rejoinder.data.schema import KEYS, Place, from_object
-from rejoinder.errors import InputError, brief, nearest
+from rejoinder.errors import InputError
 from rejoinder.types import Record
 
 TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
 _FLAT = frozenset({"item", "id", "dialogue", "system", "rater", "future"})
 _MOST_LAYOUTS = 1000
+_REPEATED = "rows that repeat another"
 
 
 class Table:
@@ -30,21 +31,20 @@ class Table:
         self._layouts: dict[tuple[Any, ...], Layout] = {}
         self._unfound = set(self._columns.named)
         self._seen: set[str] = set()
-        self._items: dict[str, tuple[bytes, Place]] = {}
-        self._names, self._replies = Names(), Replies()
+        self._items = Items()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise where a column that was named is not among those of a file."""
         known = dict.fromkeys(columns)
         for column in self._columns.named:
             if not held(column, known):
-                raise InputError(f"{where}: has no column {column!r}; {nearest(column, known)}")
+                raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
 
     def close(self) -> None:
         """Raise where a key that was named was in no row at all."""
         if self._unfound:
             column = min(self._unfound)
-            raise InputError(f"no entry has the key {column!r}; {nearest(column, self._seen)}")
+            raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
 
     def wanted(self, columns: Iterable[str]) -> list[str]:
         """Those columns of a file that may be needed, so that the others need not be read."""
@@ -62,10 +62,14 @@ class Table:
                 yield Found(record, place)
             return
         found = row.object()
-        if found.get("id") is None and row.layout.kind in ("item", "question"):
-            content = _content(found)
-            found["id"] = self._names.of(content.hex()[:12], content)[0]
-        if found.get("id") is None and row.layout.kind == "dialogue":
+        if row.layout.kind == "item":
+            if found.get("id") is None and row.has("item"):
+                found["id"] = row.name("item")
+            found["id"], new = self._items.place(found, place)
+            if not new:
+                self._tally.left_out[_REPEATED] += 1
+                return
+        elif found.get("id") is None and row.layout.kind in ("dialogue", "question"):
             found["id"] = f"{stem}-{place.line}"
         yield Found(from_object(found, place, self._options.empty == "keep"), place)
 
@@ -88,7 +92,7 @@ class Table:
         return layout
 
     def _flat(self, row: Row) -> Iterator[Record]:
-        item = self._item(row) if row.layout.context else None
+        item = self._item(row)
         for system, column in row.layout.replies:
             said = row.text(column)
             if said is None and self._options.empty == "drop":
@@ -102,21 +106,20 @@ class Table:
             reply = {"kind": "response", "system": system or self._system(row), "text": said or ""}
             if row.has("item") and row.has("id") and system is None:
                 reply["id"] = row.name("id")
-            if item is None:
-                reply["item"] = row.name("item")
-            else:
-                name, new = self._item_name(item, reply["system"], reply["text"], row.place)
-                if name is None:
-                    self._tally.left_out["rows that repeat another"] += 1
-                    continue
-                if new:
-                    yield from_object({**item, "id": name}, row.place)
-                reply["item"] = name
-            yield from_object(reply, row.place, allow_empty=True)
-            yield from self._ratings(row, system, reply.get("id", f"{reply['item']}/{reply['system']}"))
+            placed = self._items.place_reply(item, reply, row.place)
+            if placed.new_item:
+                yield from_object({**item, "id": placed.item}, row.place)
+            if placed.new_reply:
+                yield from_object({**reply, "item": placed.item}, row.place, allow_empty=True)
+            elif not row.layout.ratings:
+                # With ratings, the row is one more person's: the reply is there, the rating is new.
+                self._tally.left_out[_REPEATED] += 1
+            yield from self._ratings(row, system, reply.get("id", f"{placed.item}/{reply['system']}"))
 
     def _item(self, row: Row) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": "item", "context": row.context(), "references": row.references()}
+        found: dict[str, Any] = {"kind": "item"}
+        if row.layout.context:
+            found |= {"context": row.context(), "references": row.references()}
         if row.has("item") or row.has("id"):
             found["id"] = row.name("item" if row.has("item") else "id")
         if row.has("dialogue"):
@@ -124,23 +127,6 @@ class Table:
         if row.has("future"):
             found["future"] = row.turns(row.layout.single["future"])
         return found
-
-    def _item_name(self, item: dict[str, Any], system: str, said: str, place: Place) -> tuple[str | None, bool]:
-        """The id of an item and whether it is new; None where the system said the same to it already."""
-        content = _content(item)
-        name = item.get("id")
-        if name is None:
-            own = self._replies.place(content, system, said)
-            return (None, False) if own is None else self._names.of(content.hex()[:12], own)
-        before = self._items.get(name)
-        if before is None:
-            self._items[name] = (content, place)
-        elif before[0] != content:
-            raise InputError(
-                f"{place}: item {brief(name)} has another context or other references than in {before[1]}; "
-                "rows of one item must agree, or leave the id out with --field id="
-            )
-        return name, before is None
 
     def _system(self, row: Row) -> str:
         if self._options.system is not None:
@@ -157,10 +143,3 @@ class Table:
             rater = found.rater or self._options.rater or found.column
             rating = {"kind": "rating", "response": response, "rater": rater, "aspect": found.aspect}
             yield from_object({**rating, "value": found.value}, row.place)
-
-
-def _content(item: Mapping[str, Any]) -> bytes:
-    """What tells one item from another where no id does."""
-    turns = [f"{turn.get('speaker', '')}\0{turn['text']}" for turn in item.get("context", [])]
-    references = [str(reference) for reference in item.get("references", [])]
-    return digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")

@@ -73,7 +73,7 @@ class _Reader:
             if system is None:
                 raise InputError(f"{place}: neither 'model' nor 'system' says whose reply it is; give --system NAME")
             # A second reply of one system gets an item of its own, even where it says the same: others rated it.
-            own = self.replies.place(content, system, f"{stem} {place.line} {number}") or content
+            own, _ = self.replies.place(content, system, f"{stem} {place.line} {number}")
             name, new = self.items.of(f"{stem}-{place.line}", own)
             if new:
                 yield dataclasses.replace(base, id=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from rejoinder.data.importers import _arrow, _table
 from rejoinder.data.importers._contract import Found, Options, Tally
 from rejoinder.data.importers._files import File
 from rejoinder.data.importers._table import Table
-from rejoinder.errors import InputError, nearest
+from rejoinder.errors import InputError, brief, nearest
 
 SUMMARY = 'a dataset saved with save_to_disk; --field says which column holds what (needs "rejoinder[arrow]")'
 TAKES = _table.TAKES | {"split"}
@@ -24,20 +24,17 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     folder = _split(path, options.split)
     table = Table(options, tally)
     labels = _labels(folder)
-    number = 1
     for file in _stored(folder):
         try:
-            with pyarrow.memory_map(str(file.path)) as source:
-                stream = pyarrow.ipc.open_stream(source)
-                columns = list(stream.schema.names)
-                table.expect(columns, file.name)
-                kept = table.wanted(columns)
-                for batch in _arrow.guarded(file, stream):
-                    rows = _named(pyarrow, batch.select(kept), labels)
-                    yield from _arrow.records(table, file, [rows], number)
-                    number += batch.num_rows
-        except (pyarrow.ArrowException, OSError) as error:
+            source = pyarrow.OSFile(str(file.path))
+            stream = pyarrow.ipc.open_stream(source)
+            columns = list(stream.schema.names)
+        except Exception as error:
             raise _arrow.damaged(file, error) from None
+        with source:
+            table.expect(columns, file.name)
+            kept = table.wanted(columns)
+            yield from _arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
 
 
 def _split(path: Path, wanted: str | None) -> Path:
@@ -52,7 +49,8 @@ def _split(path: Path, wanted: str | None) -> Path:
             raise InputError(f"{path}: has no splits; leave --split out")
         return path
     found = _object(path / "dataset_dict.json").get("splits")
-    splits = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    names = found if isinstance(found, list) else []
+    splits = [name for name in names if name in _children(path)]
     if wanted is None and len(splits) == 1:
         wanted = splits[0]
     if wanted is None:
@@ -68,14 +66,17 @@ def _stored(folder: Path) -> list[File]:
         raise InputError(f"{folder}: rows were chosen by an index file; save it again with flatten_indices()")
     listed = state.get("_data_files")
     entries = listed if isinstance(listed, list) else []
-    names = [entry.get("filename") for entry in entries if isinstance(entry, dict)]
-    paths = [folder / Path(name).name for name in names if isinstance(name, str) and Path(name).name]
-    if not paths or len(paths) < len(entries):
+    names = [str(entry.get("filename")) for entry in entries if isinstance(entry, dict)]
+    if not names or len(names) < len(entries):
         raise InputError(f"{folder / 'state.json'}: does not say which files hold the data ('_data_files')")
-    for path in paths:
-        if not path.is_file():
-            raise InputError(f"{path}: no such file, though state.json names it; save the dataset again")
-    return [File(path, path.name, folder.name) for path in paths]
+    for name in names:
+        if name not in _children(folder):
+            raise InputError(f"{folder}: has no file {brief(name)}, though state.json names it; save the dataset again")
+    return [File(folder / name, name, folder.name) for name in names]
+
+
+def _children(folder: Path) -> list[str]:
+    return sorted(child.name for child in folder.iterdir())
 
 
 def _labels(folder: Path) -> dict[str, list[str]]:
@@ -90,22 +91,13 @@ def _labels(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def _named(pyarrow: Any, batch: Any, labels: Mapping[str, list[str]]) -> Any:
-    table = pyarrow.Table.from_batches([batch])
-    for column in labels.keys() & set(table.column_names):
-        place, names = table.column_names.index(column), labels[column]
-        values = [names[v] if isinstance(v, int) and 0 <= v < len(names) else None for v in batch[place].to_pylist()]
-        table = table.set_column(place, column, pyarrow.array(values, pyarrow.string()))
-    return table
-
-
 def _object(path: Path) -> dict[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}: not valid JSON ({error.msg})") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: must hold one JSON object")
     return found

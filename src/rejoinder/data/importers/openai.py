@@ -125,8 +125,8 @@ def _records(log: _Conversation, options: Options, seen: _Seen, tally: Tally) ->
         if system is None:
             raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
         wanted = f"{dialogue}/{position}"
-        content = seen.replies.place(digest(wanted, turns[:position]), system, said.text)
-        if content is None:
+        content, unsaid = seen.replies.place(digest(wanted, turns[:position]), system, said.text)
+        if not unsaid:
             tally.left_out[REPEATED] += 1
             continue
         name, new = seen.items.of(wanted, content, f"{log.file}/{wanted}")

@@ -1,0 +1,35 @@
+"""``rejoinder check``: a gate for continuous integration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--min",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="e.g. 'bleu>=0.1', or 'bleu@bot>=0.1' for one system; may be repeated.",
+)
+@click.option(
+    "--no-worse-than", "older", type=click.Path(path_type=Path), metavar="OLD_RUN", help="An older run folder."
+)
+@click.option("--margin", default=0.0, show_default=True, help="How much worse than OLD_RUN is still allowed.")
+@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
+    """Pass or fail RUN (a run folder): exit status 0 where all is well, 1 where a check fails, 2 for a mistake."""
+    from rejoinder.scoring.run import load
+    from rejoinder.verdict.gate import check
+
+    findings = check(load(run), conditions, load(older) if older else None, margin, seed)
+    for finding in findings:
+        click.echo(f"{'pass' if finding.passed else 'FAIL'}  {finding.reason}")
+    failed = sum(not finding.passed for finding in findings)
+    click.echo(f"{len(findings) - failed} passed, {failed} failed")
+    if failed:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,21 @@
+"""Holm's correction (1979): p-values of several tests, adjusted so that any false alarm stays as rare as one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.stats.arrays import Floats, Numbers, floats
+
+
+def holm(p_values: Numbers) -> Floats:
+    """The adjusted p-values, in the order given; NaN stays NaN and is no test."""
+    p = floats(p_values, "p_values")
+    known = np.flatnonzero(~np.isnan(p))
+    if ((p[known] < 0) | (p[known] > 1)).any():
+        raise InputError("p-values must lie between 0 and 1")
+    adjusted: Floats = p.copy()
+    order = known[np.argsort(p[known], kind="stable")]
+    stepped = p[order] * (len(order) - np.arange(len(order)))
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return adjusted

@@ -1,0 +1,101 @@
+"""Pairwise accuracy with ties (Deutsch, Foster and Freitag 2023, "Ties Matter"): acc_eq and tie calibration.
+
+Of two responses, ratings say which is better or that they are equal, and so do scores: equal when they differ by at
+most epsilon. The accuracy is the share of pairs on which both say the same. Calibration takes the smallest epsilon,
+among 0 and the differences that occur, with the highest accuracy; as epsilon is chosen on the data, so is the accuracy.
+
+With groups (items, as a rule) only pairs inside a group count, and the accuracy is the mean over the groups that have a
+pair; without, it is over all pairs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, encode, finite, same_length
+
+MOST_PAIRS = 20_000_000
+
+
+class PairwiseAccuracy(NamedTuple):
+    """The share of pairs that scores and ratings order alike, and the difference up to which scores are equal."""
+
+    value: float
+    epsilon: float
+    n_pairs: int
+    n_groups: int
+    n_missing: int
+    reason: str | None = None
+
+
+def pairwise_accuracy(
+    scores: Numbers, ratings: Numbers, groups: Labels | None = None, epsilon: float = 0.0
+) -> PairwiseAccuracy:
+    """acc_eq at a given epsilon."""
+    if not epsilon >= 0:
+        raise InputError(f"epsilon must be 0 or more, not {epsilon}")
+    distances, weights, found = _pairs(scores, ratings, groups)
+    if found.reason:
+        return found
+    agree, tied = weights
+    near = distances <= epsilon
+    return found._replace(value=float(agree[~near].sum() + tied[near].sum()), epsilon=float(epsilon))
+
+
+def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None = None) -> PairwiseAccuracy:
+    """acc_eq at the smallest epsilon that makes it largest."""
+    distances, weights, found = _pairs(scores, ratings, groups)
+    if found.reason:
+        return found
+    order = np.argsort(distances, kind="stable")
+    distances, (agree, tied) = distances[order], weights[:, order]
+    # Raising epsilon past a pair makes its scores equal: right where the ratings are, wrong where they agreed.
+    accuracies = agree.sum() + np.concatenate([[0.0], np.cumsum(tied - agree)])
+    epsilons = np.concatenate([[0.0], distances])
+    last = np.append(epsilons[1:] != epsilons[:-1], True)  # all pairs at one distance become equal together
+    accuracies, epsilons = accuracies[last], epsilons[last]
+    best = int(np.flatnonzero(accuracies >= accuracies.max() - 1e-12)[0])
+    return pairwise_accuracy(scores, ratings, groups, float(epsilons[best]))
+
+
+def _pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Floats, Floats, PairwiseAccuracy]:
+    """Each pair's distance in scores, its weight if it is ordered alike and if its ratings are tied, and the counts."""
+    x, y = finite(scores, "scores"), finite(ratings, "ratings")
+    same_length(scores=x, ratings=y)
+    codes = np.zeros(len(x), dtype=np.int64)
+    if groups is not None:
+        same_length(scores=x, groups=groups)
+        codes, _ = encode(groups, "groups")
+    rows = np.flatnonzero(~np.isnan(x + y))
+    first, second, group = pairs_within(codes[rows])
+    n_groups = len(np.unique(group))
+    found = PairwiseAccuracy(NAN, NAN, len(first), n_groups, len(x) - len(rows))
+    if not len(first):
+        return np.empty(0), np.empty((2, 0)), found._replace(reason="no two rows to compare")
+    x, y = x[rows], y[rows]
+    weight = 1 / (n_groups * np.bincount(group)[group])
+    score, rating = x[first] / 2 - x[second] / 2, np.sign(y[first] / 2 - y[second] / 2)
+    agree = np.where((rating != 0) & (np.sign(score) == rating), weight, 0.0)
+    tied = np.where(rating == 0, weight, 0.0)
+    return 2 * np.abs(score), np.stack([agree, tied]), found
+
+
+def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
+    """All pairs of rows inside each group: first row, second row, group."""
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
+    n_pairs = int((sizes * (sizes - 1) // 2).sum())
+    if n_pairs > MOST_PAIRS:
+        raise InputError(f"there are {n_pairs:,} pairs, more than {MOST_PAIRS:,}; give groups such as the items")
+    starts = np.cumsum(sizes) - sizes
+    parts = [[np.empty(0, dtype=np.int64)] * 3]
+    for size in np.unique(sizes[sizes > 1]):
+        of_size = np.flatnonzero(sizes == size)
+        left, right = np.triu_indices(int(size), 1)
+        begin = starts[of_size][:, None]
+        parts.append([order[begin + left].ravel(), order[begin + right].ravel(), np.repeat(of_size, len(left))])
+    first, second, group = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return first, second, group

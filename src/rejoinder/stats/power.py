@@ -1,0 +1,118 @@
+"""How many items a planned paired comparison needs, what power it has, and what difference it can find.
+
+The paired t test on n differences with standard deviation sd finds a true mean difference with the power of the
+noncentral t distribution. Clusters of m rows whose differences correlate by icc inflate the variance of the mean by the
+design effect 1 + (m - 1) icc (Kish 1965) and leave n / m - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rejoinder.errors import InputError
+from rejoinder.stats.arrays import NAN, probability
+
+_MOST_ROWS = 10**12
+
+
+class Power(NamedTuple):
+    """A plan: with n rows a true difference is found with this power."""
+
+    power: float
+    n: float
+    difference: float
+    effective_n: float
+    design_effect: float
+    reason: str | None = None
+
+
+def power_at(
+    n: float, difference: float, sd: float, *, cluster_size: float = 1.0, icc: float = 0.0, alpha: float = 0.05
+) -> Power:
+    """The power of a two-sided test at level alpha with n rows."""
+    _check(sd, cluster_size, icc, alpha)
+    if not (n > 0 and math.isfinite(n) and math.isfinite(difference)):
+        raise InputError(f"n must be a positive number and difference a number, not {n} and {difference}")
+    effect = 1 + (cluster_size - 1) * icc
+    found = Power(NAN, n, difference, n / effect, effect)
+    freedom = n / cluster_size - 1
+    if not freedom > 0:
+        return found._replace(reason="fewer than 2 clusters")
+    if sd == 0:
+        return found._replace(reason="the differences do not vary")
+    return found._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
+
+
+def rows_needed(
+    difference: float,
+    sd: float,
+    *,
+    power: float = 0.8,
+    cluster_size: float = 1.0,
+    icc: float = 0.0,
+    alpha: float = 0.05,
+) -> Power:
+    """The fewest rows with which a true difference is found with at least the given power."""
+    probability(power, "power")
+    high = math.floor(cluster_size) + 1
+
+    def at(n: int) -> Power:
+        return power_at(n, difference, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)
+
+    if difference == 0 or sd == 0:
+        reason = "a difference of 0 cannot be found" if difference == 0 else "the differences do not vary"
+        return at(high)._replace(power=NAN, n=NAN, effective_n=NAN, reason=reason)
+    low = high - 1
+    while at(high).power < power:
+        low, high = high, 2 * high
+        if high > _MOST_ROWS:
+            return at(high)._replace(power=NAN, n=NAN, effective_n=NAN, reason=f"more than {_MOST_ROWS:,} rows")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if at(middle).power >= power else (middle, high)
+    return at(high)
+
+
+def detectable_difference(
+    n: float, sd: float, *, power: float = 0.8, cluster_size: float = 1.0, icc: float = 0.0, alpha: float = 0.05
+) -> Power:
+    """The smallest true difference that n rows find with the given power."""
+    probability(power, "power")
+    found = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
+    if found.reason:
+        return found
+    if power <= alpha:
+        return found._replace(power=power, difference=0.0, reason="even no difference is found that often")
+    freedom = n / cluster_size - 1
+    low, high = 0.0, 1.0
+    while _power(high, freedom, alpha) < power:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _power(middle, freedom, alpha) >= power else (middle, high)
+    return found._replace(power=power, difference=high * sd / math.sqrt(found.effective_n))
+
+
+def _power(noncentrality: float, freedom: float, alpha: float) -> float:
+    """Both tails of the noncentral t beyond the critical value; normal where its series gives up."""
+    from scipy.special import nctdtr, ndtr, stdtrit
+
+    critical = float(stdtrit(freedom, 1 - alpha / 2))
+    upper = 1 - float(nctdtr(freedom, noncentrality, critical))
+    lower = float(nctdtr(freedom, noncentrality, -critical))
+    if math.isnan(upper):
+        upper = float(ndtr(noncentrality - critical))
+    if math.isnan(lower):
+        lower = float(ndtr(-noncentrality - critical))
+    return min(1.0, upper + lower)
+
+
+def _check(sd: float, cluster_size: float, icc: float, alpha: float) -> None:
+    probability(alpha, "alpha")
+    if not (sd >= 0 and math.isfinite(sd)):
+        raise InputError(f"sd must be 0 or more, not {sd}")
+    if not (cluster_size >= 1 and math.isfinite(cluster_size)):
+        raise InputError(f"cluster_size must be at least 1, not {cluster_size}")
+    if not 0 <= icc <= 1:
+        raise InputError(f"icc must lie between 0 and 1, not {icc}")

@@ -1,0 +1,116 @@
+"""The ranks that each system may have: where its mean stands among the others when the items are drawn again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejoinder.stats.arrays import (
+    NAN,
+    Floats,
+    Ints,
+    Labels,
+    Numbers,
+    at_least,
+    encode,
+    finite,
+    probability,
+    same_length,
+    sums_by,
+)
+from rejoinder.stats.resampling import resample_counts
+
+_CELLS = 2**18
+
+
+class RankRange(NamedTuple):
+    """One system's mean, its rank (1 is best) and the ends of the range that holds its rank in most resamples."""
+
+    system: Any
+    mean: float
+    rank: float
+    low: float
+    high: float
+
+
+class RankRanges(NamedTuple):
+    """All systems, best first; those without a value come last, with NaN."""
+
+    ranges: tuple[RankRange, ...]
+    n: int
+    n_missing: int
+    n_clusters: int
+    reason: str | None = None
+
+
+def rank_ranges(
+    values: Numbers,
+    systems: Labels,
+    clusters: Labels,
+    *,
+    higher_is_better: bool = True,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> RankRanges:
+    """Every system's range of ranks when whole clusters (items, dialogues) are drawn again for all systems together.
+
+    Equal means share the best rank of the tie as ``rank``; a range reaches over both ends of ties.
+    """
+    x = finite(values, "values")
+    same_length(values=x, systems=systems, clusters=clusters)
+    at_least(n_resamples, 1, "n_resamples")
+    tail = (1 - probability(level, "level")) / 2
+    codes, names = encode(systems, "systems")
+    groups, _ = encode(clusters, "clusters")
+    known = ~np.isnan(x)
+    groups = np.unique(groups[known], return_inverse=True)[1]
+    n_clusters = int(groups.max(initial=-1)) + 1
+    cells = groups * len(names) + codes[known]
+    size = n_clusters * len(names)
+    sign = 1.0 if higher_is_better else -1.0
+    sums = sums_by(cells, sign * x[known], size).reshape(n_clusters, len(names))
+    sizes = sums_by(cells, np.ones(len(cells)), size).reshape(n_clusters, len(names))
+    whole = _means(np.ones((1, n_clusters)), sums, sizes)
+    rank = _ranks(whole)[0][0]
+    low, high = np.full(len(names), NAN), np.full(len(names), NAN)
+    if n_clusters > 1:
+        best, worst = _resampled_ranks(sums, sizes, n_resamples, seed)
+        for s in np.flatnonzero(~np.isnan(rank)):
+            low[s] = np.nanquantile(best[:, s], tail, method="inverted_cdf")
+            high[s] = np.nanquantile(worst[:, s], 1 - tail, method="inverted_cdf")
+    order = np.lexsort((np.arange(len(names)), np.nan_to_num(rank, nan=np.inf)))
+    ranges = [RankRange(names[s], sign * whole[0, s], rank[s], low[s], high[s]) for s in order]
+    reason = None if n_clusters > 1 else "fewer than 2 clusters"
+    found = tuple(RankRange(r.system, *(float(v) for v in r[1:])) for r in ranges)
+    return RankRanges(found, int(known.sum()), int((~known).sum()), n_clusters, reason)
+
+
+def _resampled_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
+    """Each system's best and worst rank in every resample."""
+    random = np.random.default_rng(seed)
+    at_once = max(1, _CELLS // max(len(sums), sums.shape[1] ** 2))
+    parts = []
+    for start in range(0, n_resamples, at_once):
+        counts = resample_counts(len(sums), min(at_once, n_resamples - start), random)
+        parts.append(_ranks(_means(counts, sums, sizes)))
+    best, worst = zip(*parts, strict=True)
+    return np.concatenate(best), np.concatenate(worst)
+
+
+def _means(counts: Floats | Ints, sums: Floats, sizes: Floats) -> Floats:
+    """The systems' means in each resample; NaN for a system that was not drawn."""
+    n = counts @ sizes
+    means: Floats = counts @ sums / np.where(n > 0, n, NAN)
+    return means
+
+
+def _ranks(means: Floats) -> tuple[Floats, Floats]:
+    """The best and the worst rank that ties allow; NaN for a system without a mean."""
+    mine, others = means[:, :, None], means[:, None, :]
+    tolerance = 1e-12 * np.abs(np.nan_to_num(mine))  # means of the same numbers in another order are equal
+    best = 1.0 + (others > mine + tolerance).sum(axis=2)
+    worst = (others >= mine - tolerance).sum(axis=2).astype(np.float64)
+    missing = np.isnan(means)
+    return np.where(missing, NAN, best), np.where(missing, NAN, worst)

@@ -1,0 +1,59 @@
+"""Ratings as a matrix, units by raters, NaN where a rater did not rate; and intervals by drawing units again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, at_least, encode, floats, same_length
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.percentile import Kind, percentile_interval
+
+
+class RatingMatrix(NamedTuple):
+    """Ratings with one line a unit (what was rated) and one column a rater."""
+
+    values: Floats
+    units: tuple[Any, ...]
+    raters: tuple[Any, ...]
+
+
+def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatrix:
+    """The matrix of ratings that are given one a row; a rater may rate a unit once."""
+    values = floats(ratings, "ratings")
+    same_length(units=units, raters=raters, ratings=values)
+    unit, unit_names = encode(units, "units")
+    rater, rater_names = encode(raters, "raters")
+    matrix = np.full((len(unit_names), len(rater_names)), NAN)
+    _, first_rows, counts = np.unique(unit * len(rater_names) + rater, return_index=True, return_counts=True)
+    for row in first_rows[counts > 1][:1]:
+        raise InputError(
+            f"rater {rater_names[rater[row]]} rated {unit_names[unit[row]]} more than once; keep one of these ratings"
+        )
+    matrix[unit, rater] = values
+    return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))
+
+
+def unit_interval(
+    ratings: Numbers,
+    statistic: Callable[[Floats], float],
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    kind: Kind = "expanded",
+) -> Interval:
+    """Any statistic of a matrix of ratings with a bootstrap interval that draws units again."""
+    matrix = floats(ratings, "ratings", ndim=2)
+    at_least(n_resamples, 1, "n_resamples")
+    n_missing = int(np.isnan(matrix).sum())
+    counts = matrix.size - n_missing, n_missing, len(matrix)
+    if not matrix.size:
+        return Interval(NAN, NAN, NAN, *counts, "no ratings")
+    random = np.random.default_rng(seed)
+    drawn = (random.integers(0, len(matrix), len(matrix)) for _ in range(n_resamples))
+    samples = np.array([statistic(matrix[rows]) for rows in drawn])
+    return percentile_interval(float(statistic(matrix)), samples, *counts, level=level, kind=kind)

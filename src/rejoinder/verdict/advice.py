@@ -1,0 +1,152 @@
+"""What ``trust`` tells a person: its tables, its warnings, and one sentence of plain advice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.levels import Level
+from rejoinder.verdict.evidence import ORACLE
+from rejoinder.verdict.trust import ALPHA, LEVELS, Agreeing, Trust
+
+_HEADS: dict[Level, str] = {
+    "pooled": "pooled",
+    "within_system": "within systems",
+    "within_item": "within items",
+    "system": "between systems",
+}
+
+
+def agreement_table(found: Trust) -> Table:
+    """A line a metric, then a line a baseline, then what people reach."""
+    rows = [_row(one) for one in _ordered(found.metrics)]
+    rows += [_row(one) for one in found.baselines]
+    rows.append(["people: one rater against the rest", None, found.one_rater.value, None, None, None, None])
+    halves = Estimate(found.halves.value, found.halves.low, found.halves.high)
+    rows.append(["people: systems ranked by half of the ratings", None, None, None, None, halves, None])
+    heads = ["metric", "n", *(_HEADS[level] for level in LEVELS), "pairs right"]
+    title = f"Agreement with the ratings of {found.evidence.aspect!r} ({found.method})"
+    return Table(title, heads, rows, notes(found))
+
+
+def _ordered(metrics: Sequence[Agreeing]) -> list[Agreeing]:
+    """The metrics that agree best within systems first."""
+    return sorted(metrics, key=lambda m: -_number(m.levels["within_system"].value))
+
+
+def _number(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _row(one: Agreeing) -> list[Cell]:
+    name = f"baseline: {one.name}" if one.is_baseline else one.name
+    cells: list[Cell] = [_estimate(one.levels[level]) for level in LEVELS]
+    return [name, one.levels["pooled"].n, *cells, one.accuracy.value]
+
+
+def _estimate(found: Interval) -> Estimate:
+    return Estimate(found.value, found.low, found.high)
+
+
+def notes(found: Trust) -> list[str]:
+    """What a reader of the table must know."""
+    evidence = found.evidence
+    raters = len(evidence.matrix.raters)
+    told = [
+        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {len(set(evidence.items)):,} "
+        f"items, {raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over items.",
+        "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: of "
+        "their means; pairs right: share of pairs of replies to one item put in the order of their ratings, ties "
+        "counted, with the tolerance for ties that suits the metric best.",
+    ]
+    if evidence.unrated:
+        told.append(f"{evidence.unrated:,} responses of the run have no rating in this aspect and are left out.")
+    told += [*_undefined(found), *_people(found), *_differences(found), *_kin(found)]
+    return told
+
+
+def _undefined(found: Trust) -> list[str]:
+    """Why a cell is empty, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in [*found.metrics, *found.baselines]:
+        for level in LEVELS:
+            reason = one.levels[level].reason
+            if reason and math.isnan(one.levels[level].value) and not (one.name == ORACLE and level == "within_system"):
+                reasons.setdefault(f"{_HEADS[level]}: {reason}", []).append(one.name)
+    told = [f"No value {reason} ({', '.join(names)})." for reason, names in reasons.items()]
+    if any(one.name == ORACLE for one in found.baselines):
+        told.append(
+            "The oracle gives every reply of a system the system's mean rating, so it has no value within systems."
+        )
+    return told
+
+
+def _people(found: Trust) -> list[str]:
+    told = []
+    if found.one_rater.reason:
+        told.append(f"One rater against the rest: not to be had ({found.one_rater.reason}).")
+    if found.halves.reason:
+        told.append(f"Half of the ratings against the other half: not to be had ({found.halves.reason}).")
+    if found.agreement.reason:
+        told.append(f"Agreement of the raters: not to be had ({found.agreement.reason}).")
+    else:
+        told.append(f"Agreement of the raters: Krippendorff's alpha (ordinal) {found.agreement.value:.3f}.")
+    return told
+
+
+def _differences(found: Trust) -> list[str]:
+    """Which metrics are significantly better than which."""
+    told = []
+    for level, pairs in found.differences.items():
+        better: dict[str, list[str]] = {}
+        for pair in pairs:
+            if pair.survives:
+                better.setdefault(pair.first, []).append(pair.second)
+        said = "; ".join(f"{first} better than {', '.join(others)}" for first, others in better.items())
+        if pairs:
+            what = said or "no metric is significantly better than another"
+            told.append(
+                f"{_HEADS[level].capitalize()} ({found.test}, Holm over {len(pairs)} pairs, {ALPHA:g}): {what}."
+            )
+    return told
+
+
+def _kin(found: Trust) -> list[str]:
+    return [
+        f"Beware: {metric} and the system {system} share the base model {family}; the metric may favour its own kin."
+        for metric, system, family in found.kin
+    ]
+
+
+def sentence(found: Trust) -> str:
+    """One sentence of advice."""
+    aspect = repr(found.evidence.aspect)
+    usable = [m for m in found.metrics if not math.isnan(m.levels["pooled"].value)]
+    if not usable:
+        return f"No metric of this run can be judged on {aspect}: see the reasons above."
+    oracle = next(b.levels["pooled"].value for b in found.baselines if b.name == ORACLE)
+    several = len(set(found.evidence.systems)) > 1
+    level: Level = "within_system" if several else "pooled"
+    believed = [m for m in usable if m.levels[level].low > 0]
+    where = "within systems" if several else "on these replies"
+    if not believed:
+        return (
+            f"No metric of this run can be trusted to tell good replies from bad ones {where} on {aspect}: "
+            "every interval reaches down to 0, so ask people, or add references or ratings."
+        )
+    best = max(believed, key=lambda m: m.levels[level].value)
+    at = best.levels[level]
+    told = f"On {aspect}, {best.name} agrees best with people {where} ({at.value:.2f} [{at.low:.2f}, {at.high:.2f}])"
+    trivial = [b for b in found.baselines if b.levels[level].low > at.value]
+    if trivial:
+        told += f", yet {trivial[0].name} alone agrees better ({trivial[0].levels[level].value:.2f})"
+    top = max(usable, key=lambda m: m.levels["pooled"].value)
+    pooled = top.levels["pooled"].value
+    if several and oracle > pooled:
+        told += (
+            f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name gives ({oracle:.2f}), "
+            "so do not read them as quality of single replies"
+        )
+    return told + "."

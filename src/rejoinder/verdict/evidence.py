@@ -1,0 +1,102 @@
+"""The evidence of a run for or against its metrics: every rated response with its scores, raters and baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError, nearest
+from rejoinder.registry import parse
+from rejoinder.scoring.memory import score_pairs
+from rejoinder.scoring.result import Scores
+from rejoinder.stats.units import RatingMatrix, rating_matrix
+
+Values = NDArray[np.float64]
+ORACLE = "which system wrote it"
+BASELINES = {"length": "length in words", "context_overlap": "words shared with the context"}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the rated responses, row by row.
+
+    ``scores`` holds the run's metrics, ``baselines`` the trivial ones, both with larger meaning better; ``mean`` the
+    mean rating of each response; ``matrix`` every rating, a line a response and a column a rater.
+    """
+
+    aspect: str
+    responses: Sequence[str]
+    systems: Sequence[str]
+    items: Sequence[str]
+    mean: Values
+    matrix: RatingMatrix
+    scores: Mapping[str, Values]
+    baselines: Mapping[str, Values]
+    unrated: int
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+
+def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
+    """The evidence on one aspect (the only one, where the data has one)."""
+    aspect = _aspect(data, aspect)
+    given = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
+    matrix = rating_matrix([r.response or "" for r in given], [r.rater for r in given], [r.value for r in given])
+    place = {response: i for i, response in enumerate(scores.responses)}
+    rows = np.array([place[response] for response in matrix.units], dtype=np.int64)
+    systems = [scores.systems[code] for code in scores.system_codes[rows]]
+    with np.errstate(invalid="ignore"):
+        mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
+    return Evidence(
+        aspect,
+        list(matrix.units),
+        systems,
+        [scores.items[i] for i in rows],
+        mean,
+        matrix,
+        {spec: _upward(spec, column[rows]) for spec, column in scores.values.items()},
+        _baselines(data, matrix.units, systems, mean),
+        len(scores) - len(rows),
+    )
+
+
+def aspects(data: Collection) -> list[str]:
+    """The aspects in which responses were rated, in the order in which they come."""
+    return list(dict.fromkeys(r.aspect for r in data.ratings if r.response is not None))
+
+
+def _aspect(data: Collection, wanted: str | None) -> str:
+    known = aspects(data)
+    if not known:
+        raise InputError("there are no ratings of responses in this run; score a file that has rating lines")
+    if wanted is None:
+        if len(known) > 1:
+            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one with --aspect")
+        return known[0]
+    if wanted not in known:
+        raise InputError(f"nobody rated responses in the aspect {wanted!r}; {nearest(wanted, known)}")
+    return wanted
+
+
+def _upward(spec: str, column: Values) -> Values:
+    """A metric's scores so that larger is better; a descriptive one stays as it is."""
+    return -column if parse(spec).higher_is_better is False else column
+
+
+def _baselines(data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values) -> dict[str, Values]:
+    """The trivial predictors of a rating: who wrote the reply, how long it is, how much it repeats."""
+    by_system: dict[str, list[float]] = {}
+    for system, value in zip(systems, mean, strict=True):
+        by_system.setdefault(system, []).append(float(value))
+    averages = {system: math.fsum(values) / len(values) for system, values in by_system.items()}
+    found = {ORACLE: np.array([averages[system] for system in systems])}
+    pairs = [data.pair(unit) for unit in units]
+    for spec, name in BASELINES.items():
+        found[name] = score_pairs(parse(spec), pairs)
+    return found

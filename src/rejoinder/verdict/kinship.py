@@ -1,0 +1,55 @@
+"""Metrics and systems that share a base model: such a metric may favour its own kin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+# A name that stands in a model's name -> the family it belongs to; DialoGPT was trained from GPT-2.
+FAMILIES = {
+    "dialogpt": "gpt2",
+    "gpt2": "gpt2",
+    "gpt-2": "gpt2",
+    "gpt-3.5": "gpt-3.5",
+    "gpt-4": "gpt-4",
+    "minilm": "minilm",
+    "smollm": "smollm",
+    "roberta": "roberta",
+    "deberta": "deberta",
+    "bert": "bert",
+    "llama": "llama",
+    "vicuna": "llama",
+    "alpaca": "llama",
+    "mistral": "mistral",
+    "qwen": "qwen",
+    "gemma": "gemma",
+    "bloom": "bloom",
+    "opt-": "opt",
+    "pythia": "pythia",
+    "cerebras": "cerebras",
+    "t5": "t5",
+    "bart": "bart",
+    "blenderbot": "blenderbot",
+}
+
+
+def families(name: str) -> set[str]:
+    """The families of models that a name speaks of; the longest names are looked for first."""
+    found, left = set(), name.lower()
+    for known in sorted(FAMILIES, key=len, reverse=True):
+        pattern = rf"(?<![a-z]){re.escape(known)}"
+        if re.search(pattern, left):
+            found.add(FAMILIES[known])
+            left = re.sub(pattern, " ", left)
+    return found
+
+
+def shared(signatures: Mapping[str, str], systems: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Metric, system and family for every metric whose signature speaks of a family that a system's name has too."""
+    names = list(systems)
+    return [
+        (spec, system, family)
+        for spec, signature in signatures.items()
+        for system in names
+        for family in sorted(families(signature) & families(system))
+    ]

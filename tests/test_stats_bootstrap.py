@@ -1,0 +1,173 @@
+"""Bootstrap intervals of correlations: against a plain loop over scipy, by coverage, and their edges."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rejoinder.errors import InputError, SpecError
+from rejoinder.stats import resampling
+from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals, resample_correlations
+from rejoinder.stats.levels import at_level
+from rejoinder.stats.percentile import percentile_interval
+from rejoinder.stats.resampling import Design
+
+SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+N_SYSTEMS, N_ITEMS = 6, 15
+
+
+def judged():
+    """Rows of six systems on fifteen items, some left out, with ties."""
+    random = np.random.default_rng(5)
+    kept = np.flatnonzero(random.random(N_SYSTEMS * N_ITEMS) < 0.9)
+    systems, items = kept // N_ITEMS, kept % N_ITEMS
+    x = np.round(random.normal(size=len(kept)) + systems * 0.3, 1)
+    y = np.round(x + random.normal(size=len(kept)))
+    return x, y, random.normal(size=len(kept)), Design.of(len(kept), systems, items)
+
+
+def plain(method, x, y):
+    return SCIPY[method](x, y).statistic if len(x) >= 3 and np.ptp(x) and np.ptp(y) else math.nan
+
+
+def plain_level(level, method, x, y, design, counts, of_systems, of_items):
+    """The correlation at a level on data in which each row stands as often as it counts, by loops."""
+    rows = np.repeat(np.arange(len(x)), counts)
+    if level == "pooled":
+        return plain(method, x[rows], y[rows])
+    if level == "system":
+        means = [
+            (x[mine].mean(), y[mine].mean())
+            for system, times in enumerate(of_systems)
+            for mine in [rows[design.systems[rows] == system]]
+            for _ in range(times if len(mine) else 0)
+        ]
+        return plain(method, *(np.array(side) for side in zip(*means, strict=True)))
+    codes, times = (design.systems, of_systems) if level == "within_system" else (design.items, of_items)
+    inside = [
+        plain(method, x[codes_of], y[codes_of]) for g in range(len(times)) for codes_of in [rows[codes[rows] == g]]
+    ]
+    defined = [(value, t) for value, t in zip(inside, times, strict=True) if not math.isnan(value)]
+    total = sum(t for _, t in defined)
+    return sum(value * t for value, t in defined) / total if total else math.nan
+
+
+@pytest.mark.parametrize("method", SCIPY)
+@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+@pytest.mark.parametrize("level", ["pooled", "within_system", "within_item", "system"])
+def test_every_resample_equals_a_loop_over_scipy(level, unit, method) -> None:
+    x, y, other, design = judged()
+    correlations = at_level(level, method, [x, other], y, design)
+    for draw in design.draws(unit, 6, seed=3):
+        found = correlations(draw)
+        for b in range(len(draw.rows)):
+            counts = draw.rows[b], draw.systems[b], draw.items[b]
+            expected = [plain_level(level, method, scores, y, design, *counts) for scores in (x, other)]
+            assert found[b] == pytest.approx(expected, abs=1e-10, nan_ok=True)
+
+
+@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+def test_how_many_resamples_are_held_at_once_changes_nothing(unit, monkeypatch) -> None:
+    x, y, other, design = judged()
+    plan = Plan(resample=unit, n_resamples=37)
+    labels = {"systems": design.systems, "items": design.items}
+    whole = resample_correlations({"x": x, "other": other}, y, plan, **labels)
+    monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
+    parts = resample_correlations({"x": x, "other": other}, y, plan, **labels)
+    assert (whole.samples == parts.samples).all()
+
+
+def test_the_seed_decides() -> None:
+    x, y, _, _ = judged()
+    found = [correlation_intervals({"x": x}, y, Plan(n_resamples=50, seed=seed))["x"] for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_metric_is_left_out_where_it_is_missing_and_nowhere_else() -> None:
+    x, y, other, _ = judged()
+    holes = np.where(np.arange(len(x)) % 7 == 0, np.nan, other)
+    plan = Plan(n_resamples=50)
+    together = correlation_intervals({"x": x, "holes": holes}, y, plan)
+    assert together["x"] == correlation_intervals({"x": x}, y, plan)["x"]
+    assert together["holes"] == correlation_intervals({"holes": holes}, y, plan)["holes"]
+    assert together["holes"].n_missing == int(np.isnan(holes).sum())
+    assert together["x"].value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+
+
+def test_a_metric_does_not_differ_from_itself() -> None:
+    x, y, other, _ = judged()
+    same = correlation_difference(x, x, y, Plan(n_resamples=50))
+    assert same[:3] == (0.0, 0.0, 0.0)
+    better = correlation_difference(x, other, y, Plan(n_resamples=200))
+    assert 0 < better.low < better.value < better.high
+
+
+def test_a_perfect_correlation_has_an_interval_without_width() -> None:
+    x = np.arange(20.0)
+    for method in SCIPY:
+        found = correlation_intervals({"x": x}, 3 * x, Plan(method=method, n_resamples=100))["x"]
+        assert found[:3] == pytest.approx((1, 1, 1))
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+@pytest.mark.parametrize("n", [20, 60, 200])
+def test_an_interval_of_95_percent_covers_the_correlation(method, n) -> None:
+    random = np.random.default_rng(n)
+    r = 0.5
+    truth = r if method == "pearson" else 6 / math.pi * math.asin(r / 2)
+    rounds, covered = 1200, 0
+    for turn in range(rounds):
+        x = random.normal(size=n)
+        y = r * x + math.sqrt(1 - r * r) * random.normal(size=n)
+        found = correlation_intervals({"x": x}, y, Plan(method=method, n_resamples=300, seed=turn))["x"]
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / rounds <= 0.97
+
+
+def test_kinds_of_interval_by_hand() -> None:
+    samples = np.arange(1001) / 1000
+    at = {"n": 10, "n_missing": 0, "n_units": 10}
+    assert percentile_interval(0.5, samples, **at, kind="percentile")[1:3] == pytest.approx((0.025, 0.975))
+    # Phi(-sqrt(10 / 9) * t(0.975, 9)) = Phi(-1.0541 * 2.2622) = Phi(-2.3845) = 0.008551
+    assert percentile_interval(0.5, samples, **at, kind="expanded").low == pytest.approx(0.008551, abs=1e-6)
+    # Without bias nothing moves; with 0.6 below the estimate both ends move up by Phi^-1(0.6) twice.
+    assert percentile_interval(0.5, samples, **at, kind="bias_corrected")[1:3] == pytest.approx(
+        (0.025, 0.975), abs=1e-4
+    )
+    moved = percentile_interval(0.6, samples, **at, kind="bias_corrected")
+    shift = 2 * stats.norm.ppf(0.6)
+    expected = stats.norm.cdf([shift - stats.norm.ppf(0.975), shift + stats.norm.ppf(0.975)])
+    assert moved[1:3] == pytest.approx(expected, abs=2e-3)
+
+
+def test_an_interval_tells_why_it_has_no_ends() -> None:
+    samples = np.linspace(0, 1, 100)
+    few = np.where(np.arange(100) < 5, np.nan, samples)
+    many = np.where(np.arange(100) < 50, np.nan, samples)
+    assert percentile_interval(math.nan, samples, 9, 0, 9).reason == "the estimate is undefined"
+    assert percentile_interval(0.5, samples, 9, 0, 1).reason == "fewer than 2 units to resample"
+    assert percentile_interval(2.0, samples, 9, 0, 9).reason == "the resamples miss the estimate; resample other units"
+    assert percentile_interval(0.5, many, 9, 0, 9).reason == "undefined in 50 of 100 resamples"
+    assert math.isnan(percentile_interval(0.5, many, 9, 0, 9).low)
+    some = percentile_interval(0.5, few, 9, 0, 9)
+    assert some.low < 0.5 < some.high
+    assert some.reason == "undefined in 5 of 100 resamples"
+
+
+def test_wrong_words_are_named() -> None:
+    x = [1.0, 2.0, 3.0]
+    with pytest.raises(SpecError, match="no level is called 'segment'"):
+        correlation_intervals({"x": x}, x, Plan(at="segment"))  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="no unit of resampling is called 'raters'"):
+        correlation_intervals({"x": x}, x, Plan(resample="raters"))  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="no interval is called 'bca'"):
+        correlation_intervals({"x": x}, x, Plan(kind="bca"))  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="no correlation is called 'r'"):
+        correlation_intervals({"x": x}, x, Plan(method="r"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
+        correlation_intervals({"x": x}, x, Plan(n_resamples=0))
+    with pytest.raises(InputError, match="mine 2, ratings 3"):
+        correlation_intervals({"mine": [1, 2]}, x)

@@ -1,0 +1,131 @@
+"""Comparisons of systems: against scipy and statsmodels, by hand and by coverage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from rejoinder.errors import InputError
+from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
+from rejoinder.stats.multiple import holm
+from rejoinder.stats.rank_range import rank_ranges
+
+
+def test_few_clusters_are_flipped_in_every_way_as_in_scipy() -> None:
+    random = np.random.default_rng(1)
+    for n in (3, 7, 12):
+        x, y = random.normal(size=n) + 0.4, random.normal(size=n)
+        theirs = stats.permutation_test(
+            (x, y), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=10**6
+        )
+        ours = sign_flip_test(x, y)
+        assert ours.statistic == pytest.approx(theirs.statistic)
+        assert ours.p == pytest.approx(theirs.pvalue, abs=1e-10)
+
+
+def test_sign_flips_by_hand() -> None:
+    # Differences 1, 2, 3: only all plus and all minus of the eight ways reach 6.
+    assert sign_flip_test([1, 2, 3], [0, 0, 0]) == (2.0, 0.25, 3, 0, None)
+    # The first two belong together: four ways, two of which reach 6.
+    assert sign_flip_test([1, 2, 3], [0, 0, 0], ["a", "a", "b"]).p == 0.5
+
+
+def test_many_clusters_are_flipped_at_random_close_to_the_exact_p() -> None:
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=12) + 0.5, random.normal(size=12)
+    exact = sign_flip_test(x, y).p
+    sampled = sign_flip_test(x, y, n_permutations=4000, seed=1).p
+    assert sampled == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000))
+    assert sampled == sign_flip_test(x, y, n_permutations=4000, seed=1).p
+
+
+def test_a_clustered_sign_flip_keeps_its_level() -> None:
+    random = np.random.default_rng(3)
+    clusters = np.repeat(np.arange(25), 4)
+    rounds = 2000
+    alarms = 0
+    for turn in range(rounds):
+        x = random.normal(size=25)[clusters] + random.normal(size=100)
+        alarms += sign_flip_test(x, np.zeros(100), clusters, n_permutations=199, seed=turn).p <= 0.05
+    assert 0.04 <= alarms / rounds <= 0.06
+
+
+@pytest.mark.parametrize("n_clusters", [12, 40, 150])
+def test_a_difference_of_95_percent_covers_the_truth(n_clusters) -> None:
+    random = np.random.default_rng(n_clusters)
+    clusters = np.repeat(np.arange(n_clusters), 3)
+    rounds, covered = 1500, 0
+    for turn in range(rounds):
+        x = 0.3 + random.normal(size=n_clusters)[clusters] + random.normal(size=len(clusters))
+        found = difference_interval(x, np.zeros(len(x)), clusters, n_resamples=400, seed=turn)
+        covered += found.low <= 0.3 <= found.high
+    assert 0.93 <= covered / rounds <= 0.97
+
+
+def test_a_difference_counts_its_pairs() -> None:
+    found = difference_interval([1, 2, None, 4], [0, math.nan, 3, 1], n_resamples=50)
+    assert (found.value, found.n, found.n_missing, found.n_clusters) == (2.0, 2, 2, 2)
+    constant = difference_interval([2, 3, 4], [1, 2, 3], n_resamples=50)
+    assert constant[:3] == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (0, 5), (3, 9), (9, 3), (7, 7), (40, 61), (400, 380)])
+def test_mcnemar_equals_statsmodels(b, c) -> None:
+    table = [[10, b], [c, 20]]
+    exact = mcnemar(table, exact=True)
+    if b + c:
+        assert mcnemar_from_counts(b, c, "exact").p == pytest.approx(exact.pvalue, abs=1e-10)
+        mid = exact.pvalue - stats.binom.pmf(min(b, c), b + c, 0.5)  # half the chance in each tail
+        assert mcnemar_from_counts(b, c, "mid_p").p == pytest.approx(1.0 if b == c else mid, abs=1e-10)
+        for method, corrected in (("chi2", False), ("chi2_corrected", True)):
+            theirs = mcnemar(table, exact=False, correction=corrected)
+            ours = mcnemar_from_counts(b, c, method)
+            if b != c:
+                assert ours[:2] == pytest.approx((theirs.statistic, theirs.pvalue), abs=1e-10)
+    else:
+        assert mcnemar_from_counts(b, c, "exact").p == mcnemar_from_counts(b, c).p == 1.0
+
+
+def test_mcnemar_counts_disagreements_in_rows() -> None:
+    first, second = [1, 1, 1, 0, 0, None, 1], [0, 0, 0, 1, 0, 1, 1]
+    assert mcnemar_test(first, second, "exact") == mcnemar_from_counts(3, 1, "exact")._replace(n=6, n_missing=1)
+    with pytest.raises(InputError, match="set a threshold"):
+        mcnemar_test([0.5, 1], [0, 1])
+
+
+def test_holm_equals_statsmodels_and_passes_over_missing_tests() -> None:
+    p = [0.01, 0.04, 0.03, 0.005, 0.9]
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-12)
+    assert holm([0.01, None, 0.04]).tolist() == pytest.approx([0.02, math.nan, 0.04], nan_ok=True)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        holm([1.5])
+
+
+def test_rank_ranges_tell_what_is_sure() -> None:
+    items = list(range(40))
+    good, fair, equal = (np.sin(np.array(items)) + shift for shift in (5.0, 0.0, 0.0))
+    values = np.concatenate([good, fair, equal])
+    systems = ["fair-minus"] * 0 + ["good"] * 40 + ["fair"] * 40 + ["equal"] * 40
+    found = rank_ranges(values, systems, items * 3, n_resamples=200)
+    assert [(r.system, r.rank, r.low, r.high) for r in found.ranges] == [
+        ("good", 1, 1, 1),
+        ("fair", 2, 2, 3),
+        ("equal", 2, 2, 3),
+    ]
+    turned = rank_ranges(values, systems, items * 3, n_resamples=200, higher_is_better=False)
+    assert [(r.system, r.rank, r.low, r.high) for r in turned.ranges][-1] == ("good", 3, 3, 3)
+    assert turned.ranges[-1].mean == pytest.approx(good.mean())
+
+
+def test_rank_ranges_of_two_random_systems_overlap() -> None:
+    random = np.random.default_rng(4)
+    values = random.normal(size=120)
+    found = rank_ranges(values, ["a", "b", "c"] * 40, np.repeat(np.arange(40), 3), n_resamples=500)
+    assert all((r.low, r.high) == (1, 3) for r in found.ranges)
+    assert [r.mean for r in found.ranges] == sorted((r.mean for r in found.ranges), reverse=True)

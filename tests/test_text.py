@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rouge_score.tokenize import tokenize as rouge_tokenize
+from sacrebleu.metrics.bleu import BLEU
+
+from rejoinder import text as text_module
+from rejoinder.text import TokenizerName, content_words, tokenize, tokenizer_details
+
+SIGNS = st.text("aZé09 .,-!?&;\"'<>()_/:$\n\t\r\u3000\x1c\x85我…", max_size=30)
+LINES = st.one_of(
+    st.text(max_size=40),
+    SIGNS,
+    st.tuples(SIGNS, st.sampled_from(["<skipped>", "&quot;", "&amp;lt;", "-\n", "..", "3.5"]), SIGNS).map("".join),
+)
+
+
+@given(LINES, st.booleans())
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@example("", True)
+@example("<skip<skipped>ped>", True)
+@example("end-\n", False)
+@example("a-<skipped>\nb", False)
+@example("a. .5 5. 1,000.50 ...,x", True)
+def test_13a_gives_the_tokens_of_sacrebleu(line: str, lowercase: bool) -> None:
+    expected = BLEU(lowercase=lowercase)._preprocess_segment(line).split()
+    assert tokenize(line, "13a", lowercase) == tuple(expected)
+    assert tokenize(line, "13a", lowercase) == tuple(expected)  # and again, now that its chunks are known
+
+
+def test_13a_gives_the_same_tokens_when_its_memory_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "_CHUNKS_KEPT", 3)
+    line = 'He said: "3.5% (or 4,5) of a/b", didn\'t he? ' * 3
+    assert tokenize(line) == tuple(BLEU(lowercase=True)._preprocess_segment(line).split())
+
+
+@given(LINES)
+@settings(deadline=None, derandomize=True, database=None)
+def test_rouge_gives_the_tokens_of_the_rouge_score_package(line: str) -> None:
+    assert tokenize(line, "rouge") == tuple(rouge_tokenize(line, None))
+
+
+@pytest.mark.parametrize("name", ["13a", "whitespace", "words", "rouge"])
+@given(line=LINES)
+@settings(deadline=None, derandomize=True, database=None)
+def test_no_token_is_empty_or_holds_white_space(name: TokenizerName, line: str) -> None:
+    tokens = tokenize(line, name)
+    assert tuple(" ".join(tokens).split()) == tokens
+
+
+def test_whitespace_leaves_the_text_as_it_is() -> None:
+    assert tokenize(" Don't  stop ,\tnow. ", "whitespace", lowercase=False) == ("Don't", "stop", ",", "now.")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Don’t you know? It's well-known!", ["don't", "you", "know", "it's", "well", "known"]),
+        ("snake_case 3 apples", ["snake", "case", "3", "apples"]),
+        ("我爱你 and ラーメンです", ["我", "爱", "你", "and", "ラーメン", "で", "す"]),
+        ("हिन्दी में बात", ["हिन्दी", "में", "बात"]),
+        ("한국어를 합니다", ["한국어를", "합니다"]),
+        ("می\u200cخواهم بروم", ["می\u200cخواهم", "بروم"]),
+        ("cafe\u0301 👩\u200d👩\u200d👧 👍🏽", ["café"]),
+        ("… !? 😀", []),
+    ],
+)
+def test_words_are_found_in_many_scripts(line: str, words: list[str]) -> None:
+    assert list(tokenize(line, "words")) == words
+
+
+def test_content_words_leave_out_function_words_and_possessives() -> None:
+    found = content_words("Well, I don't know what John's dog wants; it's THE dog, isn't it?")
+    assert found == {"know", "john", "dog", "wants"}
+
+
+def test_content_words_leave_out_the_endings_of_words_that_were_cut() -> None:
+    assert content_words("i 'm sure you 'll know , do n't you ? that 's it") == {"sure", "know"}
+
+
+def test_content_words_of_other_languages_are_all_words() -> None:
+    assert content_words("D'accord, il fait beau") == {"d'accord", "il", "fait", "beau"}
+
+
+def test_only_13a_depends_on_a_package() -> None:
+    assert list(tokenizer_details("13a")) == ["sacrebleu"]
+    assert tokenizer_details("words") == {}

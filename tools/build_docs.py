@@ -1,0 +1,29 @@
+"""Writes the parts of the docs that are read off the registries; ``make docs`` runs it, a test holds the pages to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rejoinder.report.listing import metric_table
+from rejoinder.report.table import Table, to_markdown
+
+DOCS = Path(__file__).parent.parent / "docs"
+TABLES = {"metrics.md": metric_table}
+
+
+def between_marks(page: str, table: Table) -> str:
+    """A page with the table between its two marks."""
+    marked = re.compile(r"(<!-- table: made by make docs -->\n).*?(<!-- end of table -->)", re.DOTALL)
+    return marked.sub(lambda found: found[1] + to_markdown(table) + found[2], page)
+
+
+def main() -> None:
+    """Rewrite every page that has a table."""
+    for name, table in TABLES.items():
+        path = DOCS / name
+        path.write_text(between_marks(path.read_text(encoding="utf-8"), table()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
