@@ -93,9 +93,12 @@ def test_an_openai_log_is_scored_as_it_is(ran, tmp_path: Path) -> None:  # type:
         ],
     }
     (tmp_path / "log.jsonl").write_text(json.dumps(log) + "\n")
-    done = ran("score", "log.jsonl", "-m", "length")
-    assert done.status == 0, done.err
-    assert "shopbot" in done.out
+    (tmp_path / "log.json").write_text(json.dumps([log], indent=2))
+    (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(json.dumps(log).encode()))
+    for name in ("log.jsonl", "log.json", "log.jsonl.gz"):
+        done = ran("score", name, "-m", "length")
+        assert done.status == 0, done.err
+        assert "shopbot" in done.out
 
 
 MISTAKES = [

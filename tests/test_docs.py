@@ -39,7 +39,7 @@ def test_the_metric_of_the_metrics_page_works(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "metrics.md").read_text()
     (tmp_path / "polite.py").write_text(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[0])
     scores = rejoinder.score(["Yes, please!", "No."], metrics=[str(tmp_path / "polite.py")])
-    assert list(scores.values.values())[0].tolist() == [1.0, 0.0]
+    assert next(iter(scores.values.values())).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -52,7 +52,9 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_every_command_that_is_shown_exists(page: Path) -> None:
     text = page.read_text()
     blocks = "\n".join(re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
-    shown = re.findall(r"^(?:\$ )?rejoinder ([a-z-]+)", blocks, re.MULTILINE) + re.findall(r"`rejoinder ([a-z-]+)", text)
+    shown = re.findall(r"^(?:\$ )?rejoinder ([a-z-]+)", blocks, re.MULTILINE) + re.findall(
+        r"`rejoinder ([a-z-]+)", text
+    )
     for name in shown:
         assert program.get_command(None, name) is not None, f"{page.name} shows: rejoinder {name}"  # type: ignore[arg-type]
 

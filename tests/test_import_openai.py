@@ -156,6 +156,23 @@ def test_two_models_answer_one_item_where_their_contexts_agree(tmp_path: Path) -
     assert {item.dialogue for item in found.items.values()} == {"c"}
 
 
+def test_without_ids_systems_meet_where_they_answered_the_same_context(tmp_path: Path) -> None:
+    logs = [
+        chat("Hello!", "Hi.", "Tea?", "Yes.", model="a"),
+        chat("Hello!", "Yo.", "Tea?", "No.", model="b"),
+        chat("Hello!", "Hi.", model="a"),
+    ]
+    found = imported("openai", save(tmp_path / "l.jsonl", logs))
+    assert [(r.item, r.system) for r in found.responses.values()] == [
+        ("l-1/1", "a"),
+        ("l-1/3", "a"),
+        ("l-1/1", "b"),
+        ("l-2/3", "b"),
+        ("l-3/1", "a"),
+    ]
+    assert [item.dialogue for item in found.items.values()] == ["l-1", "l-1", "l-2", "l-3"]
+
+
 def test_one_id_for_two_conversations_puts_the_file_in_front(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     save(logs / "monday.jsonl", [chat("Hello!", "Hi.", id="1", model="a")])

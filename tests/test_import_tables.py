@@ -348,7 +348,7 @@ def test_what_is_not_parquet_is_told(tmp_path: Path) -> None:
 
 
 def saved_dataset(folder: Path, rows: list[dict[str, Any]], features: dict[str, Any] | None = None) -> Path:
-    """A dataset as ``save_to_disk`` of datasets 4.8 lays it out: Arrow streams and two JSON files."""
+    """A dataset as ``save_to_disk`` of datasets 5.2 lays it out: Arrow streams and two JSON files."""
     pyarrow = pytest.importorskip("pyarrow")
     folder.mkdir(parents=True)
     names = []

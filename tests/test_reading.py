@@ -108,6 +108,18 @@ def test_records_may_come_in_any_order_and_any_number_of_files(tmp_path: Path) -
     assert [(p.item.id, p.response.id) for p in data.pairs()] == [("i1", "i1/bot")]
 
 
+def test_the_same_item_may_stand_in_two_files_but_not_a_different_one(tmp_path: Path) -> None:
+    other = b'{"item": "i1", "system": "other", "text": "Hello."}\n'
+    a, b = written(tmp_path, ITEM + RESPONSE, "a.jsonl"), written(tmp_path, ITEM + other, "b.jsonl")
+    assert rejoinder.read(a, b).counts()["items"] == 1
+    assert len(rejoinder.score(rejoinder.read(a, b), "length")) == 2
+    changed = written(tmp_path, ITEM.replace(b"Hi.", b"Ho.") + other, "c.jsonl")
+    with pytest.raises(
+        InputError, match=r"c.jsonl line 1: item id 'i1' was already used in a.jsonl line 1, with another"
+    ):
+        rejoinder.read(a, changed)
+
+
 def test_what_is_written_is_read_back_and_the_same_bytes_each_time(tmp_path: Path) -> None:
     records = [Dialogue("d", (rejoinder.Turn("Hé, «ça» 👍"),)), Response("r", "i", "s", "ok")]
     for name in ("a.jsonl", "a.jsonl.gz"):

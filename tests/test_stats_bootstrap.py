@@ -133,14 +133,12 @@ def test_kinds_of_interval_by_hand() -> None:
     assert percentile_interval(0.5, samples, **at, kind="percentile")[1:3] == pytest.approx((0.025, 0.975))
     # Phi(-sqrt(10 / 9) * t(0.975, 9)) = Phi(-1.0541 * 2.2622) = Phi(-2.3845) = 0.008551
     assert percentile_interval(0.5, samples, **at, kind="expanded").low == pytest.approx(0.008551, abs=1e-6)
-    # Without bias nothing moves; with 0.6 below the estimate both ends move up by Phi^-1(0.6) twice.
-    assert percentile_interval(0.5, samples, **at, kind="bias_corrected")[1:3] == pytest.approx(
-        (0.025, 0.975), abs=1e-4
-    )
-    moved = percentile_interval(0.6, samples, **at, kind="bias_corrected")
-    shift = 2 * stats.norm.ppf(0.6)
-    expected = stats.norm.cdf([shift - stats.norm.ppf(0.975), shift + stats.norm.ppf(0.975)])
-    assert moved[1:3] == pytest.approx(expected, abs=2e-3)
+    # Without bias nothing more moves; with 0.6 below the estimate both ends move up by Phi^-1(0.6) twice.
+    centred = percentile_interval(0.5, samples, **at, kind="corrected")
+    assert centred.low == pytest.approx(0.008551, abs=1e-6)
+    shift = 2 * stats.norm.ppf(600.5 / 1001)  # 600 lie below and one is the estimate itself
+    moved = percentile_interval(0.6, samples, **at, kind="corrected")
+    assert moved[1:3] == pytest.approx(stats.norm.cdf([shift - 2.38452, shift + 2.38452]), abs=1e-5)
 
 
 def test_an_interval_tells_why_it_has_no_ends() -> None:

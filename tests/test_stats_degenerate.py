@@ -1,4 +1,4 @@
-"""Every statistic on input without an answer: a documented NaN with a reason, never a warning or a foreign exception."""
+"""Every statistic on input without an answer: a documented NaN with a reason, never a warning or another exception."""
 
 from __future__ import annotations
 

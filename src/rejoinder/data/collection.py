@@ -86,8 +86,8 @@ def collect(records: Iterable[Record], name: str = "records") -> Collection:
     """A collection of records, checked as a file would be; errors count the records from 1."""
     ledger, collection = Ledger(), Collection()
     for number, record in enumerate(records, start=1):
-        ledger.add(record, Place(name, number))
-        collection.add(record)
+        if ledger.add(record, Place(name, number)):
+            collection.add(record)
     ledger.close()
     return collection
 
@@ -98,8 +98,8 @@ def read_files(paths: Sequence[str | Path], allow_empty: bool = False) -> Collec
     for path in paths:
         for line in Source(path).lines():
             record = from_object(decode(line), line.place, allow_empty)
-            ledger.add(record, line.place)
-            collection.add(record)
+            if ledger.add(record, line.place):
+                collection.add(record)
     ledger.close()
     return collection
 

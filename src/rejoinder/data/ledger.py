@@ -7,26 +7,31 @@ from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 
 _LINE_BITS = 40
+_PLACE_BITS = 64
 
 
 class Ledger:
-    """Remembers which ids were seen where, and which were pointed at; in any order."""
+    """Remembers which ids were seen where, and which were pointed at; in any order.
+
+    An item may stand in several files, as long as it is the same in all of them: so the replies of two systems, imported
+    apart, can be read together.
+    """
 
     def __init__(self) -> None:
-        self._files: list[str] = []
+        self._files: list[Place] = []
         self._seen: dict[str, dict[str, int]] = {"dialogue": {}, "item": {}, "response": {}, "question": {}}
         self._judged: dict[tuple[str, ...], int] = {}
         self._awaited: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
 
-    def add(self, record: Record, place: Place) -> None:
-        """Enter a record; raises where its id was seen before."""
+    def add(self, record: Record, place: Place) -> bool:
+        """Enter a record; False for an item that another file had already. Raises where an id was seen before."""
         at = self._pack(place)
         match record:
             case Response():
                 self._enter("response", record.id, at)
                 self._await("item", record.item, at, "response")
             case Item():
-                self._enter("item", record.id, at)
+                return self._enter_item(record, at)
             case Dialogue():
                 self._enter("dialogue", record.id, at)
             case Question():
@@ -41,6 +46,7 @@ class Ledger:
                 self._await("response", record.first, at, "preference")
                 self._await("response", record.second, at, "preference")
                 self._judge(("p", record.first, record.second, record.rater, record.aspect), "preference", at)
+        return True
 
     def close(self) -> None:
         """Raise where something pointed at was never seen."""
@@ -52,6 +58,23 @@ class Ledger:
         raise InputError(
             f"{self._place(at)}: {by} to an unknown {kind} {brief(name)}{more}; "
             f"add the {kind}'s line, or name the file that has it too"
+        )
+
+    def _enter_item(self, item: Item, at: int) -> bool:
+        # What an item is goes in the upper bits of the number that says where it stands: a million of them fit.
+        content = hash(item) & (1 << _PLACE_BITS) - 1
+        first = self._seen["item"].setdefault(item.id, content << _PLACE_BITS | at)
+        where = first & (1 << _PLACE_BITS) - 1
+        if where == at:
+            self._awaited["item"].pop(item.id, None)
+            return True
+        elsewhere = where >> _LINE_BITS != at >> _LINE_BITS
+        if elsewhere and first >> _PLACE_BITS == content:
+            return False
+        hint = "with another context or other references; give it another id" if elsewhere else "ids must be unique"
+        raise InputError(
+            f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}"
+            + (f", {hint}" if elsewhere else f"; {hint}")
         )
 
     def _enter(self, kind: str, name: str, at: int) -> None:
@@ -77,9 +100,9 @@ class Ledger:
             )
 
     def _pack(self, place: Place) -> int:
-        if not self._files or self._files[-1] != place.file:
-            self._files.append(place.file)
+        if not self._files or self._files[-1].file != place.file:
+            self._files.append(place)
         return ((len(self._files) - 1) << _LINE_BITS) | place.line
 
     def _place(self, at: int) -> Place:
-        return Place(self._files[at >> _LINE_BITS], at & ((1 << _LINE_BITS) - 1))
+        return self._files[at >> _LINE_BITS]._replace(line=at & (1 << _LINE_BITS) - 1)

@@ -47,7 +47,7 @@ class Source:
         """The digest and the size of the whole file, whatever it holds."""
         size = 0
         digest = hashlib.sha256()
-        with self._open() as raw:
+        with self.open() as raw:
             while block := raw.read(2**20):
                 digest.update(block)
                 size += len(block)
@@ -55,10 +55,11 @@ class Source:
 
     def lines(self) -> Iterator[Line]:
         """The lines, with gzip undone; blank ones are passed over."""
-        with self._open() as raw:
+        with self.open() as raw:
             yield from self._lines(raw)
 
-    def _open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+    def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """The file as it is stored."""
         if self._path == "-":
             return contextlib.nullcontext(sys.stdin.buffer)
         path = Path(self._path)

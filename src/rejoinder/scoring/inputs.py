@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from rejoinder.types import Item, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
+_BEGINNING = 2**16
+_MESSAGES = re.compile(rb'\A[\s\[\xef\xbb\xbf]*\{.{0,20000}?("messages"|"conversations")\s*:\s*\[', re.DOTALL)
+_KIND = re.compile(rb'"(?:kind|context|turns)"\s*:')
 
 
 class Input:
@@ -94,13 +99,16 @@ class Input:
         return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
 
     def _is_chat_log(self) -> bool:
-        """Whether the first line is a conversation with messages and roles, as the OpenAI API has them."""
-        first = next(Source(self._given, self.name).lines())
-        try:
-            found = decode(first)
-        except InputError:
-            return False
-        return isinstance(found, dict) and "messages" in found and "kind" not in found
+        """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
+        with Source(self._given, self.name).open() as raw:
+            beginning = raw.read(_BEGINNING)
+        if beginning[:2] == b"\x1f\x8b":
+            try:
+                beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
+            except zlib.error:  # reading it will say what is wrong
+                return False
+        found = _MESSAGES.search(beginning)
+        return found is not None and not _KIND.search(beginning, 0, found.start(1))
 
 
 def _spooled() -> Path:
@@ -117,8 +125,8 @@ def read(*given: str | Path, allow_empty: bool = False) -> Collection:
         opened = Input(one)
         try:
             for record, place in opened.records(allow_empty):
-                ledger.add(record, place)
-                collection.add(record)
+                if ledger.add(record, place):
+                    collection.add(record)
         finally:
             opened.close()
     ledger.close()

@@ -117,9 +117,9 @@ def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
     with whole_file(target) as file:
         for given in inputs:
             for record, place in given.records(allow_empty):
-                ledger.add(record, place)
-                index.add(record, at)
-                at += file.write(encode(record))
+                if ledger.add(record, place):
+                    index.add(record, at)
+                    at += file.write(encode(record))
     ledger.close()
     index.close()
     if not len(index):

@@ -22,11 +22,7 @@ from rejoinder.stats.resampling import Design, Unit
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides a bootstrap interval: which correlation, at which level, what is drawn again and how often.
-
-    Unless a kind of interval is named, rank correlations get the bias-corrected one (resampling makes ties, which pull
-    them towards 0) and Pearson's gets the expanded one; these cover best in simulation.
-    """
+    """What decides a bootstrap interval: which correlation, at which level, what is drawn again and how often."""
 
     at: Level = "pooled"
     resample: Unit = "items"
@@ -34,12 +30,11 @@ class Plan:
     n_resamples: int = 1000
     seed: int = 0
     level: float = 0.95
-    kind: Kind | None = None
+    kind: Kind = "corrected"
 
     def interval(self, value: float, samples: Floats, n: int, n_missing: int, n_units: int) -> Interval:
         """The interval of this plan around an estimate."""
-        kind = self.kind or ("expanded" if self.method == "pearson" else "bias_corrected")
-        return percentile_interval(value, samples, n, n_missing, n_units, self.level, kind)
+        return percentile_interval(value, samples, n, n_missing, n_units, self.level, self.kind)
 
 
 DEFAULT_PLAN = Plan()

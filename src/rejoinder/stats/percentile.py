@@ -1,8 +1,9 @@
 """Intervals from the values that a statistic took on resamples.
 
-percentile: the quantiles of the values. expanded (the default): the percentile interval with its quantiles moved out
-so that for means of few units it is as wide as Student's t interval (Hesterberg 2015, section 4.5). bias_corrected:
-quantiles moved by the share of values below the estimate (Efron 1981), for statistics whose resamples are off centre.
+percentile: the quantiles of the values. expanded: the percentile interval with its quantiles moved out so that for
+means of few units it is as wide as Student's t interval (Hesterberg 2015). corrected: the same with the quantiles also
+moved by the share of values below the estimate (Efron 1981), for statistics whose resamples are off centre: resampling
+makes ties, and ties pull rank correlations towards 0.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from rejoinder.stats.arrays import NAN, Floats, one_of, probability
 from rejoinder.stats.interval import Interval
 
-Kind: TypeAlias = Literal["percentile", "expanded", "bias_corrected"]
+Kind: TypeAlias = Literal["percentile", "expanded", "corrected"]
 _UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
 
 
@@ -52,10 +53,8 @@ def percentile_interval(
 def _probabilities(below: float, n_units: int, level: float, kind: Kind) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri, stdtrit
 
-    tail = (1 - level) / 2
-    if kind == "expanded":
-        tail = float(ndtr(math.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)))
-    if kind == "bias_corrected":
-        shift = 2 * float(ndtri(below))
-        return float(ndtr(shift + ndtri(tail))), float(ndtr(shift - ndtri(tail)))
-    return tail, 1 - tail
+    reach = float(-ndtri((1 - level) / 2))
+    if kind != "percentile":
+        reach = math.sqrt(n_units / (n_units - 1)) * float(stdtrit(n_units - 1, (1 + level) / 2))
+    shift = 2 * float(ndtri(below)) if kind == "corrected" else 0.0
+    return float(ndtr(shift - reach)), float(ndtr(shift + reach))

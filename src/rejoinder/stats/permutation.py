@@ -60,13 +60,15 @@ def permutation_test(
     constant = [name for name, v in (("first", x), ("second", y), ("ratings", z)) if is_constant(v)]
     if constant:
         return nothing._replace(reason=f"constant: {', '.join(constant)}")
+    as_given = at_level(at, method, [x, y], z, design)(design.as_it_is())[0]
+    statistic = float(as_given[0] - as_given[1])
+    if np.isnan(statistic):
+        return nothing._replace(reason="no correlation at this level")
     # Which of a row's two scores is used is a count of 0 or 1 over the rows of both metrics, one after the other.
     scores = np.concatenate([_standardised(x), _standardised(y)])
     twice = Design(np.tile(design.systems, 2), np.tile(design.items, 2))
     correlate = at_level(at, method, [scores], np.tile(z, 2), twice)
     observed = float(_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
-    if np.isnan(observed):
-        return nothing._replace(reason="no correlation at this level")
     as_large = 0
     random = np.random.default_rng(seed)
     at_once = max(1, _CELLS // len(z))
@@ -74,7 +76,7 @@ def permutation_test(
         swapped = _swaps(design, swap, min(at_once, n_permutations - start), random)
         differences = np.abs(_difference(correlate, swapped, twice))
         as_large += int((~(differences < abs(observed) - 1e-12)).sum())  # an undefined difference speaks for chance
-    return nothing._replace(statistic=observed, p=(1 + as_large) / (1 + n_permutations))
+    return nothing._replace(statistic=statistic, p=(1 + as_large) / (1 + n_permutations))
 
 
 def _swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:

@@ -57,6 +57,7 @@ class Design:
 
     def n_units(self, unit: Unit) -> int:
         """How many units are drawn; of both, the fewer, which limit what can be known."""
+        one_of(unit, Unit, "unit of resampling")
         sizes = {"rows": len(self.systems), "items": self.n_items, "systems": self.n_systems}
         return min(sizes["items"], sizes["systems"]) if unit == "both" else sizes[unit]
 

@@ -11,6 +11,7 @@ from rejoinder.stats.levels import Level
 from rejoinder.verdict.evidence import ORACLE
 from rejoinder.verdict.trust import ALPHA, LEVELS, Agreeing, Trust
 
+_FEW_ITEMS = 30
 _HEADS: dict[Level, str] = {
     "pooled": "pooled",
     "within_system": "within systems",
@@ -149,4 +150,7 @@ def sentence(found: Trust) -> str:
             f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name gives ({oracle:.2f}), "
             "so do not read them as quality of single replies"
         )
+    items = len(set(found.evidence.items))
+    if items < _FEW_ITEMS:
+        told += f"; but {items} items are too few to build on"
     return told + "."

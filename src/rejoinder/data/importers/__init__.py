@@ -34,7 +34,8 @@ def import_records(
 def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[Record]:
     ledger = Ledger()
     for record, place in found.read(path, options, tally):
-        ledger.add(record, place)
+        if not ledger.add(record, place):
+            continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shortened(record, options.max_turns)
         tally.add(record)

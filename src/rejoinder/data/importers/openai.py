@@ -38,6 +38,8 @@ class _Conversation:
     """One log: its messages, its own id and the one it gets where another conversation has that."""
 
     id: str
+    # Whether the log says its id; else it goes by its place.
+    named: bool
     otherwise: str
     model: str | None
     messages: tuple[Message | None, ...]
@@ -55,7 +57,7 @@ class _Seen:
     dialogues: Names
     items: Names
     replies: Replies
-    prompts: dict[str, str]
+    prompts: dict[str, bytes]
 
 
 def _conversation(value: Any, place: Place, file: File) -> _Conversation:
@@ -77,6 +79,7 @@ def _conversation(value: Any, place: Place, file: File) -> _Conversation:
     model = value.get("model")
     return _Conversation(
         id=last if given is None else str(given),
+        named=given is not None,
         otherwise=numbered if given is None else f"{file.stem}/{given}",
         model=model if isinstance(model, str) and model.strip() else None,
         messages=tuple(messages),
@@ -114,7 +117,8 @@ def _records(log: _Conversation, options: Options, seen: _Seen, tally: Tally) ->
         tally.left_out["conversations without a turn"] += 1
         return
     # Two logs of one id are of the same conversation where they open alike; then their systems can be compared.
-    dialogue, _ = seen.dialogues.of(log.id, digest(log.id, turns[:1]), log.otherwise)
+    own = digest(log.id, turns[:1]) if log.named else digest(log.file, str(log.place))
+    dialogue, _ = seen.dialogues.of(log.id, own, log.otherwise)
     for position, (number, said) in enumerate(spoken):
         if said.role != "assistant":
             continue
@@ -125,17 +129,20 @@ def _records(log: _Conversation, options: Options, seen: _Seen, tally: Tally) ->
         if system is None:
             raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
         wanted = f"{dialogue}/{position}"
-        content, unsaid = seen.replies.place(digest(wanted, turns[:position]), system, said.text)
+        # Without an id it is the context alone that tells whether two systems answered the same thing.
+        asked = digest(wanted if log.named else "", turns[:position])
+        answered = said.text if log.named else f"{log.file} {log.place} {number}"
+        content, unsaid = seen.replies.place(asked, system, answered)
         if not unsaid:
             tally.left_out[REPEATED] += 1
             continue
         name, new = seen.items.of(wanted, content, f"{log.file}/{wanted}")
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
         if new:
-            seen.prompts[name] = prompt
+            seen.prompts[name] = digest(prompt)
             meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
             if log.left_out_before[number]:
                 meta["left_out"] = dict(log.left_out_before[number])
             yield Item(name, turns[:position], future=turns[position + 1 :], dialogue=dialogue, meta=meta)
-        differs = seen.prompts[name] != prompt
+        differs = seen.prompts[name] != digest(prompt)
         yield Response(f"{name}/{system}", name, system, said.text, {"system_prompt": prompt} if differs else {})

@@ -1,0 +1,71 @@
+"""Everything that a report tells of a finished run, computed once: the run itself, comparisons, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError, nearest
+from rejoinder.report.table import Table
+from rejoinder.scoring.loading import load_data, load_scores
+from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import read_about
+from rejoinder.verdict.advice import agreement_table
+from rejoinder.verdict.comparison import Comparison, compare
+from rejoinder.verdict.evidence import aspects
+from rejoinder.verdict.trust import Trust, trust
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A run with what was found of it; ``flags`` holds those of each response that has any."""
+
+    about: Mapping[str, Any]
+    scores: Scores
+    data: Collection
+    flags: Mapping[str, Sequence[str]]
+    comparisons: Sequence[Comparison]
+    trusts: Sequence[Trust]
+    aspect: str | None
+    seed: int
+
+    def tables(self) -> list[Table]:
+        """The score table, the leaderboards with their differences, and the agreement in each aspect."""
+        found = [self.scores.table()]
+        for one in self.comparisons:
+            found.append(one.leaderboard())
+            if one.differences:
+                found.append(one.matrix())
+        return found + [agreement_table(one) for one in self.trusts]
+
+
+def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
+    """Read a run folder, compare its systems, and hold its metrics against its ratings (of one aspect, or of all)."""
+    about = read_about(folder)
+    scores, data = load_scores(folder, about), load_data(folder)
+    known = aspects(data)
+    if aspect is not None and aspect not in known:
+        raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
+    wanted = known if aspect is None else [aspect]
+    return Findings(
+        about,
+        scores,
+        data,
+        _flags(folder / "scores.jsonl"),
+        compare(scores, seed=seed),
+        [trust(scores, data, one, seed=seed) for one in wanted],
+        aspect,
+        seed,
+    )
+
+
+def _flags(path: Path) -> dict[str, list[str]]:
+    """The flags of each response; the file was read once already, so it can be read."""
+    with path.open("rb") as file:
+        lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
+        return {line["response"]: line["flags"] for line in lines if line.get("flags")}

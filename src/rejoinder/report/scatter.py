@@ -1,0 +1,124 @@
+"""A metric's scores against people's ratings, as in Figure 2 of SSREM (Bak and Oh 2020) after Lowe et al. (2017).
+
+A dot is one reply: the rating along, with a little noise so that equal ratings do not hide each other, the score
+upward. The line is the linear regression over the ratings as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.report.chart import Axis, Markup, axis, escaped, label
+
+Values = NDArray[np.float64]
+MOST_DOTS = 2000
+_NOISE = 0.3  # of the step between two ratings: the papers' N(0, 0.3) on a scale of whole numbers
+_LAYERS = 8  # dots of one path do not darken each other, so they are dealt out to several
+_LEFT, _TOP, _WIDTH, _HEIGHT = 46, 8, 306, 196  # of the field
+_FEW = 400
+
+
+class Line(NamedTuple):
+    """A regression line."""
+
+    slope: float
+    start: float
+
+
+class Scatter(NamedTuple):
+    """The drawing, how many replies it stands for, how many of them are drawn, and the line (None without one)."""
+
+    svg: Markup
+    n: int
+    drawn: int
+    line: Line | None
+
+
+def scatter(
+    name: str, ratings: Values, scores: Values, labels: tuple[str, str], seed: int = 0, most: int = MOST_DOTS
+) -> Scatter | None:
+    """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
+
+    ``name`` is an id of the page's own, ``labels`` are those of the two axes.
+    """
+    known = np.isfinite(ratings) & np.isfinite(scores)
+    x, y = ratings[known], scores[known]
+    random = np.random.default_rng(seed)
+    at = np.sort(random.choice(len(x), most, replace=False)) if len(x) > most else np.arange(len(x))
+    noisy = x[at] + random.normal(0.0, _noise(x), len(at))
+    along, upward = axis([*noisy.tolist(), *x.tolist()]), axis(y.tolist())
+    if along is None or upward is None:
+        return None
+    line = regression(x, y)
+    dots = _dots(_across(along, noisy), _up(upward, y[at]))
+    drawn = [_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
+    if line is not None:
+        drawn.append(_line(line, (float(x.min()), float(x.max())), along, upward))
+    said = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
+    head = (
+        f'<svg class="scatter" viewBox="0 0 360 250" role="img" aria-labelledby="{name}-t {name}-d" focusable="false">'
+        f'<title id="{name}-t">{escaped(labels[1])} against {escaped(labels[0])}</title>'
+        f'<desc id="{name}-d">{said}</desc>'
+    )
+    return Scatter(Markup(f"{head}{''.join(drawn)}{_names(labels)}</svg>"), len(x), len(at), line)
+
+
+def regression(x: Values, y: Values) -> Line | None:
+    """The line of least squares of y on x; None where x does not vary."""
+    if len(x) < 2 or np.ptp(x) <= 1e-9 * np.abs(x).max():
+        return None
+    off = x - x.mean()
+    slope = float(off @ (y - y.mean()) / (off @ off))
+    return Line(slope, float(y.mean() - slope * x.mean()))
+
+
+def _noise(x: Values) -> float:
+    """The standard deviation of the noise: small beside the smallest step between two ratings."""
+    steps = np.diff(np.unique(np.round(x, 9)))
+    return _NOISE * float(steps.min()) if len(steps) else 0.0
+
+
+def _across(along: Axis, values: Values) -> Values:
+    return _LEFT + _WIDTH * np.clip((values - along.ticks[0]) / (along.ticks[-1] - along.ticks[0]), 0, 1)
+
+
+def _up(upward: Axis, values: Values) -> Values:
+    span = upward.ticks[-1] - upward.ticks[0]
+    return _TOP + _HEIGHT * (1 - np.clip((values - upward.ticks[0]) / span, 0, 1))
+
+
+def _dots(across: Values, up: Values) -> str:
+    """Lines without length and with round ends: the shortest way to write many dots."""
+    places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across.tolist(), up.tolist(), strict=True)]
+    layers = ("".join(places[i::_LAYERS]) for i in range(_LAYERS))
+    return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
+
+
+def _line(line: Line, ends: tuple[float, float], along: Axis, upward: Axis) -> str:
+    x = np.array(ends)
+    (x1, x2), (y1, y2) = _across(along, x).tolist(), _up(upward, line.start + line.slope * x).tolist()
+    return f'<line class="regression" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _grid(along: Axis, upward: Axis) -> str:
+    bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
+    parts = []
+    for tick, x in zip(along.ticks, _across(along, np.array(along.ticks)).tolist(), strict=True):
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
+        parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{label(tick)}</text>')
+    for tick, y in zip(upward.ticks, _up(upward, np.array(upward.ticks)).tolist(), strict=True):
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{label(tick)}</text>')
+    return "".join(parts)
+
+
+def _names(labels: tuple[str, str]) -> str:
+    middle = _TOP + _HEIGHT / 2
+    across, up = (escaped(text if len(text) <= 40 else text[:39] + "…") for text in labels)
+    return (
+        f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{_TOP + _HEIGHT + 34}">{across}</text>'
+        f'<text class="name" x="11" y="{middle}" transform="rotate(-90 11 {middle})">{up}</text>'
+    )

@@ -1,0 +1,110 @@
+"""Which system is better: hand-made sets where the answer is known, and sets that allow none."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+import rejoinder
+from rejoinder.errors import RunError
+from rejoinder.scoring.result import Scores
+from rejoinder.types import Item, Response, Turn
+from rejoinder.verdict.comparison import compare
+
+
+def lengths(**by_system: list[int]) -> Scores:
+    """A run in which each system answers the same items with replies of these lengths (0: no reply)."""
+    n = max(map(len, by_system.values()))
+    records: list[object] = [Item(f"i{i}", (Turn("Well?"),), dialogue=f"d{i // 2}") for i in range(n)]
+    records += [
+        Response(f"i{i}/{system}", f"i{i}", system, "word " * length)
+        for system, of_system in by_system.items()
+        for i, length in enumerate(of_system)
+        if length
+    ]
+    return rejoinder.score(rejoinder.collect(records), "length")  # type: ignore[arg-type]
+
+
+def test_a_clear_difference_survives_and_a_small_one_does_not() -> None:
+    r = random.Random(1)
+    base = [r.randint(5, 15) for _ in range(40)]
+    scores = lengths(long=[b + r.randint(3, 6) for b in base], plain=base, other=[b + r.choice([-1, 1]) for b in base])
+    found = compare(scores)[0]
+    assert found.standings[0].system == "long"
+    assert (found.standings[0].rank_low, found.standings[0].rank_high) == (1, 1)
+    ahead = {(d.first, d.second): d for d in found.differences}
+    assert ahead["long", "plain"].survives
+    assert not next(d for d in found.differences if {d.first, d.second} == {"plain", "other"}).survives
+    assert "long is highest, surely ahead of" in found.sentence()
+    # Paired: the difference is far surer than the two means, which overlap.
+    assert ahead["long", "plain"].difference.low > 3
+
+
+def test_differences_are_paired_on_the_items_that_both_answered() -> None:
+    scores = lengths(a=[5, 6, 7, 8, 9, 10], b=[4, 5, 6, 0, 0, 0])
+    difference = compare(scores)[0].differences[0]
+    assert difference.n == 3
+    assert difference.difference.value == 1.0
+
+
+def test_holm_corrects_over_all_pairs_of_systems() -> None:
+    r = random.Random(2)
+    scores = lengths(**{name: [r.randint(1, 20) for _ in range(30)] for name in "abcdef"})
+    differences = compare(scores)[0].differences
+    assert len(differences) == 15
+    assert all(d.corrected >= d.p for d in differences)
+    assert min(d.corrected for d in differences) == pytest.approx(min(1.0, 15 * min(d.p for d in differences)))
+
+
+def test_one_system_has_nothing_to_be_compared_with() -> None:
+    found = compare(lengths(a=[1, 2, 3]))[0]
+    assert not found.differences
+    assert "one system" in str(found.leaderboard())
+    assert "nothing to compare" in found.sentence()
+
+
+def test_systems_without_a_common_item_say_so() -> None:
+    scores = lengths(a=[1, 2, 0, 0], b=[0, 0, 3, 4])
+    difference = compare(scores)[0].differences[0]
+    assert difference.reason == "no common items"
+    assert math.isnan(difference.p)
+    assert not difference.survives
+    assert "no common items" in str(compare(scores)[0].matrix())
+
+
+def test_constant_scores_differ_by_nothing() -> None:
+    found = compare(lengths(a=[3] * 10, b=[3] * 10))[0]
+    assert found.differences[0].difference.value == 0
+    assert found.differences[0].p == 1
+    assert "no difference" in found.sentence()
+
+
+def test_lower_is_better_where_the_metric_says_so(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "errors_made.py"
+    file.write_text(
+        "from dataclasses import dataclass\nfrom rejoinder import Metric\n\n@dataclass(frozen=True)\n"
+        "class ErrorsMade(Metric):\n    higher_is_better = False\n    range = (0.0, float('inf'))\n"
+        "    def score(self, pairs):\n        return [float(len(p.response.text)) for p in pairs]\n"
+    )
+    records = [Item(f"i{i}", (Turn("?"),)) for i in range(12)]
+    replies = [
+        Response(f"{s}{i}", f"i{i}", s, "x" * (i + 1 + 5 * (s == "bad"))) for s in ("bad", "good") for i in range(12)
+    ]
+    found = compare(rejoinder.score(rejoinder.collect([*records, *replies]), str(file)))[0]
+    assert found.standings[0].system == "good"
+    assert "good is best" in found.sentence()
+
+
+def test_a_metric_that_the_run_has_not_is_named() -> None:
+    with pytest.raises(RunError, match="the run has no scores of bleu"):
+        compare(lengths(a=[1, 2], b=[2, 3]), ["bleu"])
+
+
+def test_the_same_seed_gives_the_same_tables() -> None:
+    r = random.Random(3)
+    scores = lengths(a=[r.randint(1, 9) for _ in range(25)], b=[r.randint(1, 9) for _ in range(25)])
+    first, second = compare(scores, seed=5)[0], compare(scores, seed=5)[0]
+    assert str(first.leaderboard()) == str(second.leaderboard())
+    assert str(first.matrix()) == str(second.matrix())
