@@ -21,7 +21,7 @@ from rejoinder.data.datasets._page import page
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writing import encode
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import modules
+from rejoinder.folder import modules
 from rejoinder.types import (
     Candidate,
     Dialogue,

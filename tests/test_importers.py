@@ -17,7 +17,7 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.importers import Options, Tally, import_records, importer
 from rejoinder.data.importers._contract import FLAGS
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import modules
+from rejoinder.folder import modules
 
 NAMES = modules("rejoinder.data.importers")
 DOCS = Path(__file__).parent.parent / "docs" / "importing.md"

@@ -14,7 +14,7 @@ from rejoinder.errors import InputError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa
 from rejoinder.stats.alpha import krippendorff_alpha
 from rejoinder.stats.ceiling import one_against_rest, split_half
-from rejoinder.stats.units import rating_matrix, unit_interval
+from rejoinder.stats.units import compact, rating_matrix, unit_interval
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 
@@ -154,3 +154,12 @@ def test_units_with_one_rating_are_left_out_of_the_halves() -> None:
     found = split_half([[1, 1], [2, 2], [3, 3], [9, None]], ["a", "b", "c", "d"], n_splits=10)
     assert found.value == pytest.approx(1)
     assert (found.n_systems, found.n_units, found.n_left_out) == (3, 3, 1)
+
+
+def test_who_rated_does_not_matter_to_alpha_and_the_halves() -> None:
+    matrix = ratings(6, units=40, raters=9, missing=0.7)
+    narrow = compact(matrix)
+    assert narrow.shape[1] == (~np.isnan(matrix)).sum(axis=1).max()
+    assert krippendorff_alpha(narrow).value == pytest.approx(krippendorff_alpha(matrix).value, abs=1e-12)
+    systems = np.repeat(list("abcde"), 8)
+    assert split_half(narrow, systems, n_splits=20) == split_half(matrix, systems, n_splits=20)

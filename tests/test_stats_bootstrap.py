@@ -169,3 +169,8 @@ def test_wrong_words_are_named() -> None:
         correlation_intervals({"x": x}, x, Plan(n_resamples=0))
     with pytest.raises(InputError, match="mine 2, ratings 3"):
         correlation_intervals({"mine": [1, 2]}, x)
+
+
+def test_a_seed_is_a_whole_number() -> None:
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
+        correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], Plan(seed=-1))

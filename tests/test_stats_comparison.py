@@ -52,7 +52,7 @@ def test_a_clustered_sign_flip_keeps_its_level() -> None:
     alarms = 0
     for turn in range(rounds):
         x = random.normal(size=25)[clusters] + random.normal(size=100)
-        alarms += sign_flip_test(x, np.zeros(100), clusters, n_permutations=199, seed=turn).p <= 0.05
+        alarms += sign_flip_test(x, np.zeros(100), clusters, n_permutations=99, seed=turn).p <= 0.05
     assert 0.04 <= alarms / rounds <= 0.06
 
 

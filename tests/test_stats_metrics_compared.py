@@ -119,7 +119,7 @@ def test_the_permutation_test_equals_trying_every_swap() -> None:
     assert found.p == pytest.approx(exact, abs=0.015)
 
 
-@pytest.mark.parametrize(("level", "swap"), [("pooled", "items"), ("within_system", "items"), ("pooled", "both")])
+@pytest.mark.parametrize(("level", "swap"), [("pooled", "items"), ("pooled", "both")])
 def test_equally_good_metrics_raise_a_false_alarm_in_one_of_twenty(level, swap) -> None:
     random = np.random.default_rng(7)
     n_systems, n_items, rounds = 6, 10, 2000
@@ -129,7 +129,7 @@ def test_equally_good_metrics_raise_a_false_alarm_in_one_of_twenty(level, swap) 
         ratings = random.normal(size=n_systems)[systems] + random.normal(size=len(systems))
         first, second = ratings + random.normal(size=(2, len(systems)))
         found = permutation_test(
-            first, second, ratings, systems=systems, items=items, at=level, swap=swap, n_permutations=199, seed=turn
+            first, second, ratings, systems=systems, items=items, at=level, swap=swap, n_permutations=99, seed=turn
         )
         alarms += found.p <= 0.05
     assert 0.04 <= alarms / rounds <= 0.06

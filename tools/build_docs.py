@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that are read off the registries; ``make docs`` runs it, a test holds the pages to it."""
+"""Writes the parts of the docs that are read off the registries; ``make docs`` runs it."""
 
 from __future__ import annotations
 

@@ -12,36 +12,21 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import re
 import sys
 import types
 import typing
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rejoinder.contract import Metric
 from rejoinder.errors import RejoinderError, SpecError, nearest
+from rejoinder.folder import modules
 
 ENTRY_POINT_GROUP = "rejoinder.metrics"
 _SPEC = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?", re.DOTALL)
 _names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
-
-
-def modules(package: str) -> list[str]:
-    """The names in a folder that acts as a registry; a leading underscore keeps a module out of it."""
-    folder = importlib.import_module(package).__path__
-    return sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
-
-
-def load(package: str, name: str, kind: str) -> ModuleType:
-    """One module of a registry folder, by the name a user typed."""
-    known = modules(package)
-    if name not in known:
-        raise SpecError(f"no {kind} is called {name!r}; {nearest(name, known)}")
-    return importlib.import_module(f"{package}.{name}")
 
 
 def metric_names() -> list[str]:
@@ -114,6 +99,8 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
 
 
 def _entry_points() -> list[Any]:
+    from importlib.metadata import entry_points
+
     return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name)
 
 

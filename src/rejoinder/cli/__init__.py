@@ -9,7 +9,7 @@ import click
 
 from rejoinder import __version__
 from rejoinder.errors import RejoinderError, nearest
-from rejoinder.registry import modules
+from rejoinder.folder import modules
 
 
 class Commands(click.Group):

@@ -13,7 +13,7 @@ class _WithFormats(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The formats by name, each with its summary."""
         from rejoinder.data.importers import importer
-        from rejoinder.registry import modules
+        from rejoinder.folder import modules
 
         with formatter.section("Formats (NAME)"):
             formatter.write_dl([(name, importer(name).SUMMARY) for name in modules("rejoinder.data.importers")])

@@ -21,7 +21,7 @@ def command(name: str, out: Path) -> None:
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
-    from rejoinder.registry import load
+    from rejoinder.folder import load
     from rejoinder.report.table import to_terminal
     from rejoinder.reproduce._contract import tables, write_results
 

@@ -13,8 +13,8 @@ _PLACE_BITS = 64
 class Ledger:
     """Remembers which ids were seen where, and which were pointed at; in any order.
 
-    An item may stand in several files, as long as it is the same in all of them: so the replies of two systems, imported
-    apart, can be read together.
+    An item may stand in several files, as long as it is the same in all of them: so the replies of two systems that
+    were imported apart can be read together.
     """
 
     def __init__(self) -> None:

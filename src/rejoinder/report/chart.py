@@ -45,17 +45,19 @@ def shown(cell: Estimate | float) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """A stretch of numbers with round ticks, the first and the last of which are its ends."""
+    """A stretch of numbers with round ticks, all between its ends."""
 
+    low: float
+    high: float
     ticks: tuple[float, ...]
 
     def share(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high end."""
-        return (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+        """Where a value lies: 0 at the low end, 1 at the high end, and nowhere else."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 def axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Axis | None:
-    """The axis that holds all values; None where there are none (or none that can be drawn).
+    """The axis from tick to tick that holds all values; None where there are none (or none that can be drawn).
 
     Where all values are the same, the axis is as long as the bounds, or reaches a little to both sides.
     """
@@ -71,7 +73,8 @@ def axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math
         return None
     step = _step(high - low)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Axis(tuple(float(f"{i * step:.12g}") for i in range(first, last + 1)))
+    ticks = tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
+    return Axis(ticks[0], ticks[-1], ticks)
 
 
 def _step(span: float) -> float:
@@ -100,7 +103,7 @@ def interval_bar(name: str, estimate: Estimate, along: Axis, mark: float | None 
         drawn.append(f'<line class="interval" x1="{low}" x2="{high}" y1="{_MIDDLE}" y2="{_MIDDLE}"/>')
         drawn += [f'<line class="interval" x1="{x}" x2="{x}" y1="6" y2="16"/>' for x in (low, high)]
     drawn.append(f'<circle class="dot" cx="{_percent(along, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
-    said = escaped(f"{name}: {shown(estimate)}, drawn from {label(along.ticks[0])} to {label(along.ticks[-1])}")
+    said = escaped(f"{name}: {shown(estimate)}, drawn from {label(along.low)} to {label(along.high)}")
     head = f'<svg class="bar" width="100%" height="{2 * _MIDDLE}" role="img" aria-label="{said}" focusable="false">'
     return Markup(f"{head}{grid}{''.join(drawn)}</svg>")
 
@@ -111,4 +114,4 @@ def _upright(along: Axis, value: float, kind: str) -> str:
 
 
 def _percent(along: Axis, value: float) -> str:
-    return f"{100 * min(1.0, max(0.0, along.share(value))):.4g}%"
+    return f"{100 * along.share(value):.4g}%"

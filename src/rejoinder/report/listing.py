@@ -8,8 +8,9 @@ import math
 import typing
 
 from rejoinder.contract import Metric, SetMetric
+from rejoinder.folder import load, modules
 from rejoinder.paths import data_home
-from rejoinder.registry import load, metric_class, metric_names, modules
+from rejoinder.registry import metric_class, metric_names
 from rejoinder.report.table import Cell, Table
 
 _BETTER = {True: "higher", False: "lower", None: "neither"}

@@ -97,7 +97,7 @@ def _facts(found: Trust) -> list[Fact]:
         Fact("rated replies", f"{len(evidence):,}"),
         Fact("ratings", f"{given:,} by {len(evidence.matrix.raters):,} raters"),
         Fact("agreement of the raters (Krippendorff's alpha, ordinal)", *_or_reason(found.agreement)),
-        Fact(f"one rater against the rest ({found.method})", *_or_reason(found.one_rater)),
+        Fact(f"one rater against the rest ({found.method.capitalize()})", *_or_reason(found.one_rater)),
         Fact(
             "systems ranked by half of the ratings against the other half",
             shown(Estimate(halves.value, halves.low, halves.high)),
@@ -148,7 +148,7 @@ def _caption(one: Agreeing, found: Trust, drawn: Scatter, turned: bool) -> str:
         told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
     if drawn.line is not None:
         told.append(f"slope {drawn.line.slope:.3g} a rating point")
-    told.append(f"{found.method} {shown(_estimate(one, 'pooled'))} pooled")
+    told.append(f"{found.method.capitalize()} {shown(_estimate(one, 'pooled'))} pooled")
     within = _estimate(one, "within_system")
     if not math.isnan(within.value) and len(set(found.evidence.systems)) > 1:
         told.append(f"{shown(within)} within systems")

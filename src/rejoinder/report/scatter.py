@@ -6,6 +6,7 @@ upward. The line is the linear regression over the ratings as they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -49,11 +50,12 @@ def scatter(
     random = np.random.default_rng(seed)
     at = np.sort(random.choice(len(x), most, replace=False)) if len(x) > most else np.arange(len(x))
     noisy = x[at] + random.normal(0.0, _noise(x), len(at))
-    along, upward = axis([*noisy.tolist(), *x.tolist()]), axis(y.tolist())
+    along, upward = axis(x.tolist()), axis(y.tolist())
     if along is None or upward is None:
         return None
+    along, upward = _widened(along, noisy), _widened(upward, y)
     line = regression(x, y)
-    dots = _dots(_across(along, noisy), _up(upward, y[at]))
+    dots = _dots(_across(along, noisy.tolist()), _up(upward, y[at].tolist()))
     drawn = [_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
     if line is not None:
         drawn.append(_line(line, (float(x.min()), float(x.max())), along, upward))
@@ -81,35 +83,39 @@ def _noise(x: Values) -> float:
     return _NOISE * float(steps.min()) if len(steps) else 0.0
 
 
-def _across(along: Axis, values: Values) -> Values:
-    return _LEFT + _WIDTH * np.clip((values - along.ticks[0]) / (along.ticks[-1] - along.ticks[0]), 0, 1)
+def _widened(given: Axis, values: Values) -> Axis:
+    """The axis with some room behind its ends, so that no dot lies on the frame."""
+    room = (given.high - given.low) / 40
+    return Axis(min(given.low, float(values.min())) - room, max(given.high, float(values.max())) + room, given.ticks)
 
 
-def _up(upward: Axis, values: Values) -> Values:
-    span = upward.ticks[-1] - upward.ticks[0]
-    return _TOP + _HEIGHT * (1 - np.clip((values - upward.ticks[0]) / span, 0, 1))
+def _across(along: Axis, values: Iterable[float]) -> list[float]:
+    return [_LEFT + _WIDTH * along.share(value) for value in values]
 
 
-def _dots(across: Values, up: Values) -> str:
+def _up(upward: Axis, values: Iterable[float]) -> list[float]:
+    return [_TOP + _HEIGHT * (1 - upward.share(value)) for value in values]
+
+
+def _dots(across: list[float], up: list[float]) -> str:
     """Lines without length and with round ends: the shortest way to write many dots."""
-    places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across.tolist(), up.tolist(), strict=True)]
+    places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, up, strict=True)]
     layers = ("".join(places[i::_LAYERS]) for i in range(_LAYERS))
     return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
 
 
 def _line(line: Line, ends: tuple[float, float], along: Axis, upward: Axis) -> str:
-    x = np.array(ends)
-    (x1, x2), (y1, y2) = _across(along, x).tolist(), _up(upward, line.start + line.slope * x).tolist()
+    (x1, x2), (y1, y2) = _across(along, ends), _up(upward, [line.start + line.slope * x for x in ends])
     return f'<line class="regression" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def _grid(along: Axis, upward: Axis) -> str:
     bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
     parts = []
-    for tick, x in zip(along.ticks, _across(along, np.array(along.ticks)).tolist(), strict=True):
+    for tick, x in zip(along.ticks, _across(along, along.ticks), strict=True):
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
         parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{label(tick)}</text>')
-    for tick, y in zip(upward.ticks, _up(upward, np.array(upward.ticks)).tolist(), strict=True):
+    for tick, y in zip(upward.ticks, _up(upward, upward.ticks), strict=True):
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{label(tick)}</text>')
     return "".join(parts)

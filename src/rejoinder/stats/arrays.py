@@ -91,9 +91,14 @@ def probability(value: float, name: str) -> float:
 
 def at_least(value: int, least: int, name: str) -> int:
     """A whole number that is not too small."""
-    if value != int(value) or value < least:
+    if not (isinstance(value, (int, float, np.integer)) and value >= least and float(value).is_integer()):
         raise InputError(f"{name} must be a whole number of at least {least}, not {value}")
     return int(value)
+
+
+def generator(seed: int, *stream: int) -> np.random.Generator:
+    """The source of randomness that a seed names; streams of one seed are independent of each other."""
+    return np.random.default_rng([at_least(seed, 0, "seed"), *stream])
 
 
 def sums_by(codes: Ints, values: Floats, size: int) -> Floats:

@@ -16,11 +16,13 @@ from rejoinder.stats.arrays import (
     encode,
     finite,
     floats,
+    generator,
     same_length,
     sums_by,
 )
 from rejoinder.stats.correlation import Correlation, Method, correlate
 from rejoinder.stats.levels import pairwise_correlation
+from rejoinder.stats.units import compact
 
 
 class Ceiling(NamedTuple):
@@ -76,7 +78,7 @@ def split_half(
     ``systems`` says whose response each unit (line) is. Units with one rating are left out; of an odd number, the
     second half has one more.
     """
-    matrix = finite_matrix(ratings)
+    matrix = compact(finite_matrix(ratings))
     same_length(ratings=matrix, systems=systems)
     codes, _ = encode(systems, "systems")
     at_least(n_splits, 1, "n_splits")
@@ -98,7 +100,7 @@ def split_half(
 
 def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: int) -> tuple[Floats, Floats]:
     """The systems' means over the first and over the second half of every unit's ratings: (splits, systems)."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     missing = np.isnan(matrix)
     filled = np.nan_to_num(matrix)
     half = ((~missing).sum(axis=1) // 2)[:, None]

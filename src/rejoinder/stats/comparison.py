@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, encode, finite, same_length
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, encode, finite, generator, same_length
 from rejoinder.stats.interval import Interval, scaled_mean
 from rejoinder.stats.percentile import Kind, percentile_interval
 from rejoinder.stats.resampling import resample_counts
@@ -35,7 +35,7 @@ def difference_interval(
         return Interval(NAN, NAN, NAN, 0, n_missing, 0, "no pairs")
     mean = scaled_mean(differences)
     sums, sizes = np.bincount(codes, weights=differences - mean), np.bincount(codes)
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     samples = []
     at_once = max(1, _CELLS // n_clusters)
     for start in range(0, n_resamples, at_once):
@@ -72,7 +72,7 @@ def sign_flip_test(
     if len(sums) <= 30 and 2 ** len(sums) <= n_permutations:
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
         return nothing._replace(statistic=mean, p=float((np.abs(signs @ sums) >= enough).mean()))
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     as_large = 0
     at_once = max(1, _CELLS // len(sums))
     for start in range(0, n_permutations, at_once):

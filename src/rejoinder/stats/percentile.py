@@ -17,6 +17,7 @@ from rejoinder.stats.arrays import NAN, Floats, one_of, probability
 from rejoinder.stats.interval import Interval
 
 Kind: TypeAlias = Literal["percentile", "expanded", "corrected"]
+_OFF_CENTRE = 0.025  # fewer resamples than this on one side of the estimate: they do not estimate it
 _UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
 
 
@@ -44,7 +45,7 @@ def percentile_interval(
         return nothing._replace(reason=reason or "no resamples")
     same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
     below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
-    if not (1 - level) / 2 <= below <= (1 + level) / 2:
+    if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
         return nothing._replace(reason="the resamples miss the estimate; resample other units")
     low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
     return nothing._replace(low=float(low), high=float(high), reason=reason)

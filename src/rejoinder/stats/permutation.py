@@ -20,6 +20,7 @@ from rejoinder.stats.arrays import (
     Numbers,
     at_least,
     finite,
+    generator,
     is_constant,
     one_of,
     same_length,
@@ -70,7 +71,7 @@ def permutation_test(
     correlate = at_level(at, method, [scores], np.tile(z, 2), twice)
     observed = float(_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
     as_large = 0
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     at_once = max(1, _CELLS // len(z))
     for start in range(0, n_permutations, at_once):
         swapped = _swaps(design, swap, min(at_once, n_permutations - start), random)

@@ -15,6 +15,7 @@ from rejoinder.stats.arrays import (
     at_least,
     encode,
     finite,
+    generator,
     probability,
     same_length,
     sums_by,
@@ -89,7 +90,7 @@ def rank_ranges(
 
 def _resampled_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Each system's best and worst rank in every resample."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     at_once = max(1, _CELLS // max(len(sums), sums.shape[1] ** 2))
     parts = []
     for start in range(0, n_resamples, at_once):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.stats.arrays import Ints, Labels, encode, one_of, same_length
+from rejoinder.stats.arrays import Ints, Labels, encode, generator, one_of, same_length
 
 Unit: TypeAlias = Literal["rows", "items", "systems", "both"]
 _CELLS = 2**14  # resamples times rows that are held at once: few enough to stay in the processor's cache
@@ -68,7 +68,7 @@ class Design:
     def draws(self, unit: Unit, n_resamples: int, seed: int) -> Iterator[Draw]:
         """Seeded resamples, some at a time; how many at a time changes nothing."""
         one_of(unit, Unit, "unit of resampling")
-        generators = [np.random.default_rng([seed, stream]) for stream in range(2)]
+        generators = [generator(seed, stream) for stream in range(2)]
         # Levels compare systems with systems, so many systems count too.
         at_once = max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
         for start in range(0, n_resamples, at_once):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, at_least, encode, floats, same_length
+from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, at_least, encode, floats, generator, same_length
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.percentile import Kind, percentile_interval
 
@@ -37,6 +37,19 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
     return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))
 
 
+def compact(ratings: Numbers) -> Floats:
+    """The ratings of each unit moved to the left, and no more columns than a unit has ratings.
+
+    Columns are no raters any more; for what does not ask who rated, this is the same data and much faster when
+    everybody rated little.
+    """
+    matrix = floats(ratings, "ratings", ndim=2)
+    missing = np.isnan(matrix)
+    width = int((~missing).sum(axis=1).max(initial=0))
+    moved: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
+    return moved
+
+
 def unit_interval(
     ratings: Numbers,
     statistic: Callable[[Floats], float],
@@ -53,7 +66,7 @@ def unit_interval(
     counts = matrix.size - n_missing, n_missing, len(matrix)
     if not matrix.size:
         return Interval(NAN, NAN, NAN, *counts, "no ratings")
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     drawn = (random.integers(0, len(matrix), len(matrix)) for _ in range(n_resamples))
     samples = np.array([statistic(matrix[rows]) for rows in drawn])
     return percentile_interval(float(statistic(matrix)), samples, *counts, level=level, kind=kind)

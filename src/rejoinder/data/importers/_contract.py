@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from rejoinder.data.schema import Place
 from rejoinder.errors import SpecError
-from rejoinder.registry import load
+from rejoinder.folder import load
 from rejoinder.types import Record, Response
 
 # The options of the library, as they are typed on the command line.

@@ -1,0 +1,35 @@
+"""``rejoinder report``: a finished run as a page to read, or its tables in other forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="The file to write, - to print [RUN.html beside RUN]."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "text", "markdown", "latex", "csv", "json"]),
+    default="html",
+    show_default=True,
+    help="html is the whole page; the others are its tables, printed unless -o names a file.",
+)
+@click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all of them].")
+@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+def command(run: Path, out: Path | None, form: str, aspect: str | None, seed: int) -> None:
+    """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
+    from rejoinder.report.output import default_file, save, written
+
+    file = out or (default_file(run) if form == "html" else Path("-"))
+    told = written(run, form, aspect, seed)
+    if str(file) == "-":
+        click.echo(told, nl=not told.endswith("\n"))
+        return
+    save(told, file, run)
+    click.echo(f"report: {file}", err=True)

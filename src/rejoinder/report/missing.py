@@ -1,0 +1,59 @@
+"""What a run could not score, and why; what was flagged, with examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.registry import parse
+from rejoinder.report.findings import Findings
+from rejoinder.report.table import Cell, Table
+from rejoinder.scoring.flags import MEANINGS
+from rejoinder.types import Pair
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag that was raised: what it means, how often, and the first replies that have it."""
+
+    name: str
+    meaning: str
+    n: int
+    examples: Sequence[Pair]
+
+
+def missing_table(findings: Findings) -> Table:
+    """A line a metric: how many replies have a score, how many have none, and the reasons."""
+    rows: list[list[Cell]] = []
+    for spec, column in findings.scores.values.items():
+        without = np.flatnonzero(np.isnan(column)).tolist()
+        needs = parse(spec).needs
+        reasons = Counter(_reason(findings.data.pair(findings.scores.responses[i]), needs) for i in without)
+        told = "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common()) or None
+        rows.append([spec, len(column) - len(without), len(without), told])
+    return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
+
+
+def _reason(pair: Pair, needs: frozenset[str]) -> str:
+    if not pair.response.text.strip():
+        return "empty replies"
+    for part in sorted(needs):
+        if not getattr(pair.item, part):
+            return f"without {part}"
+    return "on which the metric has nothing to say"
+
+
+def raised_flags(findings: Findings) -> list[Flag]:
+    """Every flag that was raised, in the order of their meanings."""
+    raised = []
+    for name, meaning in MEANINGS.items():
+        responses = [response for response, flags in findings.flags.items() if name in flags]
+        if responses:
+            examples = [findings.data.pair(response) for response in responses[:_EXAMPLES]]
+            raised.append(Flag(name, meaning, len(responses), examples))
+    return raised

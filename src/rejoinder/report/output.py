@@ -1,0 +1,49 @@
+"""A report in any form, and where it goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rejoinder.errors import RunError
+from rejoinder.report.findings import find
+from rejoinder.report.page import render
+from rejoinder.report.table import FORMATS, Table, to_csv, to_json
+
+_MARK = b'<meta name="generator" content="rejoinder '
+
+
+def written(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
+    """The report of a run: ``html`` is the whole page, every other form its tables one after another."""
+    findings = find(run, aspect, seed)
+    if form == "html":
+        return render(findings)
+    return together(findings.tables(), form).rstrip("\n") + "\n"
+
+
+def together(tables: list[Table], form: str) -> str:
+    """Several tables in one form: JSON as a list, CSV each under a line with its title, others one after another."""
+    if form == "json":
+        return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
+    if form == "csv":
+        return "\n".join(f"# {table.title}\n{to_csv(table)}" for table in tables)
+    return "\n\n".join(FORMATS[form](table) for table in tables)
+
+
+def default_file(run: Path) -> Path:
+    """``RUN.html`` beside the run folder, which itself never changes; a file there that is no report is not replaced."""
+    named = run if run.name not in ("", "..") else run.resolve()
+    file = named.with_name(named.name + ".html")
+    if file.is_file() and _MARK not in file.read_bytes()[:4096]:
+        raise RunError(f"{file}: is there already and is no report of rejoinder's; choose another file with -o")
+    return file
+
+
+def save(text: str, file: Path, run: Path) -> None:
+    """Write a report to a file outside its run folder."""
+    if run.resolve() in file.resolve().parents:
+        raise RunError(f"{file}: lies in the run folder, which never changes; choose a file outside it with -o")
+    try:
+        file.write_bytes(text.encode())
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written ({error.strerror}); choose another file with -o") from None
