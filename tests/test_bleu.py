@@ -57,7 +57,7 @@ def coco_bleu(reply: Sequence[str], references: Sequence[Sequence[str]], n: int)
 
 @pytest.mark.parametrize("n", ORDERS)
 def test_epsilon_follows_the_definition_of_the_coco_scorer(n: int) -> None:
-    metric = Bleu(n=n, tokenizer="whitespace", lowercase=False)
+    metric = Bleu(n=n, smoothing="epsilon", tokenizer="whitespace", lowercase=False)
     given_ = sentences(1, 400)
     found = metric.score([pair(reply, *references) for reply, references in given_])
     for (reply, references), score in zip(given_, found, strict=True):
@@ -122,7 +122,7 @@ def test_any_texts_give_a_score_within_the_range_or_nan(references: list[str], r
 def test_a_long_reply_is_counted_like_a_short_one() -> None:
     r = random.Random(5)
     reply, first, second = (r.choices(WORDS + [f"w{i}" for i in range(40)], k=400) for _ in range(3))
-    metric = Bleu(tokenizer="whitespace")
+    metric = Bleu(smoothing="epsilon", tokenizer="whitespace")
     found = metric.score([pair(" ".join(reply), " ".join(first), " ".join(second))])
     assert found == [pytest.approx(coco_bleu(reply, [first, second], 4), rel=1e-12)]
 
@@ -176,7 +176,7 @@ def test_a_wrong_smoothing_is_told_without_a_spec_too() -> None:
 
 
 def test_the_signature_names_the_tokeniser_and_its_package() -> None:
-    assert signature(Bleu()).startswith("bleu|n:4|smoothing:epsilon|tokenizer:13a|lowercase:yes|sacrebleu:")
+    assert signature(Bleu()).startswith("bleu|n:4|smoothing:exp|tokenizer:13a|lowercase:yes|sacrebleu:")
     assert "sacrebleu" not in signature(Bleu(tokenizer="whitespace"))
 
 
@@ -191,7 +191,7 @@ def test_correlations_with_ratings_are_those_of_the_scarce_authors(published: Pa
     pairs = [pair(row["response"], *filter(None, row["all_references"])) for row in rows]
     ratings = [float(row["human_average_rating"]) for row in rows]
     for n in ORDERS:
-        scores = Bleu(n=n, tokenizer="whitespace", lowercase=False).score(pairs)
+        scores = Bleu(n=n, smoothing="epsilon", tokenizer="whitespace", lowercase=False).score(pairs)
         of_n = expected[f"Bleu_{n}"]
         assert spearmanr(scores, ratings)[0] == pytest.approx(of_n["spearmanr"], abs=0.0005)
         assert pearsonr(scores, ratings)[0] == pytest.approx(of_n["pearsonr"], abs=0.0005)

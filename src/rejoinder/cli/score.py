@@ -36,6 +36,7 @@ import click
     show_default=True,
     help="How the table is printed.",
 )
+@click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores].")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
 def command(
@@ -45,6 +46,7 @@ def command(
     empty: Literal["error", "nan"],
     matched: bool,
     form: str,
+    dialogues: bool,
     processes: int | None,
     no_cache: bool,
 ) -> None:
@@ -62,6 +64,8 @@ def command(
             files, Plan.of(metrics, empty, matched), out, processes or os.cpu_count() or 1, not no_cache, progress
         )
     click.echo(FORMATS[form](finished.scores.table()))
+    if dialogues:
+        click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"

@@ -23,7 +23,7 @@ class Bleu(Metric):
     """
 
     n: int = 4
-    smoothing: Smoothing = "epsilon"
+    smoothing: Smoothing = "exp"
     tokenizer: TokenizerName = "13a"
     lowercase: bool = True
 

@@ -30,7 +30,7 @@ class SelfBleu(SetMetric):
 
     n: int = 4
     over: Over = "responses"
-    smoothing: Smoothing = "epsilon"
+    smoothing: Smoothing = "exp"
     tokenizer: TokenizerName = "13a"
     lowercase: bool = True
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GENERATOR = f"rejoinder {rejoinder.__version__}"
 _MOST_INPUTS = 3
+_MOST_OPEN = 2  # metrics under which nothing is sure, each with a sentence of its own
 _KINDS = {
     "dialogue": "dialogues",
     "item": "items",
@@ -87,6 +88,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = shown
+    environment.filters["exact"] = _exact
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 
@@ -98,6 +100,11 @@ def _template_text(name: str) -> str:
 def _finalize(value: Any) -> Any:
     """What a template puts out: a plain text with its control characters made visible, anything else as it is."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _exact(score: float) -> str:
+    """One reply's score: as in a table, but a score that would look like 0 keeps its size."""
+    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else shown(score)
 
 
 def _digest(text: str) -> str:
@@ -124,11 +131,17 @@ def _many(n: int, one: str, several: str) -> str:
 
 
 def _sentences(findings: Findings) -> list[str]:
-    """The verdicts in plain words; with one system there is nothing to compare, which is said once."""
+    """The verdicts in plain words; what would be said again and again is said once."""
     told = [advice.sentence(found) for found in findings.trusts]
     if len(findings.scores.systems) == 1:
         return [f"There is one system ({findings.scores.systems[0]}), so there is nothing to compare it with.", *told]
-    return [found.sentence() for found in findings.comparisons] + told
+    open_ = [one for one in findings.comparisons if one.differences and not any(d.survives for d in one.differences)]
+    if len(open_) <= _MOST_OPEN:
+        open_ = []
+    said = [one.sentence() for one in findings.comparisons if one not in open_]
+    if open_:
+        said.append(f"{', '.join(one.metric for one in open_)}: no difference between systems survives correction.")
+    return said + told
 
 
 def _ratings(findings: Findings) -> str:

@@ -18,7 +18,7 @@ Values = NDArray[np.float64]
 MOST_DOTS = 2000
 _NOISE = 0.3  # of the step between two ratings: the papers' N(0, 0.3) on a scale of whole numbers
 _LAYERS = 8  # dots of one path do not darken each other, so they are dealt out to several
-_LEFT, _TOP, _WIDTH, _HEIGHT = 46, 8, 306, 196  # of the field
+_LEFT, _TOP, _WIDTH, _HEIGHT = 44, 22, 308, 190  # of the field
 _FEW = 400
 
 
@@ -122,9 +122,8 @@ def _grid(along: Axis, upward: Axis) -> str:
 
 
 def _names(labels: tuple[str, str]) -> str:
-    middle = _TOP + _HEIGHT / 2
-    across, up = (escaped(text if len(text) <= 40 else text[:39] + "…") for text in labels)
+    across, up = (escaped(text if len(text) <= 44 else text[:43] + "…") for text in labels)
     return (
         f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{_TOP + _HEIGHT + 34}">{across}</text>'
-        f'<text class="name" x="11" y="{middle}" transform="rotate(-90 11 {middle})">{up}</text>'
+        f'<text class="name up" x="0" y="12">{up}</text>'
     )

@@ -42,14 +42,19 @@ def tables(found: Reproduction) -> list[Table]:
     for title in dict.fromkeys(f.table for f in found.figures):
         mine = [f for f in found.figures if f.table == title]
         columns = list(dict.fromkeys(f.column for f in mine))
-        heads = [title, *(head for column in columns for head in (f"{column}: published", "measured"))]
+        published = any(f.published is not None for f in mine)
+        heads = [title, *(head for column in columns for head in _heads(column, published))]
         cells = {(f.row, f.column): f for f in mine}
         rows = [
-            [row, *(cell for column in columns for cell in _cells(cells.get((row, column))))]
+            [row, *(cell for column in columns for cell in _cells(cells.get((row, column)))[not published :])]
             for row in dict.fromkeys(f.row for f in mine)
         ]
         shown.append(Table(title, heads, rows, decimals=4))
     return shown
+
+
+def _heads(column: str, published: bool) -> list[str]:
+    return [f"{column}: published", "measured"] if published else [column]
 
 
 def _cells(figure: Figure | None) -> list[Cell]:

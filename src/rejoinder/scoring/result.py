@@ -111,6 +111,26 @@ class Scores:
                 names = self.dialogues[dialogue], self.systems[system], spec
                 yield DialogueScore(*names, float(mean[g]), float(low[g]), float(last[g]), int(n[g]))
 
+    def dialogue_table(self) -> Table:
+        """The dialogues of each system: the mean over dialogues of their mean, lowest and last turn."""
+        found: dict[tuple[str, str], list[DialogueScore]] = {}
+        for one in self.dialogue_scores():
+            found.setdefault((one.system, one.metric), []).append(one)
+        rows: list[list[Cell]] = []
+        for (system, spec), dialogues in found.items():
+            folds = ([getattr(d, fold) for d in dialogues] for fold in ("mean", "minimum", "last"))
+            rows.append([system, spec, len(dialogues), *(self._over_dialogues(spec, values) for values in folds)])
+        notes = ["Each cell: the mean over dialogues with its 95% interval. Turns without a score are left out."]
+        if not rows:
+            notes = ["No item of this run names a dialogue."]
+        heads = ["system", "metric", "dialogues", "mean turn", "lowest turn", "last turn"]
+        return Table("Scores of whole dialogues", heads, rows, notes)
+
+    def _over_dialogues(self, spec: str, values: Sequence[float]) -> Estimate:
+        found = mean_interval(values)
+        low, high = parse(spec).range
+        return Estimate(found.value, max(found.low, low), min(found.high, high))
+
     def __str__(self) -> str:
         return str(self.table())
 

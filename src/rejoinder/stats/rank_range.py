@@ -82,10 +82,15 @@ def rank_ranges(
             low[s] = np.nanquantile(best[:, s], tail, method="inverted_cdf")
             high[s] = np.nanquantile(worst[:, s], 1 - tail, method="inverted_cdf")
     order = np.lexsort((np.arange(len(names)), np.nan_to_num(rank, nan=np.inf)))
-    ranges = [RankRange(names[s], sign * whole[0, s], rank[s], low[s], high[s]) for s in order]
+    columns = np.stack([sign * whole[0], rank, low, high], axis=1).tolist()
     reason = None if n_clusters > 1 else "fewer than 2 clusters"
-    found = tuple(RankRange(r.system, *(float(v) for v in r[1:])) for r in ranges)
-    return RankRanges(found, int(known.sum()), int((~known).sum()), n_clusters, reason)
+    return RankRanges(
+        tuple(RankRange(names[s], *columns[s]) for s in order),
+        int(known.sum()),
+        int((~known).sum()),
+        n_clusters,
+        reason,
+    )
 
 
 def _resampled_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
