@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -64,6 +65,38 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "README.md").read_text()
     for block in re.findall(r"```python\n(.*?)\n```", page, re.DOTALL):
         exec(block, {})
+
+
+def test_the_pytest_example_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "verdicts.md").read_text()
+    names: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[0], names)
+    names["test_the_bot_still_answers_well"]()
+
+
+def test_the_figures_of_the_guide_are_those_of_the_results() -> None:
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    results = {
+        (row["table"], row["row"], row["column"]): row["measured"]
+        for name in ("confounders", "scarce-overlap")
+        for row in orjson.loads((ROOT / "docs" / "results" / f"{name}.json").read_bytes())
+    }
+    oracle = "which system wrote it"
+    shown = [
+        ("gupta/multi, appropriate", oracle, "pooled"),
+        ("usr/topical_chat, maintains-context", oracle, "pooled"),
+        ("usr/topical_chat, overall", oracle, "pooled"),
+        ("fed/turn, relevant", oracle, "pooled"),
+        ("fed/turn, overall", oracle, "pooled"),
+        ("gupta/scarce-multi, appropriate", "bleu", "pooled"),
+        ("spearman, case as published", "BLEU-4", "SINGLE"),
+        ("spearman, case as published", "BLEU-4", "MULTI"),
+        ("spearman, case as published", "BLEU-4", "SCARCE-SINGLE"),
+        ("spearman, lower-cased", "BLEU-4", "SCARCE-SINGLE"),
+    ]
+    for key in shown:
+        assert f"{results[key]:.2f}".lstrip("0") in guide, key
 
 
 def test_the_version_is_the_same_everywhere() -> None:
