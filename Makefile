@@ -19,8 +19,14 @@ $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 demo: $(VENV)/base.stamp
-	$(BIN)/rejoinder score examples/chats.jsonl -m bleu -m rouge_l -m meteor -m chrf -m distinct -m length
+	@rm -rf runs/demo
+	$(BIN)/rejoinder score examples/chats.jsonl -m meteor -m rouge_l -m chrf -m bleu -m distinct -m length -o runs/demo
 	@echo
+	$(BIN)/rejoinder compare runs/demo -m meteor
+	$(BIN)/rejoinder trust runs/demo --aspect appropriate
+	$(BIN)/rejoinder report runs/demo
+	@echo
+	@echo "The results are in runs/demo, the report is runs/demo.html: open it in a browser."
 	@echo "These are example conversations with example ratings: they show the tool and stand for no study."
 
 test: $(VENV)/dev.stamp

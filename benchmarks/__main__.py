@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-PARTS = ("overlap", "meteor", "statistics", "scoring")
+PARTS = ("overlap", "meteor", "statistics", "trust", "scoring")
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "bench.json"
 LIBRARIES = ("rejoinder", "numpy", "scipy", "nltk", "rouge-score", "sacrebleu", "rapidfuzz")
 

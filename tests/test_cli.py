@@ -158,6 +158,27 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert "Exception" not in done.stderr
 
 
+def test_compare_trust_check_and_report_follow_a_run(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert ran("score", CHATS, "-m", "meteor", "-o", "run", "--report", "page.html").status == 0
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    compared = ran("compare", "run")
+    assert "attentive is best, surely ahead of" in compared.out
+    trusted = ran("trust", "run", "--aspect", "appropriate")
+    assert "baseline: which system wrote it" in trusted.out
+    assert "On 'appropriate', meteor agrees best" in trusted.out
+    assert "on-topic" in ran("trust", "run", "--format", "json").out
+    assert ran("check", "run", "--min", "meteor@attentive>=0.1").status == 0
+    failed = ran("check", "run", "--min", "meteor@parrot>=0.9")
+    assert failed.status == 1
+    assert "FAIL  meteor of parrot is 0.0" in failed.out
+    assert ran("report", "run").status == 0
+    assert (tmp_path / "run.html").exists()
+    for command in ("compare", "trust", "check", "report"):
+        assert (
+            "no such run folder" in ran(command, "nowhere", *(["--min", "bleu>=0"] if command == "check" else [])).err
+        )
+
+
 def test_nothing_is_drawn_when_the_error_stream_is_piped(ran) -> None:  # type: ignore[no-untyped-def]
     done = ran("score", CHATS, "-m", "length")
     assert "\x1b" not in done.err

@@ -129,3 +129,10 @@ def test_rank_ranges_of_two_random_systems_overlap() -> None:
     found = rank_ranges(values, ["a", "b", "c"] * 40, np.repeat(np.arange(40), 3), n_resamples=500)
     assert all((r.low, r.high) == (1, 3) for r in found.ranges)
     assert [r.mean for r in found.ranges] == sorted((r.mean for r in found.ranges), reverse=True)
+
+
+def test_a_system_that_no_resample_draws_has_a_rank_without_a_range() -> None:
+    found = rank_ranges([1, 2, 3, 4, 5, 9], list("aaaaab"), list("uvwxyz"), n_resamples=1, seed=1)
+    of_b = next(r for r in found.ranges if r.system == "b")
+    assert of_b.rank == 1
+    assert math.isnan(of_b.low) == math.isnan(of_b.high)

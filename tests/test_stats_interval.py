@@ -23,7 +23,7 @@ def test_without_clusters_it_is_the_t_interval() -> None:
 def test_clusters_by_hand() -> None:
     # mean 2.5; cluster sums of deviations -2 and 2; se^2 = 2/1 * (4 + 4) / 16 = 1; t(.975, 1) = 12.706204736
     found = mean_interval([1, 2, 3, 4], ["a", "a", "b", "b"])
-    assert found[:3] == pytest.approx((2.5, 2.5 - 12.7062047361747, 2.5 + 12.7062047361747), abs=1e-10)
+    assert found[:3] == pytest.approx((2.5, 2.5 - 12.7062047361747, 2.5 + 12.7062047361747), rel=1e-10)
     assert found.n_clusters == 2
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli._options import seed
+
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
@@ -20,7 +22,7 @@ import click
     "--no-worse-than", "older", type=click.Path(path_type=Path), metavar="OLD_RUN", help="An older run folder."
 )
 @click.option("--margin", default=0.0, show_default=True, help="How much worse than OLD_RUN is still allowed.")
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+@seed
 def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
     """Pass or fail RUN (a run folder): exit status 0 where all is well, 1 where a check fails, 2 for a mistake."""
     from rejoinder.scoring.run import load

@@ -6,19 +6,14 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli._options import seed, table_form
+
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this metric; may be repeated.")
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How the tables are printed.",
-)
+@seed
+@table_form
 def command(run: Path, metrics: tuple[str, ...], seed: int, form: str) -> None:
     """Say which system of RUN (a run folder) is better under each metric, and which differences are real."""
     from rejoinder.report.table import FORMATS

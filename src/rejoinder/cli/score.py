@@ -8,6 +8,8 @@ from typing import Literal
 
 import click
 
+from rejoinder.cli._options import table_form
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -28,14 +30,8 @@ import click
     help="What an empty reply is: an error, or a counted NaN.",
 )
 @click.option("--matched", is_flag=True, help="Also say which reference each reply matched best.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How the table is printed.",
-)
+@table_form
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores].")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
@@ -46,6 +42,7 @@ def command(
     empty: Literal["error", "nan"],
     matched: bool,
     form: str,
+    report: Path | None,
     dialogues: bool,
     processes: int | None,
     no_cache: bool,
@@ -68,5 +65,10 @@ def command(
         click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
+    if report is not None:
+        from rejoinder.report.output import save, written
+
+        save(written(finished.folder, "html"), report, finished.folder)
+        click.echo(f"report: {report}", err=True)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)

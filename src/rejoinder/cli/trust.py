@@ -7,6 +7,8 @@ from typing import Literal
 
 import click
 
+from rejoinder.cli._options import seed, table_form
+
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
@@ -28,15 +30,8 @@ import click
 @click.option(
     "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
 )
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How the table is printed.",
-)
+@seed
+@table_form
 def command(
     run: Path,
     aspect: str | None,

@@ -15,9 +15,10 @@ from rejoinder.report.table import Estimate, Table
 
 _MIDDLE = 11  # half the height of a bar, in pixels
 _MOST_STEPS = 5
-# What must not stand in a page as it is: control characters (but for tab and newline) become their pictures.
+# What must not stand in a page as it is: control characters (but for tab and newline) become their pictures, and what
+# would turn round the direction of all that follows is only marked.
 _PICTURES = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
-_PICTURES |= dict.fromkeys((*range(128, 160), 65534, 65535), 65533)
+_PICTURES |= dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E, 0xFFFE, 0xFFFF), 0xFFFD)
 
 
 class Markup(str):
@@ -29,7 +30,7 @@ class Markup(str):
 
 
 def visible(text: str) -> str:
-    """A text in which control characters can be seen."""
+    """A text in which control characters can be seen and direct nothing."""
     return text.translate(_PICTURES)
 
 

@@ -12,9 +12,9 @@ import orjson
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.report.table import Table
+from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.loading import load_data, load_scores
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.run import read_about
 from rejoinder.verdict.advice import agreement_table
 from rejoinder.verdict.comparison import Comparison, compare
 from rejoinder.verdict.evidence import aspects

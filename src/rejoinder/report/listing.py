@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import math
 import typing
+from collections.abc import Callable
 
 from rejoinder.contract import Metric, SetMetric
 from rejoinder.folder import load, modules
@@ -76,3 +77,11 @@ def reproduction_table() -> Table:
         [name.replace("_", "-"), load(package, name, "reproduction").SUMMARY] for name in modules(package)
     ]
     return Table("Reproductions", ["name", "what it measures"], rows, ["Use: rejoinder reproduce NAME"])
+
+
+LISTS: dict[str, Callable[[], Table]] = {
+    "metrics": metric_table,
+    "importers": importer_table,
+    "datasets": dataset_table,
+    "reproductions": reproduction_table,
+}

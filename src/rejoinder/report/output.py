@@ -31,7 +31,7 @@ def together(tables: list[Table], form: str) -> str:
 
 
 def default_file(run: Path) -> Path:
-    """``RUN.html`` beside the run folder, which itself never changes; a file there that is no report is not replaced."""
+    """``RUN.html`` beside the run folder, which never changes itself; a file there that is no report stays."""
     named = run if run.name not in ("", "..") else run.resolve()
     file = named.with_name(named.name + ".html")
     if file.is_file() and _MARK not in file.read_bytes()[:4096]:

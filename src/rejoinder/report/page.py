@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import shlex
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,22 +20,12 @@ from rejoinder.report.gallery import galleries
 from rejoinder.report.leaderboard import boards
 from rejoinder.report.missing import missing_table, raised_flags
 from rejoinder.report.people import aspects
-from rejoinder.verdict import advice
+from rejoinder.report.summary import commands, lead, ratings, records, sentences, title
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 GENERATOR = f"rejoinder {rejoinder.__version__}"
-_MOST_INPUTS = 3
-_MOST_OPEN = 2  # metrics under which nothing is sure, each with a sentence of its own
-_KINDS = {
-    "dialogue": "dialogues",
-    "item": "items",
-    "response": "replies",
-    "question": "questions",
-    "rating": "ratings",
-    "preference": "preferences",
-}
 
 
 def report(run_folder: Path, aspect: str | None = None, seed: int = 0) -> str:
@@ -57,19 +45,20 @@ def render(findings: Findings) -> str:
             "base-uri 'none'; form-action 'none'",
             style=style,
             script=script,
-            title=_title(findings),
+            title=title(findings),
             about=findings.about,
-            counts={_KINDS[kind]: n for kind, n in findings.about["counts"].items()},
-            lead=_lead(findings),
-            sentences=_sentences(findings),
-            ratings=_ratings(findings),
+            systems=findings.scores.systems,
+            records=records(findings),
+            lead=lead(findings),
+            sentences=sentences(findings),
+            ratings=ratings(findings),
             overview=findings.scores.table(),
             boards=boards(findings),
             aspects=aspects(findings),
             galleries=galleries(findings),
             missing=missing_table(findings),
             flags=raised_flags(findings),
-            commands=_commands(findings),
+            commands=commands(findings),
             seed=findings.seed,
         )
     )
@@ -86,6 +75,7 @@ def _environment() -> Environment:
         finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["number"] = shown
     environment.filters["exact"] = _exact
@@ -109,69 +99,3 @@ def _exact(score: float) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _title(findings: Findings) -> str:
-    names = [one["name"] for one in findings.about["inputs"]]
-    more = f" and {len(names) - _MOST_INPUTS} more" if len(names) > _MOST_INPUTS else ""
-    return ", ".join(names[:_MOST_INPUTS]) + more
-
-
-def _lead(findings: Findings) -> str:
-    scores = findings.scores
-    return (
-        f"{_many(len(scores), 'reply', 'replies')} of {_many(len(scores.systems), 'system', 'systems')} to "
-        f"{_many(len(set(scores.items)), 'item', 'items')} were scored with "
-        f"{_many(len(scores.metrics), 'metric', 'metrics')}."
-    )
-
-
-def _many(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"
-
-
-def _sentences(findings: Findings) -> list[str]:
-    """The verdicts in plain words; what would be said again and again is said once."""
-    told = [advice.sentence(found) for found in findings.trusts]
-    if len(findings.scores.systems) == 1:
-        return [f"There is one system ({findings.scores.systems[0]}), so there is nothing to compare it with.", *told]
-    open_ = [one for one in findings.comparisons if one.differences and not any(d.survives for d in one.differences)]
-    if len(open_) <= _MOST_OPEN:
-        open_ = []
-    said = [one.sentence() for one in findings.comparisons if one not in open_]
-    if open_:
-        said.append(f"{', '.join(one.metric for one in open_)}: no difference between systems survives correction.")
-    return said + told
-
-
-def _ratings(findings: Findings) -> str:
-    """One line about the judgements in the data, empty where there are none."""
-    given = [r for r in findings.data.ratings if r.response is not None]
-    whole = len(findings.data.ratings) - len(given)
-    told = []
-    if given:
-        raters, rated = len({r.rater for r in given}), len({r.response for r in given})
-        named = ", ".join(dict.fromkeys(r.aspect for r in given))
-        told.append(
-            f"{_many(len(given), 'rating', 'ratings')} by {_many(raters, 'rater', 'raters')} of "
-            f"{rated:,} of the {len(findings.scores):,} replies ({named})"
-        )
-    if whole:
-        told.append(f"{_many(whole, 'rating', 'ratings')} of whole dialogues, which this page does not use")
-    if findings.data.preferences:
-        told.append(f"{_many(len(findings.data.preferences), 'preference', 'preferences')}, which it does not use")
-    return "; ".join(told) + "." if told else ""
-
-
-def _commands(findings: Findings) -> list[str]:
-    """What to type to get this page again."""
-    about: Mapping[str, Any] = findings.about
-    score = ["rejoinder", "score"]
-    score += ["-" if one["name"] == "<stdin>" else one["name"] for one in about["inputs"]]
-    score += [word for spec in findings.scores.metrics for word in ("-m", spec)]
-    score += ["--empty", "nan"] if about["empty"] == "nan" else []
-    score += ["--matched"] if findings.scores.matched else []
-    page = ["rejoinder", "report", "RUN"]
-    page += ["--aspect", findings.aspect] if findings.aspect is not None else []
-    page += ["--seed", str(findings.seed)] if findings.seed else []
-    return [shlex.join([*score, "-o", "RUN"]), shlex.join(page)]

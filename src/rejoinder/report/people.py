@@ -13,6 +13,7 @@ from rejoinder.report.chart import Markup, axis, axis_labels, interval_bar, show
 from rejoinder.report.findings import Findings
 from rejoinder.report.leaderboard import Board, rating_board
 from rejoinder.report.scatter import MOST_DOTS, Scatter, scatter
+from rejoinder.report.summary import many
 from rejoinder.report.table import Estimate, Table
 from rejoinder.stats.levels import Level
 from rejoinder.verdict.advice import agreement_table, sentence
@@ -95,7 +96,7 @@ def _facts(found: Trust) -> list[Fact]:
     given = int((~np.isnan(evidence.matrix.values)).sum())
     return [
         Fact("rated replies", f"{len(evidence):,}"),
-        Fact("ratings", f"{given:,} by {len(evidence.matrix.raters):,} raters"),
+        Fact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
         Fact("agreement of the raters (Krippendorff's alpha, ordinal)", *_or_reason(found.agreement)),
         Fact(f"one rater against the rest ({found.method.capitalize()})", *_or_reason(found.one_rater)),
         Fact(
@@ -143,7 +144,7 @@ def _figure(one: Agreeing, found: Trust, name: str, seed: int, most: int) -> Fig
 
 
 def _caption(one: Agreeing, found: Trust, drawn: Scatter, turned: bool) -> str:
-    told = [f"{drawn.n:,} {'reply' if drawn.n == 1 else 'replies'}"]
+    told = [many(drawn.n, "reply", "replies")]
     if drawn.drawn < drawn.n:
         told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
     if drawn.line is not None:

@@ -7,13 +7,11 @@ the checked input, ``timings.json`` all that differs between two runs of the sam
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -22,17 +20,17 @@ from typing import Any, Literal
 import orjson
 
 import rejoinder
-from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.errors import SpecError
 from rejoinder.paths import cache_home
 from rejoinder.registry import parse, signature
 from rejoinder.scoring.assembly import Assembly, assemble
 from rejoinder.scoring.engine import Done, Job, compute
+from rejoinder.scoring.folder import FORMAT, claimed, finished, read_about, write_json
 from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.intake import Index, take_in
 from rejoinder.scoring.memory import default_metrics
 from rejoinder.scoring.result import Scores
 
-FORMAT = 1
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
 
@@ -96,23 +94,23 @@ def run(
     opened = [Input(given) for given in inputs]
     try:
         if not plan.specs:
-            found = any(given.has_references() for given in opened)
-            plan = replace(plan, specs=tuple(default_metrics(found)))
+            referenced = any(given.has_references() for given in opened)
+            plan = replace(plan, specs=tuple(default_metrics(referenced)))
         identity = plan.identity(opened)
         folder = folder or Path("runs") / f"{opened[0].stem}-{identity[:8]}"
-        finished = _finished(folder, identity)
-        if finished is not None:
-            return Run(folder, finished, load(folder), fresh=False)
-        with _claimed(folder, identity):
+        found = finished(folder, identity)
+        if found is not None:
+            return Run(folder, found, load(folder), fresh=False)
+        with claimed(folder, identity):
             index = take_in(opened, folder / "data.jsonl", plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / ".scores"
             job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
             done = _all_chunks(job, index, processes, progress)
             assembly = assemble(folder, job, index, done)
             about = _about(identity, opened, plan, index, assembly)
-            _write_json(folder / "timings.json", _timings(begun, processes, plan, done))
+            write_json(folder / "timings.json", _timings(begun, processes, plan, done))
             shutil.rmtree(folder / ".scores", ignore_errors=True)
-            _write_json(folder / "run.json", about)
+            write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
     finally:
         for given in opened:
@@ -173,89 +171,6 @@ def _timings(begun: float, processes: int, plan: Plan, done: Sequence[Done]) -> 
             for spec, s, f in zip(plan.specs, seconds, found, strict=True)
         },
     }
-
-
-def _finished(folder: Path, identity: str) -> dict[str, Any] | None:
-    """What a finished run in a folder says of itself; None where there is none yet."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
-    if not folder.is_dir():
-        raise RunError(f"{folder}: is a file; a run needs a folder of its own")
-    if (folder / "run.json").is_file():
-        about = read_about(folder)
-        if about.get("id") != identity:
-            raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder with -o")
-        return about
-    mark = folder / ".unfinished"
-    if not mark.is_file():
-        raise RunError(f"{folder}: is not empty and holds no run; choose another folder with -o")
-    return None
-
-
-@contextlib.contextmanager
-def _claimed(folder: Path, identity: str) -> Iterator[None]:
-    """A folder in which this process alone works; what another plan left there unfinished is cleared away."""
-    mark = folder / ".unfinished"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = mark.open("a+")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
-    with lock:
-        try:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks on this system: two runs into one folder are then the user's affair
-            pass
-        except OSError:
-            raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
-        lock.seek(0)
-        if lock.read() != identity:
-            _clear(folder)
-            lock.seek(0)
-            lock.truncate()
-            lock.write(identity)
-            lock.flush()
-        else:
-            _clear(folder, keep=".scores")
-        try:
-            yield
-        except InputError:  # nothing can go on from here: leave no trace
-            _clear(folder)
-            mark.unlink()
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-            raise
-        mark.unlink()
-
-
-def _clear(folder: Path, keep: str = "") -> None:
-    for entry in folder.iterdir():
-        if entry.name in (".unfinished", keep):
-            continue
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-
-
-def _write_json(path: Path, value: Any) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    os.replace(part, path)
-
-
-def read_about(folder: Path) -> dict[str, Any]:
-    """``run.json`` of a finished run."""
-    if not folder.is_dir():
-        raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
-    try:
-        about = orjson.loads((folder / "run.json").read_bytes())
-    except FileNotFoundError:
-        raise RunError(f"{folder}: holds no finished run (no run.json); finish it with: rejoinder score") from None
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise RunError(f"{folder / 'run.json'}: cannot be read ({error})") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
-    return about
 
 
 def load(folder: Path) -> Scores:

@@ -78,7 +78,7 @@ def rank_ranges(
     low, high = np.full(len(names), NAN), np.full(len(names), NAN)
     if n_clusters > 1:
         best, worst = _resampled_ranks(sums, sizes, n_resamples, seed)
-        for s in np.flatnonzero(~np.isnan(rank)):
+        for s in np.flatnonzero(~np.isnan(best).all(axis=0)):
             low[s] = np.nanquantile(best[:, s], tail, method="inverted_cdf")
             high[s] = np.nanquantile(worst[:, s], 1 - tail, method="inverted_cdf")
     order = np.lexsort((np.arange(len(names)), np.nan_to_num(rank, nan=np.inf)))

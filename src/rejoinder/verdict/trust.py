@@ -108,7 +108,7 @@ def trust(
         [row for row in rows if row.is_baseline],
         differences,
         one_against_rest(ratings, method),
-        split_half(ratings, evidence.systems, method, seed=seed),
+        split_half(ratings, evidence.systems, method, n_splits=200, seed=seed),
         krippendorff_alpha(ratings, "ordinal"),
         shared(scores.metrics, scores.systems),
     )
