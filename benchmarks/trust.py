@@ -10,10 +10,12 @@ import numpy as np
 import rejoinder
 from benchmarks.synthetic import records
 from rejoinder.data.collection import Collection
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Facts, Scores
 from rejoinder.types import Rating
 from rejoinder.verdict import evidence
 from rejoinder.verdict.trust import trust
+
+FACTS = Facts("made up", (-99.0, 99.0), True, frozenset())
 
 
 def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
@@ -26,13 +28,9 @@ def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
             seen = float(np.clip(round(3 + value + random.normal()), 1, 5))
             data.ratings.append(Rating(f"rater-{rater}", "apt", seen, response))
     base = rejoinder.score(data, "length")
-    # Real specs, so that each has a direction; their numbers are the planted ones.
-    specs = [f"bleu(n={n}, tokenizer='{t}')" for n in (1, 2, 3, 4) for t in ("13a", "whitespace", "words")][:metrics]
-    values = {
-        str(rejoinder.parse(s)): quality + random.normal(size=len(quality)) * (i + 1) for i, s in enumerate(specs)
-    }
+    values = {f"metric-{i}": quality + random.normal(size=len(quality)) * (i + 1) for i in range(metrics)}
     where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
-    scores = Scores(dict.fromkeys(values, ""), values, *where, base.dialogue_codes, base.clusters)
+    scores = Scores(dict.fromkeys(values, FACTS), values, *where, base.dialogue_codes, base.clusters)
     return scores, data
 
 

@@ -11,7 +11,7 @@ import pytest
 import rejoinder
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Facts, Scores
 from rejoinder.types import Item, Rating, Response, Turn
 from rejoinder.verdict.advice import agreement_table, sentence
 from rejoinder.verdict.evidence import ORACLE
@@ -39,26 +39,16 @@ def planted(
                 )
     base = rejoinder.score(data, "length")
     values = {name: np.array(quality) + random.normal(size=len(quality)) * sd for name, sd in noise.items()}
-    scores = Scores(
-        {name: name for name in noise}, values, base.responses, base.items, base.systems, base.system_codes,
-        base.dialogues, base.dialogue_codes, base.clusters,
-    )  # fmt: skip
+    facts = {name: Facts(name, (-9.0, 9.0), True, frozenset()) for name in noise}
+    where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
+    scores = Scores(facts, values, *where, base.dialogue_codes, base.clusters)
     return scores, data
-
-
-@pytest.fixture
-def as_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made-up scores have no metric behind them: their names are taken as larger-is-better."""
-    from rejoinder.verdict import evidence
-
-    monkeypatch.setattr(evidence, "_upward", lambda spec, column: column)
 
 
 def by_name(found: Trust) -> dict[str, dict[str, float]]:
     return {m.name: {level: i.value for level, i in m.levels.items()} for m in [*found.metrics, *found.baselines]}
 
 
-@pytest.mark.usefixtures("as_metrics")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -> None:
     scores, data = planted({"worst": 4.0, "best": 0.3, "middle": 1.2}, items=150, seed=seed)
@@ -70,14 +60,12 @@ def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -
     assert "best agrees best with people within systems" in sentence(found)
 
 
-@pytest.mark.usefixtures("as_metrics")
 def test_the_permutation_test_agrees_on_a_clear_case() -> None:
     scores, data = planted({"good": 0.3, "bad": 5.0}, items=40)
     found = trust(scores, data, test="permutation", resamples=200)
     assert [(d.first, d.second, d.survives) for d in found.differences["pooled"]] == [("good", "bad", True)]
 
 
-@pytest.mark.usefixtures("as_metrics")
 def test_a_metric_that_knows_only_the_system_is_exposed() -> None:
     scores, data = planted({"noise": 0.0}, gap=2.0)
     knows_system = scores.system_codes + np.random.default_rng(0).normal(size=len(scores)) * 0.01

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.registry import parse
 from rejoinder.report.chart import shown
 from rejoinder.report.findings import Findings
 from rejoinder.report.leaderboard import WAYS
@@ -75,7 +74,7 @@ class _Curator:
                 self._ratings.setdefault(response, {})[evidence.aspect] = said
 
     def gallery(self, spec: str) -> Gallery:
-        better = parse(spec).higher_is_better
+        better = self._scores.facts[spec].higher_is_better
         column = self._scores[spec]
         known = np.flatnonzero(~np.isnan(column))
         if not len(known):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.registry import parse
 from rejoinder.report.chart import Markup, axis, axis_labels, interval_bar
 from rejoinder.report.findings import Findings
 from rejoinder.report.table import Estimate, Table
@@ -52,7 +51,7 @@ def board(found: Comparison) -> Board:
     """The leaderboard of one metric."""
     ahead = _ahead(found)
     several = len([s for s in found.standings if s.n]) > 1
-    places, labels = _places(found.metric, found.standings, parse(found.metric).range, ahead if several else {})
+    places, labels = _places(found.metric, found.standings, found.range, ahead if several else {})
     head = "surely higher than" if found.higher_is_better is None else "surely ahead of"
     return Board(
         found.metric,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.registry import parse
 from rejoinder.report.findings import Findings
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.flags import MEANINGS
@@ -32,7 +31,7 @@ def missing_table(findings: Findings) -> Table:
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
         without = np.flatnonzero(np.isnan(column)).tolist()
-        needs = parse(spec).needs
+        needs = findings.scores.facts[spec].needs
         reasons = Counter(_reason(findings.data.pair(findings.scores.responses[i]), needs) for i in without)
         told = "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common()) or None
         rows.append([spec, len(column) - len(without), len(without), told])

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.registry import parse
 from rejoinder.report.chart import Markup, axis, axis_labels, interval_bar, shown
 from rejoinder.report.findings import Findings
 from rejoinder.report.leaderboard import Board, rating_board
@@ -135,7 +134,7 @@ def _estimate(one: Agreeing, level: Level) -> Estimate:
 
 def _figure(one: Agreeing, found: Trust, name: str, seed: int, most: int) -> Figure:
     evidence = found.evidence
-    turned = parse(one.name).higher_is_better is False  # the evidence holds such scores with their sign changed
+    turned = one.name in evidence.turned
     scores = -evidence.scores[one.name] if turned else evidence.scores[one.name]
     drawn = scatter(name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", one.name), seed, most)
     if drawn is None:

@@ -24,6 +24,12 @@ class Estimate(NamedTuple):
 
 
 _NARROWEST = 12  # characters: a narrower column of text cannot be read
+
+
+class Probability(float):
+    """A p-value: one too small for the decimals is shown as below them, not as 0."""
+
+
 Cell: TypeAlias = str | int | float | Estimate | None
 
 
@@ -48,6 +54,8 @@ class Table:
                 if math.isnan(low) or math.isnan(high):
                     return self.text(value)
                 return f"{self.text(value)} [{self.text(low)}, {self.text(high)}]"
+            case Probability() if 0 <= cell < 10**-self.decimals / 2:
+                return f"<{10**-self.decimals:.{self.decimals}f}"
             case float():
                 return "–" if math.isnan(cell) else f"{cell:.{self.decimals}f}"
             case int():

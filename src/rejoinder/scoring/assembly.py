@@ -14,13 +14,12 @@ import orjson
 from rejoinder.contract import Metric, Row, SetMetric
 from rejoinder.data.writing import whole_file
 from rejoinder.errors import RunError
-from rejoinder.registry import signature
 from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.engine import Done, Job
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.intake import Index
 from rejoinder.scoring.kernel import settle
-from rejoinder.scoring.result import Scores, Values
+from rejoinder.scoring.result import Facts, Scores, Values
 from rejoinder.scoring.store import Store
 
 
@@ -125,7 +124,7 @@ def _write_dialogues(path: Path, scores: Scores) -> None:
 def _scores(columns: Sequence[Column], values: dict[str, Values], index: Index, flags: dict[str, int]) -> Scores:
     metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
     return Scores(
-        metrics={str(m): signature(m, index.reference_sources) for m in metrics},
+        facts={str(m): Facts.of(m, index.reference_sources) for m in metrics},
         values=values,
         responses=index.responses,
         items=index.item_names(),

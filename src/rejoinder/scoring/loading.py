@@ -11,7 +11,7 @@ import orjson
 
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Facts, Scores
 
 
 def load_data(folder: Path) -> Collection:
@@ -44,7 +44,7 @@ def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         for spec, place in line.get("matched", {}).items():
             matched.setdefault(spec, []).append(place)
     return Scores(
-        metrics={metric["spec"]: metric["signature"] for metric in about["metrics"]},
+        facts={metric["spec"]: _facts(metric) for metric in about["metrics"]},
         values={spec: np.array(column, dtype=np.float64) for spec, column in columns.items()},
         responses=responses,
         items=items,
@@ -56,6 +56,12 @@ def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         flags=about["flags"],
         matched=matched,
     )
+
+
+def _facts(metric: dict[str, Any]) -> Facts:
+    low, high = metric["range"]
+    bounds = -math.inf if low is None else low, math.inf if high is None else high
+    return Facts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]))
 
 
 def _lines(path: Path) -> Any:

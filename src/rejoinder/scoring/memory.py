@@ -11,9 +11,9 @@ import numpy as np
 from rejoinder.contract import Metric, Row, SetMetric
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import parse, signature
+from rejoinder.registry import parse
 from rejoinder.scoring import flags, kernel
-from rejoinder.scoring.result import Scores, Values
+from rejoinder.scoring.result import Facts, Scores, Values
 from rejoinder.types import Pair
 
 
@@ -48,7 +48,7 @@ def score(
         systems.setdefault(pair.response.system, len(systems))
     raised = [flag for of_pair in flags.flags_of(pairs) for flag in of_pair]
     return Scores(
-        metrics={str(metric): signature(metric, sources) for metric in wanted},
+        facts={str(metric): Facts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
         responses=[pair.response.id for pair in pairs],
         items=[pair.item.id for pair in pairs],

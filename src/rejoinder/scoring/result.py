@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.registry import parse
+from rejoinder.contract import Metric
+from rejoinder.errors import RunError, nearest
+from rejoinder.registry import parse, signature
 from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.scoring.flags import MEANINGS
-from rejoinder.stats.interval import mean_interval
+from rejoinder.stats.interval import Interval, mean_interval
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -31,14 +33,28 @@ class DialogueScore(NamedTuple):
     n: int
 
 
+class Facts(NamedTuple):
+    """What a reader of scores must know of a metric, kept with them: its file need not be there any more."""
+
+    signature: str
+    range: tuple[float, float]
+    higher_is_better: bool | None
+    needs: frozenset[str]
+
+    @classmethod
+    def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> Facts:
+        """The facts of a metric, its references coming from these sources."""
+        return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs)
+
+
 @dataclass(frozen=True)
 class Scores:
     """One score a response and metric, by column; ``nan`` where there is none.
 
-    ``metrics`` maps each spec to its signature; ``clusters`` says which responses belong to one conversation.
+    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation.
     """
 
-    metrics: Mapping[str, str]
+    facts: Mapping[str, Facts]
     values: Mapping[str, Values]
     responses: Sequence[str]
     items: Sequence[str]
@@ -49,6 +65,20 @@ class Scores:
     clusters: Codes
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """The signature of each metric, by its spec."""
+        return {spec: facts.signature for spec, facts in self.facts.items()}
+
+    def spec(self, typed: str) -> str:
+        """The spec of a metric of these scores, as a user typed it."""
+        if typed in self.facts:
+            return typed
+        canonical = str(parse(typed))
+        if canonical not in self.facts:
+            raise RunError(f"the run has no scores of {canonical}; {nearest(canonical, self.facts)}")
+        return canonical
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -70,9 +100,7 @@ class Scores:
     def mean(self, spec: str, system: str | None = None) -> Estimate:
         """The mean of a metric (of one system's responses) with its 95% interval, cut to the metric's range."""
         mine = np.ones(len(self), bool) if system is None else self.system_codes == list(self.systems).index(system)
-        found = mean_interval(self.values[spec][mine], self.clusters[mine])
-        low, high = parse(spec).range
-        return Estimate(found.value, max(found.low, low), min(found.high, high))
+        return self._within_range(spec, mean_interval(self.values[spec][mine], self.clusters[mine]))
 
     def table(self) -> Table:
         """Means by system, best first under the first metric, each with its 95% interval."""
@@ -95,7 +123,7 @@ class Scores:
                 notes.append(
                     f"{spec}: {missing:,} of {len(self):,} responses have no score (NaN, left out of the mean)."
                 )
-        notes += [f"{n:,} {MEANINGS[flag]} (flag {flag!r})." for flag, n in self.flags.items() if n]
+        notes += [f"{flag}: {n:,} {MEANINGS[flag]}." for flag, n in self.flags.items() if n]
         return notes
 
     def dialogue_scores(self) -> Iterator[DialogueScore]:
@@ -119,16 +147,17 @@ class Scores:
         rows: list[list[Cell]] = []
         for (system, spec), dialogues in found.items():
             folds = ([getattr(d, fold) for d in dialogues] for fold in ("mean", "minimum", "last"))
-            rows.append([system, spec, len(dialogues), *(self._over_dialogues(spec, values) for values in folds)])
+            rows.append(
+                [system, spec, len(dialogues), *(self._within_range(spec, mean_interval(values)) for values in folds)]
+            )
         notes = ["Each cell: the mean over dialogues with its 95% interval. Turns without a score are left out."]
         if not rows:
             notes = ["No item of this run names a dialogue."]
         heads = ["system", "metric", "dialogues", "mean turn", "lowest turn", "last turn"]
         return Table("Scores of whole dialogues", heads, rows, notes)
 
-    def _over_dialogues(self, spec: str, values: Sequence[float]) -> Estimate:
-        found = mean_interval(values)
-        low, high = parse(spec).range
+    def _within_range(self, spec: str, found: Interval) -> Estimate:
+        low, high = self.facts[spec].range
         return Estimate(found.value, max(found.low, low), min(found.high, high))
 
     def __str__(self) -> str:

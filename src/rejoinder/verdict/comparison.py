@@ -15,9 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import RunError, nearest
-from rejoinder.registry import parse
-from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.report.table import Cell, Estimate, Probability, Table
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.multiple import holm
@@ -61,6 +59,7 @@ class Comparison:
 
     metric: str
     higher_is_better: bool | None
+    range: tuple[float, float]
     standings: Sequence[Standing]
     differences: Sequence[Difference]
 
@@ -79,16 +78,21 @@ class Comparison:
 
     def matrix(self) -> Table:
         """A line a pair of systems: the difference and whether it survives correction."""
-        rows: list[list[Cell]] = [
-            [d.first, d.second, d.n, d.difference, d.p, d.corrected, d.reason or ("yes" if d.survives else "no")]
-            for d in self.differences
-        ]
+        rows: list[list[Cell]] = []
+        for d in self.differences:
+            differ = d.reason or ("yes" if d.survives else "no")
+            rows.append([d.first, d.second, d.n, d.difference, Probability(d.p), Probability(d.corrected), differ])
         heads = ["system", "less", "items", "difference", "p", "p (Holm)", "differ?"]
         notes = [
             "difference: paired on items, conversations drawn again; p: approximate randomisation over conversations, "
             f"corrected for {len(rows)} comparisons; differ? at {ALPHA:g}."
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes)
+
+    def _ahead(self, found: Difference) -> bool:
+        """Whether the first system is surely ahead of the second on the items that both answered."""
+        value = found.difference.value
+        return found.survives and (value < 0 if self.higher_is_better is False else value > 0)
 
     def sentence(self) -> str:
         """The comparison in one sentence."""
@@ -97,7 +101,7 @@ class Comparison:
             return f"{self.metric}: fewer than two systems have scores, so there is nothing to compare."
         verb = {True: "is best", False: "is best", None: "is highest"}[self.higher_is_better]
         best = known[0].system
-        beaten = [d.second for d in self.differences if d.first == best and d.survives]
+        beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
         open_ = [s.system for s in known[1:] if s.system not in beaten]
         if not beaten:
             return f"{self.metric}: {best} comes first, but no difference to another system survives correction."
@@ -109,19 +113,12 @@ def compare(
     scores: Scores, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
 ) -> list[Comparison]:
     """Compare all systems of a run under each metric (or under those named)."""
-    wanted = list(scores.metrics) if metrics is None else [_known(scores, spec) for spec in metrics]
+    wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]
     return [_compare(scores, spec, resamples, seed) for spec in wanted]
 
 
-def _known(scores: Scores, spec: str) -> str:
-    canonical = str(parse(spec))
-    if canonical not in scores.metrics:
-        raise RunError(f"the run has no scores of {canonical}; {nearest(canonical, scores.metrics)}")
-    return canonical
-
-
 def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
-    better = parse(spec).higher_is_better
+    better = scores.facts[spec].higher_is_better
     values, systems = scores[spec], scores.systems
     ranked = rank_ranges(
         values,
@@ -143,7 +140,7 @@ def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison
     pairs = [by_item.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
     corrected = holm([d.p for d in pairs])
     differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
-    return Comparison(spec, better, standings, differences)
+    return Comparison(spec, better, scores.facts[spec].range, standings, differences)
 
 
 class _Paired:
@@ -174,7 +171,9 @@ class _Paired:
         return Difference(first, second, estimate, test.p, math.nan, int(both.sum()), reason)
 
 
-def _ranks(low: float, high: float) -> str:
+def _ranks(low: float, high: float) -> str | None:
+    if math.isnan(low) or math.isnan(high):
+        return None
     return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 

@@ -38,6 +38,7 @@ class Evidence:
     scores: Mapping[str, Values]
     baselines: Mapping[str, Values]
     unrated: int
+    turned: frozenset[str]  # the metrics whose scores are held with their sign changed
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -60,9 +61,10 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
         [scores.items[i] for i in rows],
         mean,
         matrix,
-        {spec: _upward(spec, column[rows]) for spec, column in scores.values.items()},
+        {spec: _upward(scores, spec, column[rows]) for spec, column in scores.values.items()},
         _baselines(data, matrix.units, systems, mean),
         len(scores) - len(rows),
+        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
     )
 
 
@@ -84,9 +86,9 @@ def _aspect(data: Collection, wanted: str | None) -> str:
     return wanted
 
 
-def _upward(spec: str, column: Values) -> Values:
+def _upward(scores: Scores, spec: str, column: Values) -> Values:
     """A metric's scores so that larger is better; a descriptive one stays as it is."""
-    return -column if parse(spec).higher_is_better is False else column
+    return -column if scores.facts[spec].higher_is_better is False else column
 
 
 def _baselines(data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values) -> dict[str, Values]:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rejoinder.errors import RunError, SpecError, nearest
-from rejoinder.registry import parse
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.comparison import difference_interval
 
-_CONDITION = re.compile(r"(?P<spec>.+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
+_CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
 
 class Condition(NamedTuple):
@@ -40,18 +39,17 @@ def condition(text: str) -> Condition:
         bound = math.nan
     if not found or math.isnan(bound):
         raise SpecError(f"{text!r} is not a condition; write METRIC>=NUMBER or METRIC@SYSTEM>=NUMBER, e.g. bleu>=0.1")
-    return Condition(str(parse(found["spec"])), found["system"], found["sign"], bound)
+    return Condition(found["spec"], found["system"], found["sign"], bound)
 
 
 def meets(scores: Scores, wanted: Condition) -> list[Finding]:
     """Whether the mean of the metric meets the condition: for the system that is named, else for each."""
-    if wanted.spec not in scores.metrics:
-        raise RunError(f"the run has no scores of {wanted.spec}; {nearest(wanted.spec, scores.metrics)}")
+    spec = scores.spec(wanted.spec)
     if wanted.system is not None and wanted.system not in scores.systems:
         raise RunError(f"the run has no system {wanted.system!r}; {nearest(wanted.system, scores.systems)}")
     findings = []
     for system in [wanted.system] if wanted.system else scores.systems:
-        mean = scores.mean(wanted.spec, system)
+        mean = scores.mean(spec, system)
         compare = {
             ">=": mean.value >= wanted.bound,
             "<=": mean.value <= wanted.bound,
@@ -59,9 +57,9 @@ def meets(scores: Scores, wanted: Condition) -> list[Finding]:
             "<": mean.value < wanted.bound,
         }
         shown = f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]"
-        what = f"{wanted.spec} of {system} is {shown}, wanted {wanted.sign} {wanted.bound:g}"
+        what = f"{spec} of {system} is {shown}, wanted {wanted.sign} {wanted.bound:g}"
         if math.isnan(mean.value):
-            what = f"{wanted.spec} of {system} has no scores, wanted {wanted.sign} {wanted.bound:g}"
+            what = f"{spec} of {system} has no scores, wanted {wanted.sign} {wanted.bound:g}"
         findings.append(Finding(compare[wanted.sign], what))
     return findings
 
@@ -71,7 +69,7 @@ def no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> li
 
     A system is surely worse where the whole 95% interval of its paired difference lies beyond the margin.
     """
-    specs = [s for s in new.metrics if s in old.metrics and parse(s).higher_is_better is not None]
+    specs = [s for s in new.metrics if s in old.metrics and new.facts[s].higher_is_better is not None]
     systems = [s for s in new.systems if s in old.systems]
     if not specs or not systems:
         missing = "metric with a direction" if systems else "system"
@@ -89,7 +87,7 @@ def no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> li
 def _no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, seed: int) -> Finding:
     now, then = _by_response(new, spec, system), _by_response(old, spec, system)
     common = [key for key in now if key in then]
-    sign = 1.0 if parse(spec).higher_is_better else -1.0
+    sign = 1.0 if new.facts[spec].higher_is_better else -1.0
     values = [[sign * run[key][0] for key in common] for run in (now, then)]
     found = difference_interval(values[0], values[1], [now[key][1] for key in common], seed=seed)
     if not found.n:
