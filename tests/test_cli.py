@@ -99,6 +99,13 @@ def test_an_openai_log_is_scored_as_it_is(ran, tmp_path: Path) -> None:  # type:
         done = ran("score", name, "-m", "length")
         assert done.status == 0, done.err
         assert "shopbot" in done.out
+        assert f"{name}: read as openai; left out: nothing" in done.err
+    del log["model"]
+    log["messages"].append({"role": "assistant", "content": ""})  # type: ignore[union-attr]
+    (tmp_path / "nameless.jsonl").write_text(json.dumps(log) + "\n")
+    done = ran("score", "nameless.jsonl", "-m", "length")
+    assert "assistant" in done.out
+    assert "left out: empty assistant messages (1)" in done.err
 
 
 MISTAKES = [

@@ -63,6 +63,10 @@ def command(
     click.echo(FORMATS[form](finished.scores.table()))
     if dialogues:
         click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
+    for given in finished.about["inputs"]:
+        if "imported_as" in given:
+            left_out = ", ".join(f"{reason} ({n:,})" for reason, n in given["left_out"].items()) or "nothing"
+            click.echo(f"{given['name']}: read as {given['imported_as']}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     if report is not None:

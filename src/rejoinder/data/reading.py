@@ -144,7 +144,9 @@ def _explain(line: Line, error: orjson.JSONDecodeError) -> InputError:
     if line.cut:
         return InputError(f"{line.place}: the last line is cut off ({error.msg}); remove it or get the file again")
     shown = brief(line.text[:80].decode("utf-8", "replace").strip())
-    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}")
+    ending = line.place.file.removesuffix(".gz").rpartition(".")[2].lower()
+    hint = f"; convert it with: rejoinder import {ending} FILE" if ending in ("csv", "tsv", "parquet") else ""
+    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}{hint}")
 
 
 def stream(path: str | Path, allow_empty: bool = False) -> Iterator[Record]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.collection import Collection
+from rejoinder.data.importers import Tally
 from rejoinder.data.ledger import Ledger
 from rejoinder.data.reading import Source, decode
 from rejoinder.data.schema import Place, from_object
@@ -37,6 +38,8 @@ class Input:
             self._given = str(self._spool)
         self.name = self._name()
         self.digest, self.size = self._measure()
+        self.imported_as: str | None = None
+        self._tally = Tally()
 
     @property
     def stem(self) -> str:
@@ -46,6 +49,7 @@ class Input:
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """The records with their places."""
+        self._tally = Tally()
         converted = self._converted()
         if converted is not None:
             for number, record in enumerate(converted, start=1):
@@ -67,10 +71,16 @@ class Input:
 
             return read_dataset(self._given.removeprefix(DATASET))
         if self._is_chat_log():
-            from rejoinder.data.importers import import_records
+            from rejoinder.data.importers import Options, import_records
 
-            return import_records("openai", Path(self._given))
+            self.imported_as = "openai"
+            return import_records("openai", Path(self._given), Options(unnamed="assistant"), self._tally)
         return None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What an import on the fly left out, with numbers; known when the records have been read."""
+        return dict(sorted(self._tally.left_out.items()))
 
     def has_references(self) -> bool:
         """Whether any of the first items has a reference."""

@@ -126,7 +126,7 @@ def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
         found = ", ".join(f"{n} {kind}s" for kind, n in index.counts.items())
         raise InputError(
             f"{', '.join(i.name for i in inputs)}: there are no responses to score (found {found}); "
-            "add lines with 'item', 'system' and 'text'"
+            "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
         )
     return index
 

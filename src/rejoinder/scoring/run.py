@@ -148,7 +148,7 @@ def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, ass
     return {
         "format": FORMAT,
         "id": identity,
-        "inputs": [{"name": i.name, "sha256": i.digest, "bytes": i.size} for i in inputs],
+        "inputs": [_input(i) for i in inputs],
         "empty": plan.empty,
         "matched": plan.matched,
         "metrics": metrics,
@@ -157,6 +157,13 @@ def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, ass
         "flags": dict(assembly.scores.flags),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }
+
+
+def _input(given: Input) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": given.name, "sha256": given.digest, "bytes": given.size}
+    if given.imported_as is not None:
+        about |= {"imported_as": given.imported_as, "left_out": given.left_out}
+    return about
 
 
 def _timings(begun: float, processes: int, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:

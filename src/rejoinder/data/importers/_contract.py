@@ -50,11 +50,13 @@ class Options:
     quotes: bool = True
     # How many turns of a context to keep, counted from its end.
     max_turns: int | None = None
+    # Who is taken to have said the replies where neither the file nor ``system`` says it (no flag: for callers).
+    unnamed: str | None = None
 
     def check(self, name: str, takes: frozenset[str]) -> None:
         """Raise where an option is given that the importer does not take, or one that makes no sense."""
         for field in dataclasses.fields(self):
-            if getattr(self, field.name) != field.default and field.name not in takes:
+            if field.name in FLAGS and getattr(self, field.name) != field.default and field.name not in takes:
                 known = ", ".join(flag for option, flag in FLAGS.items() if option in takes) or "no options"
                 raise SpecError(f"the importer {name!r} does not take {FLAGS[field.name]}; it takes {known}")
         if self.max_turns is not None and self.max_turns < 1:

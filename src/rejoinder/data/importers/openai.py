@@ -125,7 +125,7 @@ def _records(log: _Conversation, options: Options, seen: _Seen, tally: Tally) ->
         if position == 0:
             tally.left_out[OPENINGS] += 1
             continue
-        system = options.system or said.model or log.model
+        system = options.system or said.model or log.model or options.unnamed
         if system is None:
             raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
         wanted = f"{dialogue}/{position}"
