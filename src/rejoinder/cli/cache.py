@@ -7,7 +7,7 @@ import shutil
 import click
 
 
-@click.command()
+@click.command(short_help="Show or clear the cache")
 @click.option("--clear", is_flag=True, help="Delete everything in the cache; only time is lost.")
 def command(clear: bool) -> None:
     """Show where the cache is and how large, or clear it."""

@@ -9,7 +9,7 @@ import click
 from rejoinder.cli._options import seed
 
 
-@click.command()
+@click.command(short_help="A gate for continuous integration")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--min",

@@ -9,7 +9,7 @@ import click
 from rejoinder.cli._options import seed, table_form
 
 
-@click.command()
+@click.command(short_help="Which system is better")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this metric; may be repeated.")
 @seed

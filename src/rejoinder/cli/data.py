@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rejoinder.data.fetching import Progress
 
 
-@click.group("data")
+@click.group("data", short_help="Published sets: get, show, write")
 def command() -> None:
     """Fetch, describe and write out published sets (list them with: rejoinder list datasets)."""
 

@@ -29,7 +29,7 @@ def _pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -
     return tuple(pairs)
 
 
-@click.command("import", cls=_WithFormats)
+@click.command("import", short_help="Convert chat logs, CSV and more", cls=_WithFormats)
 @click.argument("name", metavar="NAME")
 @click.argument("path", metavar="PATH")
 @click.option(

@@ -14,7 +14,7 @@ ABOUT = {
 }
 
 
-@click.group("list")
+@click.group("list", short_help="What there is by name")
 def command() -> None:
     """List metrics, importers, datasets or reproductions."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="One HTML page of a run")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), help="The file to write, - to print [RUN.html beside RUN]."

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="A paper's table, measured again")
 @click.argument("name")
 @click.option(
     "--out",

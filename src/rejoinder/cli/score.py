@@ -11,7 +11,7 @@ import click
 from rejoinder.cli._options import table_form
 
 
-@click.command()
+@click.command(short_help="Score every reply of a file")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-m",

@@ -10,7 +10,7 @@ import click
 from rejoinder.cli._options import seed, table_form
 
 
-@click.command()
+@click.command(short_help="Which metric to believe")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--aspect", metavar="A", help="The aspect that was rated [all of them].")
 @click.option(
