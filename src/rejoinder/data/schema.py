@@ -82,7 +82,8 @@ def _kind(found: Mapping[str, Any], place: Place) -> str:
         keys = ", ".join(sorted(found)[:8]) or "none"
         raise InputError(
             f"{place}: cannot tell what kind of record this is (found keys: {brief(keys, 120)}); "
-            f"add 'kind': one of {', '.join(KEYS)}, or convert the file with: rejoinder import jsonl FILE --field OURS=THEIRS"
+            f"add 'kind': one of {', '.join(KEYS)}, "
+            "or convert the file with: rejoinder import jsonl FILE --field OURS=THEIRS"
         )
     if not isinstance(kind, str) or kind not in KEYS:
         raise InputError(f"{place}: unknown kind {brief(kind)}; {nearest(str(kind), KEYS)}")
