@@ -5,27 +5,24 @@ A spec is one string, ``name`` or ``name(parameter=value, ...)``; ``parse(str(me
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import hashlib
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
-import types
 import typing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rejoinder import spec as specs
 from rejoinder.contract import Metric
 from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.folder import modules
 
 ENTRY_POINT_GROUP = "rejoinder.metrics"
-_SPEC = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?", re.DOTALL)
 _names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
 
 
@@ -52,21 +49,8 @@ def metric_class(name: str) -> type[Metric]:
 
 def parse(spec: str) -> Metric:
     """The metric that a spec such as ``bleu(n=2)`` names."""
-    found = _SPEC.fullmatch(spec.strip())
-    if not found:
-        raise SpecError(f"{spec!r} is not a metric; write NAME or NAME(parameter=value, ...)")
-    cls = metric_class(found["name"])
-    arguments = _arguments(spec, found["arguments"] or "")
-    fields = {f.name: f for f in dataclasses.fields(cls)}
-    hints = typing.get_type_hints(cls)
-    for key, value in arguments.items():
-        if key not in fields:
-            raise SpecError(f"{found['name']} has no parameter {key!r}; {nearest(key, fields)}")
-        arguments[key] = _fit(value, hints[key], f"{found['name']}: {key}")
-    missing = [n for n, f in fields.items() if n not in arguments and _has_no_default(f)]
-    if missing:
-        raise SpecError(f"{found['name']} needs the parameter {missing[0]!r}")
-    return cls(**arguments)
+    typed = specs.read(spec, "metric")
+    return specs.construct(metric_class(typed.name), typed)
 
 
 def name_of(cls: type[Metric]) -> str:
@@ -76,12 +60,7 @@ def name_of(cls: type[Metric]) -> str:
 
 def spec_of(metric: Metric) -> str:
     """The spec of a metric: its name and the parameters that differ from their defaults."""
-    shown = [
-        f"{f.name}={getattr(metric, f.name)!r}"
-        for f in dataclasses.fields(metric)
-        if _has_no_default(f) or getattr(metric, f.name) != f.default
-    ]
-    return name_of(type(metric)) + (f"({', '.join(shown)})" if shown else "")
+    return specs.write(name_of(type(metric)), metric)
 
 
 def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
@@ -158,45 +137,6 @@ def _file_of(cls: type[Metric]) -> Path | None:
     if not cls.__module__.startswith("rejoinder_user_"):
         return None
     return Path(inspect.getfile(cls))
-
-
-def _arguments(spec: str, text: str) -> dict[str, Any]:
-    try:
-        call = ast.parse(f"f({text})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise ValueError
-        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise SpecError(
-            f"the parameters of {spec!r} cannot be read; write them as name=value with quoted strings, e.g. bleu(n=2)"
-        ) from None
-
-
-def _fit(value: Any, hint: Any, what: str) -> Any:
-    """The value as the parameter's type wants it, or an error that names what is allowed."""
-    origin = typing.get_origin(hint)
-    if origin is typing.Literal:
-        allowed = typing.get_args(hint)
-        if any(value == a and type(value) is type(a) for a in allowed):
-            return value
-        raise SpecError(f"{what} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
-    if origin in (typing.Union, types.UnionType):
-        for option in typing.get_args(hint):
-            try:
-                return _fit(value, option, what)
-            except SpecError:
-                continue
-        raise SpecError(f"{what} must be {hint}, not {value!r}")
-    if hint is float and type(value) is int:
-        return float(value)
-    plain = origin or hint
-    if plain is typing.Any or (isinstance(plain, type) and type(value) is plain):
-        return value
-    raise SpecError(f"{what} must be of type {getattr(plain, '__name__', plain)}, not {value!r}")
-
-
-def _has_no_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _short(value: Any) -> str:

@@ -8,6 +8,7 @@ from rejoinder.cli._options import table_form
 
 ABOUT = {
     "metrics": "Every metric: what it needs, its range, which way is better, who proposed it.",
+    "sources": "Every source of candidates.",
     "importers": "Every format that can be imported.",
     "datasets": "Every published set: its licence and citation, and whether its files are here.",
     "reproductions": "Every table of a paper that can be reproduced.",
@@ -16,7 +17,7 @@ ABOUT = {
 
 @click.group("list", short_help="What there is by name")
 def command() -> None:
-    """List metrics, importers, datasets or reproductions."""
+    """List metrics, sources, importers, datasets or reproductions."""
 
 
 def _add(what: str, about: str) -> None:

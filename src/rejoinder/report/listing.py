@@ -29,12 +29,11 @@ def metric_table() -> Table:
 
 
 def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:
-    parameters = ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
     needs = ", ".join(sorted(cls.needs)) or "–"
     low, high = (_bound(b) for b in cls.range)
-    about = (inspect.getdoc(cls) or "").split("\n")[0]
     kind = " (set)" if issubclass(cls, SetMetric) else ""
-    return [name + kind, parameters, needs, f"{low} to {high}", _BETTER[cls.higher_is_better], about, cls.citation]
+    better = _BETTER[cls.higher_is_better]
+    return [name + kind, _parameters(cls), needs, f"{low} to {high}", better, _about(cls), cls.citation]
 
 
 def _default(field: dataclasses.Field[typing.Any]) -> str:
@@ -43,6 +42,26 @@ def _default(field: dataclasses.Field[typing.Any]) -> str:
 
 def _bound(value: float) -> str:
     return "no bound" if math.isinf(value) else f"{value:g}"
+
+
+def source_table() -> Table:
+    """Every source of candidates."""
+    from rejoinder.sources import source_class, source_names
+
+    rows: list[list[Cell]] = []
+    for name in source_names():
+        cls = source_class(name)
+        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+    notes = ["A source proposes replies over a corpus of dialogues; see docs/speakers.md and docs/retrieval.md."]
+    return Table("Sources", ["source", "parameters (default)", "what it is", "citation"], rows, notes)
+
+
+def _parameters(cls: type) -> str:
+    return ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
+
+
+def _about(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").split("\n")[0]
 
 
 def importer_table() -> Table:
@@ -81,6 +100,7 @@ def reproduction_table() -> Table:
 
 LISTS: dict[str, Callable[[], Table]] = {
     "metrics": metric_table,
+    "sources": source_table,
     "importers": importer_table,
     "datasets": dataset_table,
     "reproductions": reproduction_table,

@@ -67,8 +67,10 @@ class Worker:
 _worker: Worker | None = None
 
 
-def _start(job: Job) -> None:
+def _start(job: Job, processes: int) -> None:
     global _worker
+    # Models compute with several threads each: together the workers take the cores once.
+    os.environ.setdefault("REJOINDER_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker = Worker(job)
 
@@ -103,7 +105,7 @@ def compute(job: Job, chunks: Sequence[range], where: Callable[[range], Where], 
 def _in_processes(job: Job, chunks: Sequence[range], where: Callable[[range], Where], processes: int) -> Iterator[Done]:
     # "spawn" and not "fork": a forked process that inherits threads (of a model, of a progress bar) may hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(job,))
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(job, processes))
     waiting = enumerate(chunks)
     under_way: set[Future[Done]] = set()
     try:

@@ -1,0 +1,107 @@
+"""Encoding 10,000 utterances with nothing in the cache, against sentence-transformers with the same weights."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.models.embedding_cache import CachedEncoder
+from rejoinder.models.export import export_encoder
+from rejoinder.models.machine import threads
+from rejoinder.models.manifest import ModelMissingError, require
+from rejoinder.models.onnx_encoder import OnnxEncoder
+from rejoinder.models.quiet import quiet
+from rejoinder.models.sample import utterances
+
+ROUNDS = 4
+WORDS_OF_AN_UTTERANCE = 11.5  # the mean of DailyDialog's, which are mostly short and sometimes long
+
+
+def made_up(count: int) -> list[str]:
+    """Distinct utterances of English words, as long as people's are."""
+    random = np.random.default_rng(0)
+    words = sorted({word for text in utterances() for word in text.split()})
+    lengths = np.clip(random.lognormal(np.log(WORDS_OF_AN_UTTERANCE) - 0.32, 0.8, 2 * count), 1, 80).astype(int)
+    found = dict.fromkeys(" ".join(random.choice(words, length)) for length in lengths)
+    return list(found)[:count]
+
+
+def folder_of_minilm(spare: Path) -> Path:
+    """The model where it is in the cache, else a network of the same shape with random weights."""
+    try:
+        return require("minilm")
+    except ModelMissingError:
+        save_random(spare)
+        export_encoder(spare, spare, "random")
+        return spare
+
+
+def save_random(folder: Path) -> None:
+    from tokenizers import BertWordPieceTokenizer
+    from transformers import BertConfig, BertModel
+
+    tokenizer: Any = BertWordPieceTokenizer()
+    tokenizer.train_from_iterator(utterances(), vocab_size=2_000, show_progress=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    shape: Any = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
+    network: Any = BertModel
+    network(BertConfig(**shape)).save_pretrained(folder)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def measure(count: int = 10_000, compared: int = 2_000) -> list[dict[str, Any]]:
+    """Utterances a second, tokenising and writing the cache included, the two in turns."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    texts = made_up(count)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = folder_of_minilm(Path(scratch) / "random")
+        with quiet():
+            other = SentenceTransformer(str(folder), device="cpu")
+        torch.set_num_threads(threads())
+        plain = OnnxEncoder(folder)
+        for encode in (plain.encode, other.encode):  # neither is measured while it warms up
+            encode(texts[:64])
+        ours, theirs = 0.0, 0.0
+        cached = CachedEncoder(plain, Path(scratch) / "embeddings")
+        for turn in range(ROUNDS):
+            mine = texts[turn * count // ROUNDS : (turn + 1) * count // ROUNDS]
+            yours = mine[: compared // ROUNDS]
+            ours += seconds(partial(cached.encode, mine))
+            theirs += seconds(partial(other.encode, yours, batch_size=32, show_progress_bar=False))
+        check = np.abs(cached.encode(texts[:200]) - other.encode(texts[:200], normalize_embeddings=True)).max()
+        again = seconds(lambda: cached.encode(texts))
+    if check > 1e-4:
+        raise RuntimeError(f"the two do not encode the same: they differ by {check}")
+    rate, their_rate = count / ours, compared / theirs
+    return [
+        {
+            "name": f"encoding {count:,} utterances, nothing cached, MiniLM in float32",
+            "value": round(rate),
+            "unit": "utterances/s",
+            "against": f"sentence-transformers on torch float32, {their_rate:.0f} utterances/s",
+            "ratio": round(rate / their_rate, 2),
+            "floor": 1.8,
+        },
+        {
+            "name": f"the same {count:,} utterances from the cache",
+            "value": round(count / again),
+            "unit": "utterances/s",
+            "against": "encoding them",
+            "ratio": round(ours / again, 1),
+            "floor": 20,
+        },
+    ]

@@ -1,0 +1,143 @@
+"""``rejoinder index``: build, extend, search and check an index over dialogues."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from rejoinder.cli._options import table_form
+
+if TYPE_CHECKING:
+    from rejoinder.retrieval.contract import Passage
+
+_EVERY = 10_000  # turns between two signs of life
+
+
+@click.group("index", short_help="Search over the turns of dialogues")
+def command() -> None:
+    """Build and search an index over the turns of dialogues: by words (bm25) or by meaning (dense)."""
+
+
+@command.command("build")
+@click.argument("file")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@click.option("--kind", type=click.Choice(["bm25", "dense"]), default="bm25", show_default=True, help="How to compare.")
+@click.option("--split", metavar="NAME", help="Only the dialogues of this split [all].")
+@click.option("--k1", default=0.5, show_default=True, help="bm25: how soon repeating a word stops to count.")
+@click.option("--b", default=0.7, show_default=True, help="bm25: how much long turns are held back.")
+@click.option(
+    "--stop-words",
+    type=click.Choice(["none", "english"]),
+    default="none",
+    show_default=True,
+    help="bm25: words that do not count.",
+)
+@click.option("--encoder", default="minilm", show_default=True, metavar="NAME", help="dense: whose vectors.")
+@click.option(
+    "--precision",
+    type=click.Choice(["float16", "float32"]),
+    default="float32",
+    show_default=True,
+    help="dense: how vectors are kept; float16 takes half the room and more time.",
+)
+def build(
+    file: str,
+    output: Path,
+    kind: str,
+    split: str | None,
+    k1: float,
+    b: float,
+    stop_words: str,
+    encoder: str,
+    precision: Literal["float16", "float32"],
+) -> None:
+    """Index the turns of the dialogues in FILE (JSONL, "-", or dataset:NAME)."""
+    from rejoinder.retrieval.bm25 import Bm25Index
+    from rejoinder.retrieval.dense import DenseIndex
+    from rejoinder.text import FUNCTION_WORDS
+
+    found: Bm25Index | DenseIndex
+    if kind == "bm25":
+        left_out = FUNCTION_WORDS if stop_words == "english" else ()
+        found = Bm25Index.build(_passages(file, split), output, k1=k1, b=b, stop_words=left_out)
+    else:
+        from rejoinder.models.encoder import load_encoder
+
+        found = DenseIndex.build(
+            _passages(file, split), output, load_encoder(encoder, cache=False), precision=precision
+        )
+    click.echo(f"{output}: {len(found):,} turns indexed", err=True)
+
+
+@command.command("add")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("file")
+@click.option("--split", metavar="NAME", help="Only the dialogues of this split [all].")
+def add(folder: Path, file: str, split: str | None) -> None:
+    """Add the dialogues in FILE to the index in FOLDER."""
+    from rejoinder.retrieval.opening import open_index
+
+    before = open_index(folder)
+    after = before.append(_passages(file, split))
+    click.echo(f"{folder}: {len(after) - len(before):,} turns added, {len(after):,} in all", err=True)
+
+
+@command.command("search")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("query")
+@click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="How many.")
+@click.option("--split", metavar="NAME", help="Only turns of this split [all].")
+@click.option("--exclude", multiple=True, metavar="DIALOGUE", help="Not from this dialogue or a copy; may be repeated.")
+@table_form
+def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[str, ...], form: str) -> None:
+    """Show the turns in the index FOLDER that are nearest to QUERY."""
+    from rejoinder.report.table import FORMATS, Table
+    from rejoinder.retrieval.opening import open_index
+
+    index = open_index(folder)
+    hits = index.search([query], k, split=split, exclude_dialogues=[exclude])[0]
+    rows = [(hit.score, hit.id, hit.split, hit.speaker, " ".join(hit.text.split())) for hit in hits]
+    heads = ("score", "turn", "split", "speaker", "text")
+    notes = () if hits else ("no turn shares a word with the query",)
+    click.echo(FORMATS[form](Table(f"Nearest of {len(index):,} turns by {index.kind}", heads, rows, notes, 4)))
+
+
+@command.command("check")
+@click.argument("folder", type=click.Path(path_type=Path))
+def check(folder: Path) -> None:
+    """Compare every file of the index in FOLDER with the sha256 it had when it was written."""
+    from rejoinder.retrieval._folder import verify
+
+    manifest = verify(folder)
+    click.echo(f"{folder}: whole; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
+
+
+def _passages(file: str, split: str | None) -> Iterator[Passage]:
+    """The turns of a file's dialogues, with a sign of life on a terminal."""
+    from rejoinder.errors import InputError
+    from rejoinder.retrieval.contract import passages
+    from rejoinder.scoring.inputs import Input
+    from rejoinder.types import Dialogue
+
+    source = Input(file)
+
+    def dialogues() -> Iterable[Dialogue]:
+        for record, place in source.records():
+            if not isinstance(record, Dialogue):
+                kind = type(record).__name__.lower()
+                raise InputError(f"{place}: found a record of kind {kind!r}; an index is built from dialogues only")
+            yield record
+
+    try:
+        for number, passage in enumerate(passages(dialogues(), split), start=1):
+            if number % _EVERY == 0 and sys.stderr.isatty():
+                click.echo(f"\r{number:,} turns", nl=False, err=True)
+            yield passage
+    finally:
+        source.close()
+        if sys.stderr.isatty():
+            click.echo("\r", nl=False, err=True)

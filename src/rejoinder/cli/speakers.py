@@ -1,0 +1,119 @@
+"""``rejoinder speakers``: what a corpus offers for speaker-sensitive sampling, and whether speakers are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from rejoinder.sources._corpus import Corpus
+    from rejoinder.sources._sets import Design
+    from rejoinder.types import Dialogue
+
+
+@click.command(short_help="What a corpus offers of speaker sets")
+@click.argument("file")
+@click.option("--corpus", metavar="NAME", help="Only the dialogues of this corpus [each corpus of the file by itself].")
+@click.option("--split", metavar="NAME", help="Only the dialogues of this split [all; sets never straddle splits].")
+@click.option(
+    "--encoder",
+    metavar="NAME",
+    help="How utterances are compared: tfidf, glove-6b-50d, minilm or a folder [minilm where it is here, else tfidf].",
+)
+@click.option("--sets", type=click.IntRange(min=2), default=1000, show_default=True, help="Sets of each kind at most.")
+@click.option("--size", type=click.IntRange(min=2), default=10, show_default=True, help="Utterances of a set at most.")
+@click.option(
+    "--lasting",
+    type=click.Choice(["auto", "yes", "no"]),
+    default="auto",
+    show_default=True,
+    help="Whether a label names the same speaker in every dialogue; auto looks for roles such as A, B, user.",
+)
+@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the similarities to a file."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="How the tables are printed.",
+)
+def command(
+    file: str,
+    corpus: str | None,
+    split: str | None,
+    encoder: str | None,
+    sets: int,
+    size: int,
+    lasting: Literal["auto", "yes", "no"],
+    seed: int,
+    out: Path | None,
+    form: str,
+) -> None:
+    """Say what FILE offers of SSREM's speaker sets, and how alike the utterances within each are.
+
+    FILE is JSONL with dialogues (gzip or not), - for standard input, or dataset:NAME for a published set, for example
+    dataset:corpus/dialogues.
+    """
+    from rejoinder.data.writing import whole_file
+    from rejoinder.report.output import together
+    from rejoinder.report.speakers import coverage_table, plot, similarity_table
+    from rejoinder.sources._coverage import coverage
+    from rejoinder.sources._sets import Sampling
+    from rejoinder.sources._similarity import measure
+    from rejoinder.sources._vectors import default_encoder, vectorizer
+
+    corpora = _corpora(file, corpus, split, lasting)
+    vectors = vectorizer(encoder or default_encoder())
+    tables, drawn = [], {}
+    design: Design
+    for name, one in corpora.items():
+        found = measure(one, vectors, Sampling(sets, size, seed))
+        tables.append(coverage_table(coverage(one), name))
+        tables += [similarity_table(kinds, design, name, vectors.name) for design, kinds in found.items()]
+        design = "matched" if found["matched"][0].n_sets else "each set once"
+        drawn[f"{name}, {design}"] = found[design]
+    click.echo(together(tables, form))
+    if out is not None:
+        with whole_file(out) as target:
+            target.write(plot(drawn, vectors.name).encode())
+        click.echo(f"written: {out}", err=True)
+
+
+def _corpora(
+    file: str, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
+) -> dict[str, Corpus]:
+    """The corpora of a file by name; one that has none goes by the file's."""
+    from rejoinder.errors import InputError, nearest
+    from rejoinder.scoring.inputs import Input
+    from rejoinder.sources._corpus import by_corpus
+    from rejoinder.types import Dialogue
+
+    opened = Input(file)
+    seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
+
+    def wanted() -> Iterator[Dialogue]:
+        for record, _ in opened.records(allow_empty=True):
+            if isinstance(record, Dialogue):
+                seen["corpus"].add(record.corpus or "")
+                seen["split"].add(record.split or "")
+                if corpus in (None, record.corpus) and split in (None, record.split):
+                    yield record
+
+    try:
+        found = by_corpus(wanted(), lasting)
+    finally:
+        opened.close()
+    for kind, asked in (("corpus", corpus), ("split", split)):
+        if asked is not None and seen["corpus"] and asked not in seen[kind]:
+            raise InputError(f"{opened.name} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
+    if not found:
+        what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
+        raise InputError(f"{opened.name} holds no {what}; name a file with dialogues (see docs/formats.md)")
+    return {name or opened.stem: one for name, one in found.items()}

@@ -1,0 +1,54 @@
+"""The words of texts with their static vectors, as the metrics over word vectors share them.
+
+Words are lower-cased runs of letters and digits (the tokeniser ``words``); a word without a vector is skipped, as in
+the evaluation of Liu et al. 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.contract import WordVectors
+from rejoinder.models.word_vectors import load_word_vectors
+from rejoinder.paths import cache_home
+from rejoinder.text import tokenizer_of
+
+
+class Bags(NamedTuple):
+    """The known words of some texts: a vector for each distinct word, and for each text the rows of its words."""
+
+    vectors: NDArray[np.float64]
+    rows: list[list[int]]
+
+
+def bags_of(texts: Sequence[str], vectors: str) -> Bags:
+    """The known words of each text, in order, repeated words repeated."""
+    tokens_of = tokenizer_of("words")
+    tokens = [tokens_of(text) for text in texts]
+    words = list(dict.fromkeys(word for words in tokens for word in words))
+    found, known = opened(vectors).vectors(words)
+    known &= found.any(axis=1)  # a vector of zeros points nowhere
+    row = {words[i]: row for row, i in enumerate(np.flatnonzero(known))}
+    return Bags(found[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
+
+
+def vectors_details(vectors: str) -> dict[str, str]:
+    """What a signature says of word vectors; raises where they are absent."""
+    found = opened(vectors)
+    return {"model": f"{Path(found.name).name} {found.digest[:12]}"}
+
+
+def opened(name: str) -> WordVectors:
+    """The word vectors of a name, read once in a process."""
+    return _opened(name, cache_home())
+
+
+@lru_cache(maxsize=2)
+def _opened(name: str, cache: Path) -> WordVectors:
+    return load_word_vectors(name)

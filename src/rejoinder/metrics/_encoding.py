@@ -1,0 +1,27 @@
+"""Sentence vectors for metrics, and what a signature says of the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.models.contract import Vectors
+from rejoinder.models.encoder import load_encoder
+
+
+def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
+    """One vector a text; zeros where the text is blank, which says nothing."""
+    opened = load_encoder(encoder)
+    said = np.array([bool(text.strip()) for text in texts], bool)
+    found = np.zeros((len(texts), opened.dimensions), np.float32)
+    if said.any():
+        found[said] = opened.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
+    return found
+
+
+def encoder_details(encoder: str) -> dict[str, str]:
+    """What a signature says of an encoder; raises where it is absent."""
+    opened = load_encoder(encoder)
+    return {"model": f"{Path(opened.name).name} {opened.digest[:12]}"}

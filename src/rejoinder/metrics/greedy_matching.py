@@ -1,0 +1,56 @@
+"""Greedy matching (Rus and Lintean 2012): each word with the nearest word of the other text, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.metrics._bags import bags_of, vectors_details
+from rejoinder.metrics._references import Similarities, at_length_one, best_over_references
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class GreedyMatching(Metric):
+    """How near a reply's words come to those of the best reference, each paired with its nearest.
+
+    The mean over the reply's words of the largest cosine with a word of the reference, the same the other way round,
+    and the mean of the two. ``vectors`` names static word vectors of the catalog or a folder. Unknown words are
+    skipped; a text without a known word cannot be compared. NaN without references.
+    """
+
+    vectors: str = "glove-6b-50d"
+
+    needs = frozenset({"references"})
+    range = (-1.0, 1.0)
+    citation = (
+        "Rus and Lintean 2012, A Comparison of Greedy and Optimal Assessment of Natural Language Student Input Using "
+        "Word-to-Word Similarity Metrics; Liu et al. 2016"
+    )
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The largest match of each response with one of its item's references."""
+        return best_over_references(pairs, self._similarities)
+
+    def details(self) -> dict[str, str]:
+        """The digest of the word vectors."""
+        return vectors_details(self.vectors)
+
+    def _similarities(self, replies: list[str], references: list[str]) -> Similarities:
+        texts = list(dict.fromkeys([*replies, *references]))
+        bags = bags_of(texts, self.vectors)
+        vectors = at_length_one(bags.vectors)
+        words = {text: vectors[rows] for text, rows in zip(texts, bags.rows, strict=True)}
+        return np.array([_match(words[a], words[b]) for a, b in zip(replies, references, strict=True)])
+
+
+def _match(reply: Similarities, reference: Similarities) -> float:
+    if not len(reply) or not len(reference):
+        return NAN
+    near = reply @ reference.T
+    both = float(near.max(axis=0).mean() + near.max(axis=1).mean()) / 2
+    return min(max(both, -1.0), 1.0)

@@ -1,0 +1,41 @@
+"""Sentence cosine: the cosine of the sentence vectors of a reply and a reference (where papers used Skip-Thought)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import Metric
+from rejoinder.metrics._encoding import encoder_details, sentence_vectors
+from rejoinder.metrics._references import best_over_references, cosines
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class SentenceCosine(Metric):
+    """How near the vector of a reply comes to that of the best reference, as a cosine.
+
+    ``encoder`` names an encoder of the catalog, a folder, or ``hf:NAME``. A text beyond what it can read loses its end.
+    NaN without references.
+    """
+
+    encoder: str = "minilm"
+
+    needs = frozenset({"references"})
+    range = (-1.0, 1.0)
+    citation = (
+        "Reimers and Gurevych 2019, Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks; as Kiros et al. "
+        "2015, Skip-Thought Vectors"
+    )
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The largest cosine of each response and one of its item's references."""
+        return best_over_references(
+            pairs,
+            lambda replies, references: cosines(replies, references, lambda t: sentence_vectors(t, self.encoder)),
+        )
+
+    def details(self) -> dict[str, str]:
+        """The digest of the encoder."""
+        return encoder_details(self.encoder)

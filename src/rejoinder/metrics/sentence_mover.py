@@ -1,0 +1,135 @@
+"""Sentence mover's similarity (Clark et al. 2019): how little has to be moved to turn a reply into a reference."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.metrics._bags import bags_of, vectors_details
+from rejoinder.metrics._encoding import encoder_details, sentence_vectors
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.metrics._splitting import sentences
+from rejoinder.metrics._transport import at_least, least_work
+from rejoinder.models.catalog import MODELS
+from rejoinder.models.word_vectors import MATRIX
+from rejoinder.text import tokenizer_of
+from rejoinder.types import Pair
+
+Units: TypeAlias = Literal["sentences", "both"]
+
+
+class Bag(NamedTuple):
+    """The parts of a text: a vector each, and what each weighs."""
+
+    vectors: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SentenceMover(Metric):
+    """How near a reply's sentences come to those of the best reference: exp(-d), d the work of moving them there.
+
+    A sentence weighs as much as it has words; moving it costs its weight times the Euclidean distance of the two
+    vectors; the cheapest way counts. ``encoder`` names an encoder, whose vector is the sentence's (of length 1), or
+    static word vectors, whose mean over the known words it is, as in the paper. ``units='both'`` (word vectors only)
+    moves the words beside the sentences: the paper's S+WMS. A text without a known word cannot be compared. NaN
+    without references.
+    """
+
+    encoder: str = "minilm"
+    units: Units = "sentences"
+
+    needs = frozenset({"references"})
+    citation = "Clark et al. 2019, Sentence Mover's Similarity: Automatic Evaluation for Multi-Sentence Texts"
+    decimals = 4
+
+    def __post_init__(self) -> None:
+        check_choice("sentence_mover", "units", self.units, Units)
+        if self.units == "both" and not _is_word_vectors(self.encoder):
+            raise SpecError(
+                f"sentence_mover: units='both' needs word vectors, not {self.encoder!r}; "
+                "write e.g. encoder='glove-6b-50d'"
+            )
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The largest similarity of each response to one of its item's references."""
+        texts = [t for pair in pairs for t in (pair.response.text, *(r.text for r in pair.item.references))]
+        distinct = list(dict.fromkeys(texts))
+        bag = dict(zip(distinct, self._bags(distinct), strict=True))
+        return [_best(bag[pair.response.text], [bag[r.text] for r in pair.item.references]) for pair in pairs]
+
+    def details(self) -> dict[str, str]:
+        """The digest of the encoder or of the word vectors."""
+        return vectors_details(self.encoder) if _is_word_vectors(self.encoder) else encoder_details(self.encoder)
+
+    def _bags(self, texts: Sequence[str]) -> list[Bag]:
+        cut = [sentences(text) for text in texts]
+        flat = [sentence for parts in cut for sentence in parts]
+        if _is_word_vectors(self.encoder):
+            of_sentence = iter(_of_words(flat, self.encoder))
+            return [_joined(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
+        words_of = tokenizer_of("words")
+        vectors = sentence_vectors(flat, self.encoder).astype(np.float64)
+        # A sentence without a word (an emoji) is there too.
+        weights = np.array([max(1, len(words_of(sentence))) for sentence in flat], np.float64)
+        ends = np.cumsum([len(parts) for parts in cut]).tolist()
+        return [Bag(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def _best(reply: Bag, references: Sequence[Bag]) -> float:
+    """The largest similarity; a reference that cannot be nearer than the nearest so far is not worked out."""
+    known = [reference for reference in references if len(reference.weights)]
+    if not len(reply.weights) or not known:
+        return NAN
+    distances = [_distances(reply, reference) for reference in known]
+    bounds = [at_least(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
+    least = math.inf
+    for place in sorted(range(len(known)), key=bounds.__getitem__):
+        if bounds[place] >= least:
+            break
+        least = min(least, least_work(reply.weights, known[place].weights, distances[place]))
+    return min(1.0, math.exp(-least))
+
+
+def _distances(first: Bag, second: Bag) -> NDArray[np.float64]:
+    apart = first.vectors[:, None] - second.vectors[None]
+    found: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
+    return found
+
+
+def _of_words(texts: Sequence[str], vectors: str) -> list[Bag]:
+    """The known words of each sentence, weighed by how often they stand there."""
+    bags = bags_of(texts, vectors)
+    counts = [Counter(rows) for rows in bags.rows]
+    return [Bag(bags.vectors[list(count)], np.array(list(count.values()), np.float64)) for count in counts]
+
+
+def _joined(parts: Sequence[Bag], words: bool) -> Bag:
+    """The bag of a text from its sentences' words: the sentences, and the words where they are asked for."""
+    known = [part for part in parts if len(part.weights)]
+    if not known:
+        return Bag(np.zeros((0, 0)), np.zeros(0))
+    means = np.array([part.weights @ part.vectors / part.weights.sum() for part in known])
+    sums = np.array([part.weights.sum() for part in known])
+    if not words:
+        return Bag(means, sums)
+    return Bag(
+        np.concatenate([means, *(part.vectors for part in known)]),
+        np.concatenate([sums, *(part.weights for part in known)]),
+    )
+
+
+def _is_word_vectors(name: str) -> bool:
+    if name in MODELS:
+        return MODELS[name].kind == "word-vectors"
+    return (Path(name) / MATRIX).is_file()

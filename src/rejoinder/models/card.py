@@ -1,0 +1,78 @@
+"""The card of an encoder's folder, ``encoder.json``: what decides its vectors besides the weights and the tokeniser."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.errors import InputError
+
+NAME = "encoder.json"
+GRAPH = "model.onnx"
+TOKENIZER = "tokenizer.json"
+Pooling: TypeAlias = Literal["mean", "first"]
+Weights: TypeAlias = Literal["float32", "int8"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """How an exported encoder is used, and where it comes from."""
+
+    name: str
+    dimensions: int
+    max_tokens: int
+    pooling: Pooling = "mean"  # of the token vectors: their mean, or the first token's
+    padding: int = 0  # the id that fills a row up
+    weights: Weights = "float32"
+    base: str = ""
+    licence: str = ""
+    source: str = ""  # the sha256 of the weights that were exported
+    graph: str = ""  # the sha256 of the graph
+    measured: dict[str, Any] = field(default_factory=dict)
+
+
+def read(folder: Path) -> Card:
+    """The card of a folder."""
+    path = folder / NAME
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    known = {f.name for f in fields(Card)}
+    if not isinstance(found, dict) or not {"name", "dimensions", "max_tokens"} <= found.keys() <= known:
+        raise InputError(f"{path}: is not an encoder's card; export one with: rejoinder models export")
+    return Card(**found)
+
+
+def write(folder: Path, card: Card) -> None:
+    """Write the card of a folder; the last file of an export."""
+    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=orjson.OPT_INDENT_2))
+
+
+def checked_digest(folder: Path, card: Card) -> str:
+    """The digest of what decides the vectors: the weights as published and as stored, the tokeniser, the pooling.
+
+    It is taken from the weights and not from the graph, which another version of the exporter would write otherwise;
+    that the graph is the one the card was written for is checked here.
+    """
+    if (found := _sha256(folder / GRAPH)) != card.graph:
+        raise InputError(
+            f"{folder / GRAPH}: is not the graph of its card (sha256 {found[:12]}…, not {card.graph[:12]}…); "
+            "export the encoder again"
+        )
+    parts = (card.source, card.weights, _sha256(folder / TOKENIZER), card.pooling, card.max_tokens, card.padding)
+    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return sha256_of(path)
+    except InputError as error:
+        raise InputError(f"{error}; export the encoder again") from None

@@ -1,0 +1,137 @@
+"""How turns become token ids: by the convention that a language model was trained with.
+
+- ``eos``: each turn is followed by the end-of-text token, as in DialoGPT (Zhang et al. 2020, section 3.1).
+- ``newline``: each turn is a line of a script, for models that have seen plain text only.
+- ``chat``: the chat template that comes with an instruction-tuned model.
+
+The context and the reply are tokenised apart and their ids are joined, so there is never a doubt which tokens belong to
+the reply. Marks such as ``<|endoftext|>`` inside a turn are read as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from rejoinder.errors import InputError
+from rejoinder.types import Turn
+
+Join: TypeAlias = Literal["eos", "newline", "chat"]
+JOINS: tuple[Join, ...] = ("eos", "newline", "chat")
+Ids: TypeAlias = tuple[int, ...]
+_ROLES = {"system", "user", "assistant"}
+# For templates that print the date: a score must not change overnight.
+_DATE = "{% macro strftime_now(form) %}01 Jan 2024{% endmacro %}"
+
+
+class ContextIds(NamedTuple):
+    """The token ids of a context: the mark that texts begin with, where the model has one, and the turns."""
+
+    start: Ids
+    body: Ids
+
+    def fit(self, room: int) -> Ids:
+        """The ids that fit into the room: the turns lose their beginning."""
+        kept = max(0, room - len(self.start))
+        return self.start[:room] + (self.body[-kept:] if kept else ())
+
+    def __len__(self) -> int:
+        return len(self.start) + len(self.body)
+
+
+def default_join(tokenizer: Any) -> Join:
+    """The convention that a tokeniser tells of."""
+    if tokenizer.chat_template:
+        return "chat"
+    return "newline" if tokenizer.eos_token_id is None else "eos"
+
+
+def check_join(tokenizer: Any, join: str, name: str) -> Join:
+    """The convention, if the tokeniser can follow it."""
+    for known in JOINS:
+        if join == known:
+            break
+    else:
+        raise InputError(f"join must be one of {', '.join(JOINS)}, not {join!r}")
+    if known == "eos" and tokenizer.eos_token_id is None:
+        raise InputError(f"{name} has no end-of-text token; use join='newline'")
+    if known == "chat" and not tokenizer.chat_template:
+        raise InputError(f"{name} has no chat template; use join='eos' or join='newline'")
+    return known
+
+
+def encode(tokenizer: Any, text: str) -> Ids:
+    """The ids of a plain text: nothing is added, and no part of it is read as a mark."""
+    found = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+    return tuple(found["input_ids"])
+
+
+def plain(text: str, join: Join) -> str:
+    """A turn's text as the convention can take it: a script's line has no line breaks."""
+    return " ".join(text.split()) if join == "newline" else text.strip()
+
+
+def end_ids(tokenizer: Any, join: Join) -> Ids:
+    """What ends a turn."""
+    return encode(tokenizer, "\n") if join == "newline" else (tokenizer.eos_token_id,)
+
+
+def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextIds:
+    """The ids of a context, ready for a reply; never empty, since a first token needs something before it."""
+    if join == "chat":
+        ids = _chat_ids(tokenizer, context)
+        begins = bool(ids) and ids[0] == tokenizer.bos_token_id
+        return ContextIds(ids[:1], ids[1:]) if begins else ContextIds((), ids)
+    end = end_ids(tokenizer, join)
+    body = tuple(token for turn in context for token in (*encode(tokenizer, plain(turn.text, join)), *end))
+    start = tuple(token for token in tokenizer("")["input_ids"] if token == tokenizer.bos_token_id)[:1]
+    if not start and not body:
+        return ContextIds((_first(tokenizer, end),), ())
+    return ContextIds(start, body)
+
+
+def _first(tokenizer: Any, end: Ids) -> int:
+    """What a text begins with where nothing was said before: the first-token mark, else what ends a turn."""
+    return end[-1] if tokenizer.bos_token_id is None else int(tokenizer.bos_token_id)
+
+
+def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
+    from jinja2 import TemplateError
+
+    marks = [mark for mark in tokenizer.all_special_tokens if mark.strip()]
+    messages = [
+        {"role": role, "content": _broken(plain(turn.text, "chat"), marks)}
+        for role, turn in zip(_roles(context), context, strict=True)
+    ]
+    if not messages:
+        messages = [{"role": "user", "content": ""}]  # templates want something to reply to
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, chat_template=_template(tokenizer), tokenize=False, add_generation_prompt=True
+        )
+    except (TemplateError, IndexError) as error:
+        raise InputError(
+            f"the model's chat template cannot take a context of {len(messages)} turns ({error}); "
+            "use join='eos' or join='newline'"
+        ) from None
+    return tuple(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _template(tokenizer: Any) -> str:
+    template = str(tokenizer.get_chat_template())
+    return _DATE + template if "strftime_now" in template else template
+
+
+def _roles(context: Sequence[Turn]) -> list[str]:
+    """The speakers where they are chat roles; else the replier and the others in turn, back from the reply."""
+    speakers = [turn.speaker or "" for turn in context]
+    if speakers and set(speakers) <= _ROLES:
+        return speakers
+    return ["user" if back % 2 == 0 else "assistant" for back in range(len(context))][::-1]
+
+
+def _broken(text: str, marks: Sequence[str]) -> str:
+    """The text with a space inside each mark, so that no turn can pretend to be another."""
+    for mark in marks:
+        text = text.replace(mark, f"{mark[0]} {mark[1:]}")
+    return text

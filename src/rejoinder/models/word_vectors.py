@@ -1,0 +1,99 @@
+"""Static word vectors: a memory-mapped matrix and the words of its rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, SpecError
+from rejoinder.models.catalog import MODELS, find
+from rejoinder.models.contract import Vectors, WordVectors
+from rejoinder.models.manifest import read as read_manifest
+from rejoinder.models.manifest import require
+
+MATRIX = "vectors.npy"
+VOCABULARY = "words.txt"
+
+
+class MappedVectors:
+    """The vectors of a folder with ``vectors.npy`` (float32) and ``words.txt`` (one word a line, row by row)."""
+
+    def __init__(self, folder: Path, name: str, digest: str | None = None) -> None:
+        self.name = name
+        self._matrix = _matrix(folder / MATRIX)
+        self._rows = _rows(folder / VOCABULARY)
+        if len(self._rows) != len(self._matrix):
+            raise InputError(
+                f"{folder}: {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
+            )
+        self.dimensions = int(self._matrix.shape[1])
+        self.digest = digest or _digest(folder)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def vectors(self, words: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """A vector a word (zeros where unknown), and which words are known."""
+        rows = np.array([self._rows.get(word, -1) for word in words], np.intp)
+        known = rows >= 0
+        found = np.zeros((len(words), self.dimensions), np.float32)
+        found[known] = self._matrix[rows[known]]
+        return found, known
+
+
+def load_word_vectors(name: str) -> WordVectors:
+    """The word vectors of a catalog's name, or of a folder with ``vectors.npy`` and ``words.txt``."""
+    if name not in MODELS and Path(name).is_dir():
+        return MappedVectors(Path(name), name)
+    model = find(name)
+    if model.kind != "word-vectors":
+        others = ", ".join(m.name for m in MODELS.values() if m.kind == "word-vectors")
+        raise SpecError(f"{name!r} is no set of word vectors but of kind {model.kind}; there is: {others}")
+    folder = require(name)
+    manifest = read_manifest(folder)
+    digests = manifest.files if manifest else {}
+    return MappedVectors(folder, name, _joined(digests[MATRIX], digests[VOCABULARY]))
+
+
+def _matrix(path: Path) -> Vectors:
+    try:
+        found: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not a matrix of numbers ({error})") from None
+    if found.ndim != 2 or found.dtype != np.float32:
+        raise InputError(f"{path}: must hold a float32 matrix, not {found.dtype} of {found.ndim} dimensions")
+    return found
+
+
+def _rows(path: Path) -> dict[str, int]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text; write one word a line") from None
+    # Not splitlines: a vocabulary may hold words with other line separators inside.
+    words = text.removesuffix("\n").split("\n")
+    rows = {word: row for row, word in enumerate(words)}
+    if len(rows) != len(words):
+        raise InputError(f"{path}: {len(words) - len(rows):,} words stand there twice; each may stand once")
+    return rows
+
+
+def _digest(folder: Path) -> str:
+    from rejoinder.data.datasets._checking import sha256_of
+
+    return _joined(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
+
+
+def _joined(*digests: str) -> str:
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()

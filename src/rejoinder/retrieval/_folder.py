@@ -1,0 +1,183 @@
+"""A folder of parts under one manifest: a part is written once and never changed, the manifest says which ones count.
+
+A part is a folder named after what it is for and the digest of its content. The manifest is replaced in one step, last:
+whoever is stopped before that leaves the index as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import InputError, SpecError, brief
+
+MANIFEST = "manifest.json"
+VERSION = 1  # of the folder's layout
+T = TypeVar("T")
+_DIGITS = 16
+_AGAIN = "build the index again"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: its role, its name in the folder, and the size and sha256 of each of its files."""
+
+    role: str
+    name: str
+    files: Mapping[str, tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is made of, and with which settings."""
+
+    kind: str
+    settings: Mapping[str, Any]
+    counts: Mapping[str, int]
+    parts: tuple[Part, ...]
+    version: int = field(default=VERSION)
+
+    def folders(self, folder: Path, role: str) -> list[Path]:
+        """Where the parts that have a role lie, in order."""
+        found = [folder / part.name for part in self.parts if part.role == role]
+        if not found:
+            raise damaged(folder / MANIFEST, f"it names no {role}")
+        return found
+
+
+def settings_of(manifest: Manifest, folder: Path, form: type[T]) -> T:
+    """The settings of an index as the dataclass that its kind has for them."""
+    try:
+        return form(**manifest.settings)
+    except TypeError as error:
+        raise damaged(folder / MANIFEST, str(error)) from None
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill that takes its name only when the block has ended well."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: exists already; name another folder, or add to an index with: rejoinder index add")
+    with _scratch(target.parent, target.name) as folder:
+        yield folder
+        with suppress(OSError):
+            target.rmdir()
+        os.replace(folder, target)
+
+
+@contextmanager
+def new_part(folder: Path, role: str) -> Iterator[Path]:
+    """A folder for the files of a part; ``seal`` makes it one."""
+    with _scratch(folder, role) as part:
+        yield part
+
+
+@contextmanager
+def _scratch(parent: Path, name: str) -> Iterator[Path]:
+    folder = parent / f".{name}.{secrets.token_hex(4)}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        yield folder
+    except OSError as error:
+        raise InputError(f"{parent / name}: cannot be written ({error.strerror or error})") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def seal(written: Path, role: str) -> Part:
+    """Give a written part its name; the same content gets the same name."""
+    files = {path.name: (path.stat().st_size, _sha256(path)) for path in sorted(written.iterdir())}
+    digest = hashlib.sha256(orjson.dumps(files)).hexdigest()[:_DIGITS]
+    name = f"{role}-{digest}"
+    target = written.parent / name
+    if not target.exists():  # else the same vectors are there already, or an append was stopped
+        os.replace(written, target)
+    return Part(role, name, files)
+
+
+def write_manifest(folder: Path, manifest: Manifest, before: Manifest | None = None) -> None:
+    """Make these parts the index's, in one step, and remove the parts that no longer are."""
+    if before is not None and (found := read_manifest(folder)) != before:
+        _remove(folder, manifest, found)
+        raise InputError(f"{folder}: was changed by somebody else meanwhile; open it again and repeat")
+    with whole_file(folder / MANIFEST) as file:
+        file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    if before is not None:
+        _remove(folder, before, manifest)
+
+
+def _remove(folder: Path, manifest: Manifest, keep: Manifest) -> None:
+    """Delete the parts of one manifest that another does not name."""
+    for name in {part.name for part in manifest.parts} - {part.name for part in keep.parts}:
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def read_manifest(folder: Path, kind: str | None = None) -> Manifest:
+    """The manifest of an index (of one kind); every file must be there in its size."""
+    try:
+        found = orjson.loads((folder / MANIFEST).read_bytes())
+        version = found["version"]
+        if version != VERSION:
+            raise InputError(f"{folder}: has layout {version!r}, this version reads {VERSION}; {_AGAIN}")
+        parts = tuple(
+            Part(p["role"], p["name"], {name: (size, digest) for name, (size, digest) in p["files"].items()})
+            for p in found["parts"]
+        )
+        manifest = Manifest(found["kind"], found["settings"], found["counts"], parts)
+    except FileNotFoundError:
+        raise InputError(f"{folder}: holds no index (no {MANIFEST}); make one with: rejoinder index build") from None
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{folder / MANIFEST}: is damaged; {_AGAIN}") from None
+    if kind not in (None, manifest.kind):
+        raise SpecError(f"{folder}: is a {brief(manifest.kind)} index, not a {kind!r} one; name another folder")
+    for part in parts:
+        for name, (size, _) in part.files.items():
+            if any(Path(one).name != one or one == ".." for one in (part.name, name)):
+                raise damaged(folder / MANIFEST, f"it points outside the folder, to {brief(f'{part.name}/{name}')}")
+            _check_size(folder / part.name / name, size)
+    return manifest
+
+
+def verify(folder: Path) -> Manifest:
+    """Compare every file of an index with its sha256."""
+    manifest = read_manifest(folder)
+    for part in manifest.parts:
+        for name, (_, digest) in part.files.items():
+            if _sha256(folder / part.name / name) != digest:
+                raise damaged(folder / part.name / name, "its sha256 is another")
+    return manifest
+
+
+def damaged(path: Path, what: str) -> InputError:
+    """The error for a file that is not as it was written."""
+    return InputError(f"{path}: is damaged ({what}); {_AGAIN}")
+
+
+def _check_size(path: Path, size: int) -> None:
+    try:
+        found = path.stat().st_size
+    except OSError:
+        raise damaged(path, "it is missing") from None
+    if found != size:
+        raise damaged(path, f"it has {found:,} bytes instead of {size:,}")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()

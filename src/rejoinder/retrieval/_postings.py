@@ -1,0 +1,88 @@
+"""Which passages each word stands in and how often, and what that is worth to a query.
+
+Words are numbered as they come. The passages of word w are those from ``starts[w]`` to ``starts[w + 1]``, in order:
+the layout of bm25s, whose own files the weights are kept in.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBER_BITS = 32
+
+
+class Vocabulary(dict[str, int]):
+    """A number for every word; a new word gets the next one."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+class Postings(NamedTuple):
+    """How often each word stands in each passage that has it, and how many words each passage has."""
+
+    starts: NDArray[np.int64]
+    passages: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+    @property
+    def words(self) -> int:
+        """How many different words there are."""
+        return len(self.starts) - 1
+
+
+def count(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary) -> Postings:
+    """The postings of texts; new words enter the vocabulary."""
+    flat, lengths = array("i"), array("i")
+    for text in texts:
+        before = len(flat)
+        flat.extend(map(words.__getitem__, tokens_of(text)))
+        lengths.append(len(flat) - before)
+    sizes = np.asarray(lengths)
+    # One number holds word and passage, so that one sort puts them in order.
+    pairs = np.asarray(flat).astype(np.int64)
+    pairs <<= _NUMBER_BITS
+    pairs |= np.repeat(np.arange(len(sizes)), sizes)
+    pairs.sort()
+    firsts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]])) if len(pairs) else pairs
+    counts = np.diff(firsts, append=len(pairs)).astype(np.int32)
+    pairs = pairs[firsts]
+    starts = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.bincount(pairs >> _NUMBER_BITS, minlength=len(words)), out=starts[1:])
+    return Postings(starts, (pairs & (2**_NUMBER_BITS - 1)).astype(np.int32), counts, sizes)
+
+
+def join(first: Postings, second: Postings) -> Postings:
+    """The postings of two sets of passages one after the other; ``second`` knows every word of ``first``."""
+    known = np.concatenate([first.starts, np.full(second.words - first.words, first.starts[-1])])
+    size = len(first.passages) + len(second.passages)
+    # Of each word the passages of the first set come first: each of them moves by what stands before it of the second.
+    moved = np.arange(len(first.passages)) + np.repeat(second.starts[: first.words], np.diff(first.starts))
+    added = np.arange(len(second.passages)) + np.repeat(known[1:], np.diff(second.starts))
+    passages, counts = np.empty(size, np.int32), np.empty(size, np.int32)
+    passages[moved], counts[moved] = first.passages, first.counts
+    passages[added], counts[added] = second.passages + np.int32(len(first.lengths)), second.counts
+    return Postings(known + second.starts, passages, counts, np.concatenate([first.lengths, second.lengths]))
+
+
+def weigh(postings: Postings, k1: float, b: float) -> NDArray[np.float32]:
+    """What each posting adds to the score of its passage: SCARCE, Appendix C (Robertson et al. 1995).
+
+    ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf), computed in double precision.
+    """
+    if not len(postings.passages):
+        return np.empty(0, np.float32)
+    frequencies = np.diff(postings.starts)
+    rarity = np.log(len(postings.lengths) / frequencies)
+    damping = k1 * ((1 - b) + b * postings.lengths / postings.lengths.mean())
+    weights = np.repeat(rarity * (k1 + 1), frequencies)
+    weights *= postings.counts
+    weights /= damping[postings.passages] + postings.counts
+    return weights.astype(np.float32)

@@ -1,0 +1,100 @@
+"""What an index is: passages go in, and those nearest to a query come out.
+
+Two kinds have this one interface: ``bm25`` goes by words, ``dense`` by the vectors of an encoder. Both are exact: what
+comes back is what a comparison with every passage would give, ties going to the smaller id (by dialogue, then by turn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rejoinder.errors import InputError
+from rejoinder.types import Dialogue
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A turn of a dialogue that can be found; ``turn`` counts from 0.
+
+    ``key`` is what a query is compared with where that is not the text itself, such as the turns before it. It decides
+    the index but is not kept.
+    """
+
+    dialogue: str
+    turn: int
+    text: str
+    speaker: str | None = None
+    split: str | None = None
+    key: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The dialogue's id and the turn's number."""
+        return f"{self.dialogue}/{self.turn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found, with its score; ``id`` is that of the passage."""
+
+    id: str
+    dialogue: str
+    turn: int
+    text: str
+    score: float
+    speaker: str | None = None
+    split: str | None = None
+
+
+class Index(Protocol):
+    """Passages that can be searched."""
+
+    kind: str
+
+    def __len__(self) -> int:
+        """How many passages there are."""
+        ...
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        only_dialogues: Collection[str] | None = None,
+    ) -> list[list[Hit]]:
+        """The best hits of each query, best first.
+
+        ``split`` and ``only_dialogues`` say where to look. ``exclude_dialogues`` holds, for each query, the dialogues
+        that it must not find; an exact copy of one (the same texts in the same order) is not found either. Ids that
+        the index does not know are passed over.
+        """
+        ...
+
+
+def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterator[Passage]:
+    """Every turn of the dialogues (of one split, where it is named) as a passage."""
+    for dialogue in dialogues:
+        if split is None or dialogue.split == split:
+            for number, turn in enumerate(dialogue.turns):
+                yield Passage(dialogue.id, number, turn.text, turn.speaker, dialogue.split)
+
+
+def check_search(queries: Sequence[str], k: int, exclude_dialogues: Sequence[Collection[str]] | None) -> None:
+    """Raise where a search cannot be meant as it was asked."""
+    if isinstance(queries, str):
+        raise InputError("queries must be a list of texts, found one text; put it in a list")
+    if k < 1:
+        raise InputError(f"k must be at least 1, found {k}")
+    if exclude_dialogues is None:
+        return
+    if len(exclude_dialogues) != len(queries):
+        raise InputError(
+            f"exclude_dialogues has {len(exclude_dialogues)} entries but there are {len(queries)} queries; "
+            "give one collection of ids a query"
+        )
+    if any(isinstance(ids, str) for ids in exclude_dialogues):
+        raise InputError("exclude_dialogues must hold a collection of ids for each query, found a single text")

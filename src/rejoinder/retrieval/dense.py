@@ -1,0 +1,163 @@
+"""Passages by the cosine of their vectors with the query's, every one compared (no approximation).
+
+Scores are those of the vectors as they are kept: in float16 a cosine of 384 dimensions is off by up to 0.0001. A long
+passage loses its end, a long query its beginning: what was said last matters most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import SpecError
+from rejoinder.models.contract import Encoder, Vectors
+from rejoinder.retrieval import _folder, _passages, _vectors
+from rejoinder.retrieval._filter import Filter
+from rejoinder.retrieval._passages import Passages
+from rejoinder.retrieval._selection import floor_of
+from rejoinder.retrieval.contract import Hit, Passage, check_search
+
+ROLE = "vectors"
+_QUERIES = 256  # compared at a time
+_ROUNDING = 2.0**-22  # a product of n numbers in single precision is off by less than n + 2 of these
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the scores of an index beside its passages."""
+
+    encoder: str
+    digest: str
+    precision: _vectors.Precision
+
+
+class DenseIndex:
+    """Passages found by their vectors: ``DenseIndex.build`` makes one, ``DenseIndex.open`` opens it again."""
+
+    kind = "dense"
+
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        self.folder = folder
+        self.encoder = encoder
+        self.manifest = _folder.read_manifest(folder, self.kind)
+        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        if self.settings.digest != encoder.digest:
+            raise SpecError(
+                f"{folder}: was made with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
+                f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
+            )
+        self._passages = Passages(self.manifest.folders(folder, _passages.ROLE))
+        self._vectors = _vectors.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
+        if len(self._vectors) != len(self._passages):
+            raise _folder.damaged(folder, "its parts do not belong together")
+
+    @classmethod
+    def build(
+        cls,
+        passages: Iterable[Passage],
+        folder: str | Path,
+        encoder: Encoder,
+        *,
+        precision: _vectors.Precision = "float32",
+    ) -> DenseIndex:
+        """Index passages into a new folder."""
+        settings = asdict(Settings(encoder.name, encoder.digest, precision))
+        target = Path(folder)
+        with _folder.new_folder(target) as new:
+            parts, count = _take_in(passages, new, encoder, precision)
+            _folder.write_manifest(new, _folder.Manifest(cls.kind, settings, {"passages": count}, parts))
+        return cls(target, encoder)
+
+    @classmethod
+    def open(cls, folder: str | Path, encoder: Encoder) -> DenseIndex:
+        """An index that was built before with this encoder, memory-mapped."""
+        return cls(Path(folder), encoder)
+
+    def append(self, passages: Iterable[Passage]) -> DenseIndex:
+        """The index with more dialogues; what is there already is not touched."""
+        before = self.manifest
+        known = self._passages.numbers
+        parts, count = _take_in(passages, self.folder, self.encoder, self.settings.precision, known)
+        counts = {"passages": len(self) + count}
+        manifest = _folder.Manifest(self.kind, before.settings, counts, before.parts + parts)
+        _folder.write_manifest(self.folder, manifest, before)
+        return type(self)(self.folder, self.encoder)
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        only_dialogues: Collection[str] | None = None,
+    ) -> list[list[Hit]]:
+        """The best hits of each query, best first; see ``contract.Index``."""
+        check_search(queries, k, exclude_dialogues)
+        allowed = Filter(self._passages, split, only_dialogues)
+        barred = [allowed.stretches(ids) for ids in exclude_dialogues or [()] * len(queries)]
+        found: list[list[Hit]] = []
+        for begin in range(0, len(queries), _QUERIES):
+            vectors = _vectors.encode(self.encoder, queries[begin : begin + _QUERIES], "left")
+            found += self._nearest(vectors, k, allowed.handicap, barred[begin : begin + _QUERIES])
+        return found
+
+    def _nearest(
+        self, vectors: Vectors, k: int, handicap: NDArray[np.float32], barred: list[list[slice]]
+    ) -> list[list[Hit]]:
+        slack = (vectors.shape[1] + 2) * _ROUNDING
+        best = [_Best(k, slack) for _ in vectors]
+        for first, block in self._vectors.blocks():
+            rough = vectors @ block.T + handicap[first : first + len(block)]
+            for row, one, stretches in zip(rough, best, barred, strict=True):
+                for stretch in stretches:
+                    row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
+                one.see(first, row)
+        hits = []
+        for vector, one in zip(vectors, best, strict=True):
+            numbers = one.hopeful()
+            hits.append(self._passages.best(numbers, self._vectors.cosines(numbers, vector), k))
+        return hits
+
+
+class _Best:
+    """The passages seen so far that may be among the k nearest to a query, going by rough scores."""
+
+    def __init__(self, k: int, slack: float) -> None:
+        self._k, self._slack = k, slack
+        self._floor = -np.inf
+        self._seen: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+
+    def see(self, first: int, scores: NDArray[np.float32]) -> None:
+        """Take in the scores of the passages from ``first`` on."""
+        self._floor = max(self._floor, floor_of(scores, self._k))
+        places = np.flatnonzero(scores >= self._low())
+        self._seen.append((places + first, scores[places]))
+
+    def hopeful(self) -> NDArray[np.int64]:
+        """The numbers of the passages that are left."""
+        numbers, scores = (np.concatenate(column) for column in zip(*self._seen, strict=True))
+        return numbers[scores >= self._low()]
+
+    def _low(self) -> float:
+        return max(self._floor - self._slack, float(np.finfo(np.float32).min))  # above those that are barred
+
+
+def _take_in(
+    passages: Iterable[Passage],
+    folder: Path,
+    encoder: Encoder,
+    precision: _vectors.Precision,
+    known: Collection[str] = (),
+) -> tuple[tuple[_folder.Part, _folder.Part], int]:
+    """Write a part of passages and one of their vectors; how many there are."""
+    with _folder.new_part(folder, _passages.ROLE) as texts, _folder.new_part(folder, ROLE) as vectors:
+        count = _vectors.write(_passages.record(passages, texts, known), vectors, encoder, precision)
+        return (_folder.seal(texts, _passages.ROLE), _folder.seal(vectors, ROLE)), count

@@ -1,0 +1,11 @@
+"""Candidate sources, one file each: where other texts for the place of a reply come from.
+
+>>> from rejoinder.sources import Corpus, Moment, parse_source
+"""
+
+from __future__ import annotations
+
+from rejoinder.sources._contract import Moment, Proposer, Source, parse_source, source_class, source_names
+from rejoinder.sources._corpus import Corpus
+
+__all__ = ["Corpus", "Moment", "Proposer", "Source", "parse_source", "source_class", "source_names"]

@@ -1,0 +1,64 @@
+"""The proposer that the sources of speaker sets share: it draws from the set of each moment."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.errors import SpecError
+from rejoinder.sources._contract import Place
+from rejoinder.sources._corpus import Corpus, Numbers
+from rejoinder.sources._draws import Pools, draw, keys_of
+from rejoinder.sources._places import Places
+from rejoinder.sources._speakers import SpeakerSet
+from rejoinder.types import Candidate
+
+
+@dataclass(frozen=True, eq=False)
+class SetProposer:
+    """Draws from one of the speaker sets; an item that is not in the corpus has no speaker, so only random has some."""
+
+    spec: str
+    of: SpeakerSet
+    corpus: Corpus
+
+    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+        """Up to k candidates for each place, drawn without replacement."""
+        if k < 1:
+            raise SpecError(f"k must be at least 1, not {k}")
+        drawn = self.draw(Places.of(places, self.corpus), k, seed)
+        turns = drawn[drawn >= 0]
+        candidates = map(self._candidate, self.corpus.texts(turns), self.corpus.names(turns))
+        return [list(itertools.islice(candidates, n)) for n in (drawn >= 0).sum(axis=1).tolist()]
+
+    def _candidate(self, text: str, name: str) -> Candidate:
+        return Candidate(text, name, None, self.spec)
+
+    def draw(self, places: Places, k: int, seed: int = 0) -> Numbers:
+        """The same as numbers of turns, in a line a place, -1 where there are no more."""
+        keys = keys_of(places.names, seed, zlib.crc32(self.spec.encode()))
+        found = np.full((len(keys), k), -1, dtype=np.int64)
+        inside, outside = places.inside, places.outside
+        found[inside] = self.corpus.speakers.sample(
+            self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.untold(inside[rows], turns)
+        )
+        if self.of.name == "random" and len(outside):
+            everything = _everything(self.corpus, len(outside))
+            found[outside] = draw(
+                everything,
+                k,
+                keys[outside],
+                self.corpus.said,
+                lambda rows, turns: places.untold(outside[rows], turns),
+            )
+        return found
+
+
+def _everything(corpus: Corpus, n: int) -> Pools:
+    """The whole corpus as the pool of n rows."""
+    nothing = np.zeros(n, dtype=np.int64)
+    return Pools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)

@@ -1,0 +1,94 @@
+"""Where moments and items stand in a corpus, and what must not be proposed to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, nearest
+from rejoinder.sources._contract import Place
+from rejoinder.sources._corpus import Corpus, Numbers, find_said
+from rejoinder.sources._sameness import digest_of
+from rejoinder.types import Item, Turn
+
+OUTSIDE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places as numbers: the turn of each (-1 outside the corpus), and what its item says already.
+
+    ``names`` is what the draws of each place go by: its turn, or its item's id where it is outside.
+    """
+
+    turns: Numbers
+    names: NDArray[np.uint64]
+    _told: Numbers  # place * number of texts + text, sorted
+    _corpus: Corpus
+
+    @classmethod
+    def of(cls, places: Sequence[Place], corpus: Corpus) -> Places:
+        """Find places in a corpus; a moment that is not in it is an error, an item may come from anywhere."""
+        turns = np.array([_turn_of(place, corpus) for place in places], dtype=np.int64)
+        told: list[Numbers] = [np.zeros(0, dtype=np.int64)]
+        for number, place in enumerate(places):
+            if isinstance(place, Item):
+                texts = [t.text for t in place.context] + [r.text for r in place.references]
+                told.append(number * len(corpus.digests) + find_said(corpus, texts))
+        names = turns.astype(np.uint64)
+        for number in np.flatnonzero(turns == OUTSIDE).tolist():
+            names[number] = digest_of(places[number].id)
+        return cls(turns, names, np.unique(np.concatenate(told)), corpus)
+
+    @property
+    def inside(self) -> Numbers:
+        """The numbers of the places that are in the corpus."""
+        return np.flatnonzero(self.turns != OUTSIDE)
+
+    @property
+    def outside(self) -> Numbers:
+        """The numbers of those that are not."""
+        return np.flatnonzero(self.turns == OUTSIDE)
+
+    def untold(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
+        """Whether a turn says something else than the context and the references of a place's item."""
+        if not len(self._told):
+            return np.ones(len(numbers), dtype=bool)
+        key = numbers * len(self._corpus.digests) + self._corpus.said[turns]
+        place = np.minimum(np.searchsorted(self._told, key), len(self._told) - 1)
+        unlike: NDArray[np.bool_] = self._told[place] != key
+        return unlike
+
+
+def _turn_of(place: Place, corpus: Corpus) -> int:
+    if isinstance(place, Item):
+        return _turn_of_item(place, corpus)
+    number = corpus.numbers.get(place.dialogue)
+    if number is None:
+        raise InputError(f"the corpus has no dialogue {place.dialogue!r}; {nearest(place.dialogue, corpus.ids[:1000])}")
+    size = int(corpus.starts[number + 1] - corpus.starts[number])
+    if not 0 < place.turn < size:
+        raise InputError(
+            f"turn {place.turn} of dialogue {place.dialogue!r} is no moment; name one from 1 to {size - 1} (from 0)"
+        )
+    return int(corpus.starts[number]) + place.turn
+
+
+def _turn_of_item(item: Item, corpus: Corpus) -> int:
+    """The turn that follows an item's context in its dialogue; outside where the corpus has no such place."""
+    number = corpus.numbers.get(item.dialogue) if item.dialogue is not None else None
+    if number is None or not item.context:
+        return OUTSIDE
+    start, end = int(corpus.starts[number]), int(corpus.starts[number + 1])
+    first = start + len(item.context)
+    for turn in range(first, end if item.truncated else min(first + 1, end)):
+        if _same(item.context, [corpus.text(t) for t in range(turn - len(item.context), turn)]):
+            return turn
+    return OUTSIDE
+
+
+def _same(context: Sequence[Turn], texts: Sequence[str]) -> bool:
+    return all(turn.text == text for turn, text in zip(context, texts, strict=True))

@@ -1,0 +1,109 @@
+"""The proposer that the sources of retrieval share: the utterances that an index finds nearest to a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rejoinder.errors import SpecError
+from rejoinder.paths import cache_home
+from rejoinder.retrieval.contract import Hit, Index, Passage
+from rejoinder.sources._contract import Place
+from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._places import OUTSIDE, Places
+from rejoinder.types import Candidate, Item
+
+# What an index is asked for: the whole context, its last turn, or the true reply (a reference, for an item).
+Query: TypeAlias = Literal["context", "last", "reply"]
+_SPARE = 8  # hits beyond k that are asked for at once, since some say what must not be proposed
+
+
+def passages(corpus: Corpus) -> Iterator[Passage]:
+    """Every turn of a corpus, to be indexed."""
+    for number, name in enumerate(corpus.ids):
+        start, end = int(corpus.starts[number]), int(corpus.starts[number + 1])
+        for turn in range(start, end):
+            yield Passage(name, turn - start, corpus.text(turn), split=corpus.split(turn))
+
+
+def folder_of(corpus: Corpus, kind: str) -> Path:
+    """Where the index of a corpus lies in the cache."""
+    return cache_home() / "indexes" / f"{kind}-{corpus.digest}"
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalProposer:
+    """Proposes what an index of the corpus finds, best first; never from the moment's own dialogue."""
+
+    spec: str
+    query: Query
+    corpus: Corpus
+    index: Index
+
+    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+        """The k best candidates of each place; nothing is drawn, so the seed decides nothing."""
+        if k < 1:
+            raise SpecError(f"k must be at least 1, not {k}")
+        found: list[list[Candidate]] = [[] for _ in places]
+        located = Places.of(places, self.corpus)
+        asked = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(located.turns[i])))}
+        groups: dict[tuple[bool, str | None], list[int]] = {}
+        for number in asked:
+            turn = int(located.turns[number])
+            inside = turn != OUTSIDE
+            groups.setdefault((inside, self.corpus.split(turn) if inside else None), []).append(number)
+        for (inside, split), rows in groups.items():
+            size = k + _SPARE
+            while rows:
+                hits = self._search([asked[n] for n in rows], size, split, [_home(places[n]) for n in rows])
+                for number, of_row in zip(rows, hits, strict=True):
+                    good = [h for h in of_row if not inside or h.split == split]
+                    found[number] = self._choose(number, good, located, k)
+                rows = [n for n, of_row in zip(rows, hits, strict=True) if len(found[n]) < k and len(of_row) == size]
+                size *= 4
+        return found
+
+    def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
+        return self.index.search(texts, k, split=split, exclude_dialogues=homes)
+
+    def _ask(self, place: Place, turn: int) -> str | None:
+        """What to look for; None where an item has no reference to look for."""
+        if isinstance(place, Item):
+            context = [t.text for t in place.context]
+            reply = place.references[0].text if place.references else None
+        else:
+            start = int(self.corpus.starts[self.corpus.dialogue[turn]])
+            context = [self.corpus.text(t) for t in range(start, turn)]
+            reply = self.corpus.text(turn)
+        wanted = {"context": " ".join(context), "last": context[-1] if context else None, "reply": reply}
+        return wanted[self.query]
+
+    def _choose(self, number: int, hits: list[Hit], located: Places, k: int) -> list[Candidate]:
+        """The first k hits that say something new."""
+        turn, said = int(located.turns[number]), set()
+        chosen: list[Candidate] = []
+        for hit in hits:
+            place = np.array([int(self.corpus.starts[self.corpus.numbers[hit.dialogue]]) + hit.turn])
+            code = int(self.corpus.said[place[0]])
+            before = turn != OUTSIDE and bool(self.corpus.speakers.said_before(np.array([turn]), place)[0])
+            if before or code in said or not located.untold(np.array([number]), place)[0]:
+                continue
+            said.add(code)
+            chosen.append(Candidate(hit.text, hit.id, source=self.spec))
+            if len(chosen) == k:
+                break
+        return chosen
+
+
+def _home(place: Place) -> list[str]:
+    """The dialogue that a place must not be given anything of."""
+    return [place.dialogue] if place.dialogue is not None else []
+
+
+def open_or_build(folder: Path, reopen: Callable[[Path], Index], build: Callable[[Path], Index]) -> Index:
+    """The index in a folder of the cache, built where it is not there yet."""
+    return reopen(folder) if folder.is_dir() else build(folder)

@@ -1,0 +1,30 @@
+"""Utterances that share words with the context or the reply, by BM25 (Robertson et al. 1995)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.sources._contract import Source
+from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+
+
+@dataclass(frozen=True)
+class Bm25(Source):
+    """What BM25 finds first among all utterances of the split: asked with the context, its last turn, or the reply.
+
+    The index of a corpus is built once and kept in the cache.
+    """
+
+    query: Query = "context"
+
+    citation = "Robertson et al. 1995, Okapi at TREC-3; Gangal et al. 2021, Appendix C"
+
+    def over(self, corpus: Corpus) -> RetrievalProposer:
+        """The source over a corpus."""
+        from rejoinder.retrieval.bm25 import Bm25Index
+
+        index = open_or_build(
+            folder_of(corpus, "bm25"), Bm25Index.open, lambda folder: Bm25Index.build(passages(corpus), folder)
+        )
+        return RetrievalProposer(str(self), self.query, corpus, index)

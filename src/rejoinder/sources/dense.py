@@ -1,0 +1,35 @@
+"""Utterances whose vectors are near that of the context or the reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.sources._contract import Source
+from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+
+
+@dataclass(frozen=True)
+class Dense(Source):
+    """What an encoder puts nearest among all utterances of the split: to the context, its last turn, or the reply.
+
+    The index of a corpus is built once for each encoder and kept in the cache.
+    """
+
+    encoder: str = "minilm"
+    query: Query = "context"
+
+    citation = "Reimers and Gurevych 2019, Sentence-BERT"
+
+    def over(self, corpus: Corpus) -> RetrievalProposer:
+        """The source over a corpus."""
+        from rejoinder.models.encoder import load_encoder
+        from rejoinder.retrieval.dense import DenseIndex
+
+        encoder = load_encoder(self.encoder)
+        index = open_or_build(
+            folder_of(corpus, f"dense-{encoder.digest[:12]}"),
+            lambda folder: DenseIndex.open(folder, encoder),
+            lambda folder: DenseIndex.build(passages(corpus), folder, encoder),
+        )
+        return RetrievalProposer(str(self), self.query, corpus, index)

@@ -1,0 +1,21 @@
+"""What the same speaker says elsewhere in the same conversation (SC of Bak and Oh 2020, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.sources._contract import Source
+from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._drawn import SetProposer
+from rejoinder.sources._speakers import SpeakerSet
+
+
+@dataclass(frozen=True)
+class SameConversation(Source):
+    """What the speaker of the reply says later in the dialogue: what is left without the context and itself."""
+
+    citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model, section 3.1"
+
+    def over(self, corpus: Corpus) -> SetProposer:
+        """The source over a corpus."""
+        return SetProposer(str(self), SpeakerSet("same_conversation"), corpus)

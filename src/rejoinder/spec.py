@@ -1,0 +1,98 @@
+"""Specs: a value and its parameters in one string, ``name`` or ``name(parameter=value, ...)``.
+
+The value is a frozen dataclass, so its fields are its parameters and its identity.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import types
+import typing
+from typing import Any, NamedTuple, TypeVar
+
+from rejoinder.errors import SpecError, nearest
+
+_SPEC = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?", re.DOTALL)
+Value = TypeVar("Value")
+
+
+class Spec(NamedTuple):
+    """A spec taken apart: the name, and the parameters as they were typed."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def read(text: str, kind: str) -> Spec:
+    """A spec as typed; ``kind`` is what it should name, for the error."""
+    found = _SPEC.fullmatch(text.strip())
+    if not found:
+        raise SpecError(f"{text!r} is not a {kind}; write NAME or NAME(parameter=value, ...)")
+    return Spec(found["name"], _arguments(text, found["arguments"] or ""))
+
+
+def construct(cls: type[Value], spec: Spec) -> Value:
+    """The value of a class that a spec describes; wrong parameters are named."""
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(cls)
+    arguments = {}
+    for key, value in spec.arguments.items():
+        if key not in fields:
+            hint = nearest(key, fields) if fields else "it has none"
+            raise SpecError(f"{spec.name} has no parameter {key!r}; {hint}")
+        arguments[key] = _fit(value, hints[key], f"{spec.name}: {key}")
+    missing = [n for n, f in fields.items() if n not in arguments and _has_no_default(f)]
+    if missing:
+        raise SpecError(f"{spec.name} needs the parameter {missing[0]!r}")
+    return cls(**arguments)
+
+
+def write(name: str, value: Any) -> str:
+    """A value as a spec: its name and the parameters that differ from their defaults."""
+    shown = [
+        f"{f.name}={getattr(value, f.name)!r}"
+        for f in dataclasses.fields(value)
+        if _has_no_default(f) or getattr(value, f.name) != f.default
+    ]
+    return name + (f"({', '.join(shown)})" if shown else "")
+
+
+def _arguments(spec: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError
+        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise SpecError(
+            f"the parameters of {spec!r} cannot be read; write them as name=value with quoted strings, e.g. bleu(n=2)"
+        ) from None
+
+
+def _fit(value: Any, hint: Any, what: str) -> Any:
+    """The value as the parameter's type wants it, or an error that names what is allowed."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        allowed = typing.get_args(hint)
+        if any(value == a and type(value) is type(a) for a in allowed):
+            return value
+        raise SpecError(f"{what} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+    if origin in (typing.Union, types.UnionType):
+        for option in typing.get_args(hint):
+            try:
+                return _fit(value, option, what)
+            except SpecError:
+                continue
+        raise SpecError(f"{what} must be {hint}, not {value!r}")
+    if hint is float and type(value) is int:
+        return float(value)
+    plain = origin or hint
+    if plain is typing.Any or (isinstance(plain, type) and type(value) is plain):
+        return value
+    raise SpecError(f"{what} must be of type {getattr(plain, '__name__', plain)}, not {value!r}")
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
