@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-from rejoinder.errors import RejoinderError
 
 PARTS = (
     "overlap",
@@ -52,15 +50,33 @@ def verdict(entry: dict[str, Any]) -> str:
     return "ok" if reached else "MISSED"
 
 
+def measured(part: str) -> list[dict[str, Any]] | str:
+    """The entries of a part, measured in a process of its own; or why it cannot be measured here.
+
+    A process of its own: its memory and its threads are not those of the parts before it.
+    """
+    program = (
+        "import importlib, json, sys\n"
+        "from rejoinder.errors import RejoinderError\n"
+        "try:\n"
+        f"    found = importlib.import_module('benchmarks.{part}').measure()\n"
+        "except RejoinderError as error:\n"
+        "    found = str(error)\n"
+        "print('MEASURED' + json.dumps(found))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    found = json.loads(done.stdout.rpartition("MEASURED")[2])
+    return found if isinstance(found, str) else list(found)
+
+
 def main(parts: list[str]) -> int:
     """Measure the parts and write them down; the exit status says whether every floor was reached."""
     entries: list[dict[str, Any]] = []
     left_out: list[str] = []
     for part in parts or PARTS:
-        try:
-            found = importlib.import_module(f"benchmarks.{part}").measure()
-        except RejoinderError as error:  # a model or a published set that is not here
-            print(f"  left out  {part}: {error}", flush=True)
+        found = measured(part)
+        if isinstance(found, str):
+            print(f"  left out  {part}: {found}", flush=True)
             left_out.append(part)
             continue
         for entry in found:

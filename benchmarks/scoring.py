@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import statistics
@@ -16,29 +17,41 @@ from benchmarks.synthetic import write_file
 
 SMALL, LARGE = 10_000, 1_000_000
 METRICS = ("bleu", "rouge_l", "distinct", "length", "context_overlap")
-_PROGRAM = """
-import resource, sys
-from rejoinder.cli import main
-
-if __name__ == "__main__":
-    main()
-    own, workers = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print("PEAK", own, workers)
-"""
 
 
 def score_once(folder: Path, chats: Path) -> tuple[float, float]:
     """Seconds to score a file, and the peak memory in GB of the main process and all workers together."""
-    script, out = folder / "score.py", folder / "run"
-    script.write_text(_PROGRAM)
-    command = [sys.executable, str(script), "score", str(chats), "-o", str(out), "--no-cache"]
+    out = folder / "run"
+    command = [sys.executable, "-m", "rejoinder", "score", str(chats), "-o", str(out), "--no-cache"]
     command += [word for metric in METRICS for word in ("-m", metric)]
-    begun = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    begun, peak = time.perf_counter(), 0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        peak = max(peak, sum(map(_resident, _tree(process.pid))))
+        time.sleep(0.05)
+    if process.returncode:
+        raise RuntimeError(f"scoring ended with {process.returncode}")
     seconds = time.perf_counter() - begun
-    own, largest_worker = (int(word) for word in done.stdout.rpartition("PEAK")[2].split())
     shutil.rmtree(out)
-    return seconds, (own + (os.cpu_count() or 1) * largest_worker) * 1024 / 1e9
+    return seconds, peak / 1e9
+
+
+def _tree(root: int) -> list[int]:
+    """A process and all that descend from it."""
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        with contextlib.suppress(OSError):
+            waiting += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return found
+
+
+def _resident(pid: int) -> int:
+    """The memory that a process holds now, in bytes. (A peak read at its end would count that of its parent too.)"""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def measure_scale(small: int = SMALL, large: int = LARGE) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ class FetchError(RejoinderError):
     """A file that could not be downloaded."""
 
 
-class _PassingTrouble(Exception):
+class PassingTrouble(Exception):
     """Something that another attempt may not meet again."""
 
 
@@ -72,7 +72,7 @@ def fetch(
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FetchError(f"{target.parent}: cannot be made ({error.strerror})") from None
-    _download(url, part, file.size, patience, progress)
+    download(url, part, file.size, patience, progress)
     found = sha256_of(part)
     if found != file.sha256:
         part.unlink(missing_ok=True)
@@ -96,16 +96,16 @@ def url_of(file: File, mirror: str | None = None) -> str:
     return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
 
 
-def _download(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
+def download(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
     """Bring ``part`` to its full size, in as many attempts as patience allows."""
-    trouble = _PassingTrouble("no attempt was made")
+    trouble = PassingTrouble("no attempt was made")
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
             _attempt(url, part, size, patience, progress)
             return
-        except _PassingTrouble as met:
+        except PassingTrouble as met:
             trouble = met
     raise FetchError(
         f"{url}: {trouble} (tried {patience.attempts} times); run the same command again to go on, "
@@ -120,12 +120,12 @@ def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Prog
     if here > size:
         part.unlink()
         here = 0
-    with _open(url, here, part, patience.timeout) as answer:
+    with open_url(url, here, part, patience.timeout) as answer:
         if answer.status != 206:
             here = 0  # the server sends the whole file, whatever was asked for
         elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
             part.unlink(missing_ok=True)
-            raise _PassingTrouble("the server sent another part than was asked for")
+            raise PassingTrouble("the server sent another part than was asked for")
         try:
             out = part.open("ab" if here else "wb")
         except OSError as error:
@@ -136,7 +136,7 @@ def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Prog
         part.unlink(missing_ok=True)
         raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was kept")
     if here < size:
-        raise _PassingTrouble(f"the connection ended after {here:,} of {size:,} bytes")
+        raise PassingTrouble(f"the connection ended after {here:,} of {size:,} bytes")
 
 
 def _copy(
@@ -153,7 +153,7 @@ def _copy(
         try:
             block = answer.read1(min(_BLOCK, size + 1 - here))
         except (OSError, http.client.HTTPException) as error:
-            raise _PassingTrouble(_told(error, patience.timeout)) from None
+            raise PassingTrouble(_told(error, patience.timeout)) from None
         if not block:
             break
         try:
@@ -167,12 +167,12 @@ def _copy(
         now = time.monotonic()
         if now - since >= patience.timeout:
             if here - then < patience.slowest:
-                raise _PassingTrouble(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
+                raise PassingTrouble(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
             since, then = now, here
     return here
 
 
-def _open(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPResponse:
+def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPResponse:
     """The server's answer to a request for the file from byte ``here`` on."""
     headers = {"User-Agent": f"rejoinder/{__version__}"}
     if here:
@@ -185,16 +185,16 @@ def _open(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPRe
         meaning = f"{error.code} {http.client.responses.get(error.code, '')}".rstrip()
         if error.code == 416:  # the piece that is here is not the beginning of what the server has
             part.unlink(missing_ok=True)
-            raise _PassingTrouble(f"the server answered {meaning}") from None
+            raise PassingTrouble(f"the server answered {meaning}") from None
         if error.code in _PASSING:
-            raise _PassingTrouble(f"the server answered {meaning}") from None
+            raise PassingTrouble(f"the server answered {meaning}") from None
         raise FetchError(f"{url}: the server answered {meaning}; name another server with --mirror") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise FetchError(f"{url}: the server's certificate cannot be verified") from None
-        raise _PassingTrouble(_told(error.reason, timeout)) from None
+        raise PassingTrouble(_told(error.reason, timeout)) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _PassingTrouble(_told(error, timeout)) from None
+        raise PassingTrouble(_told(error, timeout)) from None
     except ValueError as error:  # an address that is none
         raise FetchError(f"{brief(url, 200)}: is not a web address ({error})") from None
 

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from rejoinder.data.datasets._contract import File
-from rejoinder.data.fetching import PATIENCE, FetchError, Patience, Progress, _download, fetch, url_of
+from rejoinder.data.fetching import PATIENCE, FetchError, Patience, Progress, download, fetch, url_of
 from rejoinder.models.entry import Hub
 from rejoinder.models.listing import HOST, Listed, listing
 
@@ -77,7 +77,7 @@ def _fetch_small(
     part = target.with_name(f"{target.name}.part")
     part.unlink(missing_ok=True)
     url = url_of(remote, mirror)
-    _download(url, part, remote.size, patience, progress)
+    download(url, part, remote.size, patience, progress)
     if _blob_of(part) != blob:
         part.unlink()
         raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import orjson
 
-from rejoinder.data.fetching import PATIENCE, FetchError, Patience, _open, _PassingTrouble
+from rejoinder.data.fetching import PATIENCE, FetchError, PassingTrouble, Patience, open_url
 from rejoinder.models.entry import Hub
 
 HOST = "https://huggingface.co"
@@ -61,9 +61,9 @@ def _read(url: str, patience: Patience) -> bytes:
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
-            with _open(url, 0, Path(), patience.timeout) as answer:
+            with open_url(url, 0, Path(), patience.timeout) as answer:
                 return answer.read(_LIMIT)
-        except (_PassingTrouble, OSError, http.client.HTTPException) as met:
+        except (PassingTrouble, OSError, http.client.HTTPException) as met:
             trouble = met
     raise FetchError(
         f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or name another server "

@@ -9,17 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rejoinder.registry import parse
 from rejoinder.reproduce._contract import Figure, Reproduction
-from rejoinder.scoring.inputs import read
-from rejoinder.scoring.memory import score
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.stats.correlation import Method
+from rejoinder.reproduce._scarce import INTERVALS, METHODS, SETS, of_set
 
 SUMMARY = "SCARCE, Table 1: BLEU-1 to 4, ROUGE-L and METEOR on four reference sets, as published and lower-cased"
-SETS = {"SINGLE": "single", "MULTI": "multi", "SCARCE-SINGLE": "scarce-single", "SCARCE-MULTI": "scarce-multi"}
 _CASES = ("case as published", "lower-cased")
-METHODS: Sequence[Method] = ("spearman", "pearson", "kendall")
 _AS_IS = "tokenizer='whitespace', lowercase={lower}"
 SPECS = {
     **{f"BLEU-{n}": f"bleu(n={n}, smoothing='epsilon', {_AS_IS})" for n in (1, 2, 3, 4)},
@@ -60,11 +54,13 @@ def reproduce() -> Reproduction:
     figures = []
     for lower in (False, True):
         for column, name in SETS.items():
-            figures += _of_set(column, name, lower)
+            rows = {row: spec.format(lower=lower) for row, spec in SPECS.items() if row != "METEOR" or not lower}
+            published = {} if lower else {row: PUBLISHED[row, column] for row in rows}
+            figures += of_set(column, name, rows, published, _CASES[lower])
     order = [f"{method}, {case}" for case in _CASES for method in METHODS]
     figures.sort(key=lambda figure: order.index(figure.table))
     notes = [
-        "Intervals: 95% bootstrap over the 100 contexts (bias-corrected for rank correlations), 1,000 resamples.",
+        INTERVALS,
         _distance(figures, "BLEU"),
         _distance(figures, "ROUGE-L"),
         _distance(figures, "METEOR"),
@@ -73,28 +69,6 @@ def reproduce() -> Reproduction:
         _case(figures),
     ]
     return Reproduction("scarce-overlap", "SCARCE, Table 1: overlap metrics", figures, notes)
-
-
-def _of_set(column: str, name: str, lower: bool) -> list[Figure]:
-    """The figures of one reference set: every metric and every correlation."""
-    data = read(f"dataset:gupta/{name}")
-    rows = {row: str(parse(spec.format(lower=lower))) for row, spec in SPECS.items() if row != "METEOR" or not lower}
-    scores = score(data, list(rows.values()))
-    columns = dict(zip(rows, scores.values.values(), strict=True))
-    rated = {rating.response: rating.value for rating in data.ratings}
-    ratings = [rated[response] for response in scores.responses]
-    systems = [scores.systems[code] for code in scores.system_codes]
-    figures = []
-    for place, method in enumerate(METHODS):
-        plan = Plan(method=method)
-        found = correlation_intervals(columns, ratings, plan, systems=systems, items=scores.items)
-        table = f"{method}, {_CASES[lower]}"
-        for row, interval in found.items():
-            published = None if lower else PUBLISHED[row, column][place]
-            signature = scores.metrics[rows[row]]
-            measured = interval.value, interval.low, interval.high, interval.n
-            figures.append(Figure(table, row, column, published, *measured, signature))
-    return figures
 
 
 def _distance(figures: Sequence[Figure], row: str) -> str:
