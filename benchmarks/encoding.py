@@ -32,6 +32,23 @@ def made_up(count: int) -> list[str]:
     return list(found)[:count]
 
 
+def said(count: int) -> tuple[list[str], str]:
+    """Utterances as people made them, repetitions and all, where the dialogue corpus is here; else made up."""
+    from rejoinder.data.datasets import read_dataset
+    from rejoinder.errors import InputError
+    from rejoinder.types import Dialogue
+
+    found: list[str] = []
+    try:
+        for record in read_dataset("corpus/dialogues"):
+            if isinstance(record, Dialogue) and record.split == "valid":
+                found += [turn.text for turn in record.turns]
+    except InputError:
+        return made_up(count), "made up, all different"
+    order = np.random.default_rng(0).permutation(len(found))[:count]
+    return [found[i] for i in order], "of twelve corpora, as they were said"
+
+
 def folder_of_minilm(spare: Path) -> Path:
     """The model where it is in the cache, else a network of the same shape with random weights."""
     try:
@@ -66,7 +83,7 @@ def measure(count: int = 10_000, compared: int = 2_000) -> list[dict[str, Any]]:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    texts = made_up(count)
+    texts, kind = said(count)
     with tempfile.TemporaryDirectory() as scratch:
         folder = folder_of_minilm(Path(scratch) / "random")
         with quiet():
@@ -89,7 +106,7 @@ def measure(count: int = 10_000, compared: int = 2_000) -> list[dict[str, Any]]:
     rate, their_rate = count / ours, compared / theirs
     return [
         {
-            "name": f"encoding {count:,} utterances, nothing cached, MiniLM in float32",
+            "name": f"encoding {count:,} utterances ({kind}), nothing cached, MiniLM in float32",
             "value": round(rate),
             "unit": "utterances/s",
             "against": f"sentence-transformers on torch float32, {their_rate:.0f} utterances/s",
