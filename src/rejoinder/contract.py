@@ -67,6 +67,10 @@ class Metric:
             matched.append(of_pair.index(max(known)) if known else None)
         return matched
 
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is too long for the metric to read whole; it is counted and said."""
+        return [False] * len(pairs)
+
     def details(self) -> dict[str, str]:
         """What else decides the number: versions of libraries, digests of models, sources of word lists."""
         return {}

@@ -9,6 +9,7 @@ import numpy as np
 
 from rejoinder.models.contract import Vectors
 from rejoinder.models.encoder import load_encoder
+from rejoinder.types import Pair
 
 
 def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
@@ -19,6 +20,13 @@ def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
     if said.any():
         found[said] = opened.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
     return found
+
+
+def too_long(pairs: Sequence[Pair], encoder: str) -> list[bool]:
+    """Which pairs hold a reply or a reference that is longer than the encoder reads."""
+    texts = [[pair.response.text, *(r.text for r in pair.item.references)] for pair in pairs]
+    cut = iter(load_encoder(encoder).truncated([text for of_pair in texts for text in of_pair]))
+    return [sum(next(cut) for _ in of_pair) > 0 for of_pair in texts]  # all of a pair are taken, whatever is found
 
 
 def encoder_details(encoder: str) -> dict[str, str]:

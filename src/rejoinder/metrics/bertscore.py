@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
 from rejoinder.metrics._contextual import contextual
-from rejoinder.metrics._encoding import encoder_details
+from rejoinder.metrics._encoding import encoder_details, too_long
 from rejoinder.metrics._greedy import Part, compare
 from rejoinder.metrics._parameters import check_choice
 from rejoinder.types import Pair
@@ -57,6 +57,10 @@ class Bertscore(Metric):
                     for (place, _), value in zip(said, best.tolist(), strict=True):
                         scores[place] = value
         return scores
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is longer than the encoder reads."""
+        return too_long(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder, and the layer where it was left open."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.contract import Metric
-from rejoinder.metrics._encoding import encoder_details, sentence_vectors
+from rejoinder.metrics._encoding import encoder_details, sentence_vectors, too_long
 from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.types import Pair
 
@@ -35,6 +35,10 @@ class SentenceCosine(Metric):
             pairs,
             lambda replies, references: cosines(replies, references, lambda t: sentence_vectors(t, self.encoder)),
         )
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is longer than the encoder reads."""
+        return too_long(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder."""

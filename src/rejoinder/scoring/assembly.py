@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,8 @@ def assemble(folder: Path, job: Job, index: Index, done: Sequence[Done]) -> Asse
         if column.kind == "score" and column.metric is not None
     }
     flag_counts = _write_scores(folder / "scores.jsonl", columns, stored, values, index)
-    scores = _scores(columns, values, index, flag_counts)
+    cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
+    scores = replace(_scores(columns, values, index, flag_counts), cut=cut)
     _write_dialogues(folder / "dialogues.jsonl", scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 

@@ -18,7 +18,7 @@ from rejoinder.types import Pair
 class Column:
     """What is computed for each pair of a run."""
 
-    kind: Literal["score", "match", "flags"]
+    kind: Literal["score", "match", "cut", "flags"]
     metric: Metric | None = None
 
     @property
@@ -36,7 +36,8 @@ class Column:
         """One JSON value a pair."""
         if self.metric is None:
             return list(flags.flags_of(pairs))
-        return list(kernel.match(self.metric, pairs) if self.kind == "match" else kernel.measure(self.metric, pairs))
+        work = {"score": kernel.measure, "match": kernel.match, "cut": kernel.cut}[self.kind]
+        return list(work(self.metric, pairs))
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,11 @@ class Kept:
 
 
 def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
-    """The columns that specs ask for: one a metric, then the matches where wanted, then the flags."""
+    """The columns that specs ask for: one a metric, then matches, cuts and flags."""
     metrics = [parse(spec) for spec in specs]
     matches = [Column("match", m) for m in metrics if matched and "references" in m.needs]
-    return [*(Column("score", m) for m in metrics), *matches, Column("flags")]
+    cuts = [Column("cut", m) for m in metrics if not kernel.reads_whole(m)]
+    return [*(Column("score", m) for m in metrics), *matches, *cuts, Column("flags")]
 
 
 def keep(column: Column, pairs: Sequence[Pair], store: Store) -> Kept:

@@ -42,6 +42,16 @@ def match(metric: Metric, pairs: Sequence[Pair]) -> list[int | None]:
     return _over_scorable(metric, pairs, metric.match)
 
 
+def reads_whole(metric: Metric) -> bool:
+    """Whether a metric reads every text whole, however long."""
+    return type(metric).cut is Metric.cut
+
+
+def cut(metric: Metric, pairs: Sequence[Pair]) -> list[bool | None]:
+    """Which pairs hold a text that the metric could not read whole."""
+    return _over_scorable(metric, pairs, metric.cut)
+
+
 def settle(metric: Metric, rows: Rows) -> list[float | None]:
     """The scores of a whole set from its statistics (the rows without one are not among them)."""
     if not isinstance(metric, SetMetric):

@@ -55,6 +55,7 @@ def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         clusters=np.array(clusters, dtype=np.int64),
         flags=about["flags"],
         matched=matched,
+        cut={metric["spec"]: metric["cut"] for metric in about["metrics"] if "cut" in metric},
     )
 
 

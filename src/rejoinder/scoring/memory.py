@@ -58,6 +58,7 @@ def score(
         dialogue_codes=np.array(dialogue_codes),
         clusters=np.array(clusters),
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
+        cut={str(m): sum(map(bool, kernel.cut(m, pairs))) for m in wanted if not kernel.reads_whole(m)},
         matched={str(m): kernel.match(m, pairs) for m in wanted if matched and "references" in m.needs},
     )
 

@@ -65,6 +65,7 @@ class Scores:
     clusters: Codes
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -123,6 +124,11 @@ class Scores:
                 notes.append(
                     f"{spec}: {missing:,} of {len(self):,} responses have no score (NaN, left out of the mean)."
                 )
+        notes += [
+            f"{spec}: {n:,} of {len(self):,} responses or their references were cut: the model reads no more."
+            for spec, n in self.cut.items()
+            if n
+        ]
         notes += [f"{flag}: {n:,} {MEANINGS[flag]}." for flag, n in self.flags.items() if n]
         return notes
 

@@ -142,6 +142,7 @@ def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, ass
                 "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
                 "n": len(index),
                 "missing": missing,
+                **({"cut": assembly.scores.cut[spec]} if spec in assembly.scores.cut else {}),
             }
         )
     systems = {name: int((assembly.scores.system_codes == code).sum()) for name, code in index.systems.items()}
