@@ -165,6 +165,17 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert "Exception" not in done.stderr
 
 
+def test_messages_in_meta_do_not_make_a_chat_log(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = [
+        {"item": "i", "system": "bot", "text": "Yes.", "meta": {"messages": [{"role": "user"}]}},
+        {"id": "i", "context": ["Well?"]},
+    ]
+    (tmp_path / "ours.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = ran("score", "ours.jsonl", "-m", "length")
+    assert done.status == 0, done.err
+    assert "read as" not in done.err
+
+
 def test_compare_trust_check_and_report_follow_a_run(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert ran("score", CHATS, "-m", "meteor", "-o", "run", "--report", "page.html").status == 0
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")

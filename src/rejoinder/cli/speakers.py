@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from rejoinder.cli._options import table_form
+
 if TYPE_CHECKING:
     from rejoinder.sources._corpus import Corpus
     from rejoinder.sources._sets import Design
@@ -36,14 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the similarities to a file."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How the tables are printed.",
-)
+@table_form
 def command(
     file: str,
     corpus: str | None,

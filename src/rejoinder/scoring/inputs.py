@@ -24,7 +24,7 @@ DATASET = "dataset:"
 _FIRST_ITEMS = 1000
 _BEGINNING = 2**16
 _MESSAGES = re.compile(rb'\A[\s\[\xef\xbb\xbf]*\{.{0,20000}?("messages"|"conversations")\s*:\s*\[', re.DOTALL)
-_KIND = re.compile(rb'"(?:kind|context|turns)"\s*:')
+_KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 
 
 class Input:

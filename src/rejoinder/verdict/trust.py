@@ -26,7 +26,7 @@ from rejoinder.stats.levels import Level
 from rejoinder.stats.multiple import holm
 from rejoinder.stats.pairwise import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
-from rejoinder.verdict.evidence import Evidence, gather
+from rejoinder.verdict.evidence import Evidence, Values, gather
 from rejoinder.verdict.kinship import shared
 
 LEVELS: tuple[Level, ...] = ("pooled", "within_system", "within_item", "system")
@@ -119,10 +119,10 @@ def _plan(level: Level, method: Method, resamples: int, seed: int) -> Plan:
 
 
 def _resample(
-    evidence: Evidence, columns: Mapping[str, object], level: Level, method: Method, resamples: int, seed: int
+    evidence: Evidence, columns: Mapping[str, Values], level: Level, method: Method, resamples: int, seed: int
 ) -> Resampled:
     plan = _plan(level, method, resamples, seed)
-    return resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=evidence.items)  # type: ignore[arg-type]
+    return resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=evidence.items)
 
 
 def _interval(found: Resampled, name: str, level: Level, method: Method, resamples: int, seed: int) -> Interval:
