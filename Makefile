@@ -20,9 +20,9 @@ $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(VENV)/base.stamp
 	@rm -rf runs/demo
-	$(BIN)/rejoinder score examples/chats.jsonl -m meteor -m rouge_l -m chrf -m bleu -m distinct -m length -o runs/demo
+	$(BIN)/rejoinder score examples/chats.jsonl -o runs/demo
 	@echo
-	$(BIN)/rejoinder compare runs/demo -m meteor
+	$(BIN)/rejoinder compare runs/demo -m aptness
 	$(BIN)/rejoinder trust runs/demo --aspect appropriate
 	$(BIN)/rejoinder report runs/demo
 	@echo

@@ -19,6 +19,7 @@ PARTS = (
     "trust",
     "encoding",
     "bertscore",
+    "aptness",
     "language_model",
     "speakers",
     "retrieval",

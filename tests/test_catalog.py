@@ -27,7 +27,7 @@ from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models import catalog, manifest, package, preparation
 from rejoinder.models.catalog import MODELS
 from rejoinder.models.encoder import load_encoder
-from rejoinder.models.entry import Hub, Model, ModelFile, Package
+from rejoinder.models.entry import Hub, Model, ModelFile, Package, Shipped
 from rejoinder.models.fetch import get
 from rejoinder.models.manifest import ModelMissingError, require
 from rejoinder.models.word_vectors import load_word_vectors
@@ -42,7 +42,7 @@ NAMED = {"minilm", "smollm2-135m", "glove-6b-50d", "bert-base-uncased", "roberta
 
 
 def test_the_catalog_has_what_was_promised() -> None:
-    assert NAMED | {"DialoGPT-large", "comet"} == set(MODELS)
+    assert NAMED | {"aptness", "DialoGPT-large", "comet"} == set(MODELS)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
@@ -50,6 +50,9 @@ def test_every_entry_tells_its_licence_size_purpose_and_citation(model: Model) -
     assert model.licence
     assert model.purpose
     assert model.citation
+    if isinstance(model.origin, Shipped):
+        assert model.size == 0  # nothing is downloaded
+        return
     assert 10**7 < model.size < 10**10
     pins = {f.name: f.sha256 for f in model.origin.files} if isinstance(model.origin, Package) else model.origin.pins
     assert all(len(sha256) == 64 and int(sha256, 16) for sha256 in pins.values())
@@ -66,6 +69,17 @@ def test_a_name_that_is_nearly_right_is_helped() -> None:
 def test_a_model_that_is_absent_names_the_command() -> None:
     with pytest.raises(ModelMissingError, match=r"get it with: rejoinder models get gpt2$"):
         require("gpt2")
+
+
+def test_a_model_that_comes_with_the_package_is_never_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(manifest, "WEIGHTS", tmp_path)
+    for ask in (require, get):
+        with pytest.raises(ModelMissingError, match="it comes with rejoinder: install rejoinder again"):
+            ask("aptness")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "aptness").mkdir()
+    (tmp_path / "aptness" / "aptness.json").touch()
+    assert get("aptness") == require("aptness") == tmp_path / "aptness"
 
 
 # --- from a Python package
@@ -468,6 +482,7 @@ def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: p
     rows = {row["name"]: row for row in orjson.loads(run("--format", "json").output)["rows"]}
     assert (rows["made-up"]["here"], rows["minilm"]["here"]) == ("yes", "no")
     assert rows["gpt2"]["licence"] == "MIT"
+    assert (rows["aptness"]["from"], rows["aptness"]["size"]) == ("comes with rejoinder", "–")
 
 
 def test_a_get_without_a_terminal_must_be_agreed_to(

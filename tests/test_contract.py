@@ -12,6 +12,8 @@ import tiny_models
 
 import rejoinder
 from rejoinder.contract import PARTS, Metric, SetMetric
+from rejoinder.models.catalog import MODELS
+from rejoinder.models.manifest import is_here
 from rejoinder.registry import metric_class, metric_names
 from rejoinder.scoring import kernel
 from rejoinder.types import Item, Pair, Reference, Response, Turn
@@ -36,6 +38,8 @@ def pairs(seed: int = 0, n: int = 60) -> list[Pair]:
 
 # Parameters that change what a metric needs, its range or its stages.
 VARIANTS = [
+    "aptness(model='bi')",
+    "aptness(model='cross')",
     "bertscore(part='precision')",
     "bleu(smoothing='epsilon')",
     "bleu(smoothing='method7')",
@@ -50,6 +54,8 @@ VARIANTS = [
 
 @pytest.fixture(params=[*metric_names(), *VARIANTS])
 def metric(request: pytest.FixtureRequest, own_cache: Path) -> Metric:
+    if request.param.startswith("aptness") and not is_here(MODELS["aptness"]):
+        pytest.skip("the weights of aptness are not in the package")
     tiny_models.install(own_cache)
     return rejoinder.parse(request.param)
 

@@ -23,13 +23,13 @@ from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
 
 OVER_WORDS = (EmbeddingAverage, VectorExtrema, GreedyMatching)
-BY_DEFAULT = (
+BY_NAME = (
     "embedding_average",
     "vector_extrema",
     "greedy_matching",
-    "sentence_cosine",
-    "bertscore",
-    "sentence_mover",
+    "sentence_cosine(encoder='minilm')",
+    "bertscore(encoder='minilm')",
+    "sentence_mover(encoder='minilm')",
     "sentence_mover(encoder='glove-6b-50d', units='both')",
 )
 
@@ -159,17 +159,17 @@ def test_the_signature_names_the_model_and_its_digest(plane: str, tiny: str, own
     tiny_models.install(own_cache)
     assert "|vectors:glove-6b-50d|model:glove-6b-50d " in signature(VectorExtrema())
     encoder = load_encoder("minilm")
-    assert f"|encoder:minilm|model:minilm {encoder.digest[:12]}|" in signature(SentenceCosine())
+    assert f"|encoder:minilm|model:minilm {encoder.digest[:12]}|" in signature(SentenceCosine("minilm"))
 
 
-@pytest.mark.parametrize("spec", BY_DEFAULT)
+@pytest.mark.parametrize("spec", BY_NAME)
 def test_the_catalogs_names_find_the_models_of_the_cache(spec: str, own_cache: Path) -> None:
     tiny_models.install(own_cache)
     found = parse(spec).score([pair("the cat sat on the mat", "a dog ran. very fast!", "the cat")])
     assert 0 < found[0] < 1
 
 
-@pytest.mark.parametrize("spec", BY_DEFAULT)
+@pytest.mark.parametrize("spec", BY_NAME)
 def test_an_absent_model_is_told_before_anything_is_written(spec: str, tmp_path: Path) -> None:
     metric = parse(spec)
     name = "glove-6b-50d" if "minilm" not in repr(metric) else "minilm"

@@ -267,7 +267,7 @@ class Counting:
         rows = [[len(text), text.count("a"), sum(map(ord, text)), sides[cut]] for text in texts]
         return np.array(rows, np.float32).reshape(-1, 4)
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         self.asked += texts
         return [TokenVectors((text,), np.zeros((1, 4), np.float32)) for text in texts]
 
@@ -275,7 +275,7 @@ class Counting:
         return [len(text) > 8 for text in texts]
 
 
-def test_each_distinct_text_is_encoded_once_for_each_side(tmp_path: Path) -> None:
+def test_each_distinct_text_is_encoded_once_and_a_long_one_for_each_side(tmp_path: Path) -> None:
     inner = Counting()
     cached = CachedEncoder(inner, tmp_path)
     texts = ["b", "a", "b", "", "a"]
@@ -283,11 +283,15 @@ def test_each_distinct_text_is_encoded_once_for_each_side(tmp_path: Path) -> Non
     assert sorted(inner.asked) == ["", "a", "b"]
     np.testing.assert_array_equal(CachedEncoder(inner, tmp_path).encode(["c", "a"]), Counting().encode(["c", "a"]))
     assert inner.asked[3:] == ["c"]
-    np.testing.assert_array_equal(cached.encode(["a"], "left"), Counting().encode(["a"], "left"))
-    assert inner.asked[4:] == ["a"]
+    long = "a long text"
+    for side in ("left", "right", "left"):
+        np.testing.assert_array_equal(cached.encode([long], side), Counting().encode([long], side))
+    assert inner.asked[4:] == [long, long]
+    np.testing.assert_array_equal(cached.encode(["a", "a"], "left"), cached.encode(["a", "a"], "right"))
+    assert inner.asked[6:] == []
     assert cached.encode([]).shape == (0, 4)
     cached.encode_tokens(["x", "x"])
-    assert inner.asked[5:] == ["x"]
+    assert inner.asked[6:] == ["x"]
     assert cached.truncated(["123456789"]) == [True]
 
 

@@ -54,7 +54,7 @@ class BagOfWords:
             row /= np.linalg.norm(row) or 1
         return vectors
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         raise NotImplementedError
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

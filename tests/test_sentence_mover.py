@@ -167,7 +167,7 @@ def test_a_reply_of_signs_has_a_sentence_vector(tmp_path: Path) -> None:
 
 
 def test_words_need_word_vectors() -> None:
-    with pytest.raises(SpecError, match="units='both' needs word vectors, not 'minilm'"):
+    with pytest.raises(SpecError, match="units='both' needs word vectors, not 'aptness'"):
         parse("sentence_mover(units='both')")
     with pytest.raises(SpecError, match="units must be one of 'sentences', 'both'"):
         SentenceMover(units="words")  # type: ignore[arg-type]

@@ -8,6 +8,7 @@
     scores["bleu"]                         # one number a response
 
     rejoinder.score(["Fine, and you?"], references=[["Very well, thanks."]], metrics="meteor")
+    rejoinder.aptness([["Hi there.", "How are you?"]], ["Fine, and you?"])    # how well each reply fits its context
 
 Nothing heavy is loaded before it is used.
 """
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rejoinder.data.reading import stream as stream
     from rejoinder.data.writing import write as write
     from rejoinder.errors import RejoinderError as RejoinderError
+    from rejoinder.metrics.aptness import aptness as aptness
     from rejoinder.registry import metric_names as metric_names
     from rejoinder.registry import parse as parse
     from rejoinder.registry import signature as signature
@@ -55,6 +57,7 @@ _WHERE = {
     "data.reading": ("stream",),
     "data.writing": ("write",),
     "errors": ("RejoinderError",),
+    "metrics.aptness": ("aptness",),
     "registry": ("metric_names", "parse", "signature"),
     "scoring.inputs": ("read",),
     "scoring.memory": ("score",),

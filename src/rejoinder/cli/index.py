@@ -36,7 +36,7 @@ def command() -> None:
     show_default=True,
     help="bm25: words that do not count.",
 )
-@click.option("--encoder", default="minilm", show_default=True, metavar="NAME", help="dense: whose vectors.")
+@click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="dense: whose vectors.")
 @click.option(
     "--precision",
     type=click.Choice(["float16", "float32"]),

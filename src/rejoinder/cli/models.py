@@ -37,7 +37,7 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     from rejoinder.models.catalog import find
 
     model = find(name)
-    if manifest.read(manifest.folder_of(model)) is not None:
+    if manifest.is_here(model):
         click.echo(f"{manifest.folder_of(model)}: already here")
         return
     preparation.check(model)
@@ -90,11 +90,12 @@ def _table() -> Table:
 
     rows: list[list[Cell]] = []
     for model in MODELS.values():
-        here = "yes" if manifest.read(manifest.folder_of(model)) is not None else "no"
-        rows.append([model.name, model.kind, here, _size(model.size), model.licence, str(model.origin), model.purpose])
+        here = "yes" if manifest.is_here(model) else "no"
+        size = _size(model.size) if model.size else "–"
+        rows.append([model.name, model.kind, here, size, model.licence, str(model.origin), model.purpose])
     notes = [
         "Use: rejoinder models get NAME. The size is what is downloaded.",
-        f"Models lie in {manifest.home()} (set REJOINDER_CACHE to move it).",
+        f"What is fetched lies in {manifest.home()} (set REJOINDER_CACHE to move it).",
     ]
     return Table("Models", ["name", "kind", "here", "size", "licence", "from", "what for"], rows, notes)
 

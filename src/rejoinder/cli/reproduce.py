@@ -16,16 +16,25 @@ import click
     show_default=True,
     help="The folder that NAME.md and NAME.json are written to.",
 )
-def command(name: str, out: Path) -> None:
+@click.option(
+    "-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Measure this metric instead of the usual ones."
+)
+def command(name: str, out: Path, metrics: tuple[str, ...]) -> None:
     """Measure a paper's table again, print it beside the published figures and write both down.
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
+    import inspect
+
+    from rejoinder.errors import SpecError
     from rejoinder.folder import load
     from rejoinder.report.table import to_terminal
     from rejoinder.reproduce._contract import tables, write_results
 
-    found = load("rejoinder.reproduce", name.replace("-", "_"), "reproduction").reproduce()
+    reproduce = load("rejoinder.reproduce", name.replace("-", "_"), "reproduction").reproduce
+    if metrics and "metrics" not in inspect.signature(reproduce).parameters:
+        raise SpecError(f"{name} measures what its paper names and takes no other metric; leave -m out")
+    found = reproduce(metrics=list(metrics)) if metrics else reproduce()
     for table in tables(found):
         click.echo(to_terminal(table) + "\n")
     for note in found.notes:

@@ -19,7 +19,7 @@ from rejoinder.cli._options import table_form
     "metrics",
     multiple=True,
     metavar="SPEC",
-    help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [what the file allows].",
+    help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what the file allows].",
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-IDENTITY].")
 @click.option(

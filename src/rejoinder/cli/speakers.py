@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 @click.option("--split", metavar="NAME", help="Only the dialogues of this split [all; sets never straddle splits].")
 @click.option(
     "--encoder",
+    default="aptness",
+    show_default=True,
     metavar="NAME",
-    help="How utterances are compared: tfidf, glove-6b-50d, minilm or a folder [minilm where it is here, else tfidf].",
+    help="How utterances are compared: aptness, tfidf, glove-6b-50d, minilm or a folder.",
 )
 @click.option("--sets", type=click.IntRange(min=2), default=1000, show_default=True, help="Sets of each kind at most.")
 @click.option("--size", type=click.IntRange(min=2), default=10, show_default=True, help="Utterances of a set at most.")
@@ -43,7 +45,7 @@ def command(
     file: str,
     corpus: str | None,
     split: str | None,
-    encoder: str | None,
+    encoder: str,
     sets: int,
     size: int,
     lasting: Literal["auto", "yes", "no"],
@@ -62,10 +64,10 @@ def command(
     from rejoinder.sources._coverage import coverage
     from rejoinder.sources._sets import Sampling
     from rejoinder.sources._similarity import measure
-    from rejoinder.sources._vectors import default_encoder, vectorizer
+    from rejoinder.sources._vectors import vectorizer
 
     corpora = _corpora(file, corpus, split, lasting)
-    vectors = vectorizer(encoder or default_encoder())
+    vectors = vectorizer(encoder)
     tables, drawn = [], {}
     design: Design
     for name, one in corpora.items():

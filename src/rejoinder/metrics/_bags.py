@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.models.catalog import MODELS
 from rejoinder.models.contract import WordVectors
-from rejoinder.models.word_vectors import load_word_vectors
+from rejoinder.models.word_vectors import MATRIX, load_word_vectors
 from rejoinder.paths import cache_home
 from rejoinder.text import tokenizer_of
 
@@ -36,6 +37,13 @@ def bags_of(texts: Sequence[str], vectors: str) -> Bags:
     known &= found.any(axis=1)  # a vector of zeros points nowhere
     row = {words[i]: row for row, i in enumerate(np.flatnonzero(known))}
     return Bags(found[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
+
+
+def is_word_vectors(name: str) -> bool:
+    """Whether a name means static word vectors, and not an encoder."""
+    if name in MODELS:
+        return MODELS[name].kind == "word-vectors"
+    return (Path(name) / MATRIX).is_file()
 
 
 def vectors_details(vectors: str) -> dict[str, str]:

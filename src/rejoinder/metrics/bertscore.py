@@ -30,7 +30,7 @@ class Bertscore(Metric):
     """
 
     part: Part = "f1"
-    encoder: str = "minilm"
+    encoder: str = "aptness"
     layer: int | None = None
 
     needs = frozenset({"references"})

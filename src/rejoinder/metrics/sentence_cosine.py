@@ -19,7 +19,7 @@ class SentenceCosine(Metric):
     NaN without references.
     """
 
-    encoder: str = "minilm"
+    encoder: str = "aptness"
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)

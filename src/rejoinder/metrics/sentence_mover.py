@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,13 +14,11 @@ from numpy.typing import NDArray
 
 from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
-from rejoinder.metrics._bags import bags_of, vectors_details
+from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
 from rejoinder.metrics._encoding import encoder_details, sentence_vectors
 from rejoinder.metrics._parameters import check_choice
 from rejoinder.metrics._splitting import sentences
 from rejoinder.metrics._transport import at_least, least_work
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.word_vectors import MATRIX
 from rejoinder.text import tokenizer_of
 from rejoinder.types import Pair
 
@@ -46,7 +43,7 @@ class SentenceMover(Metric):
     without references.
     """
 
-    encoder: str = "minilm"
+    encoder: str = "aptness"
     units: Units = "sentences"
 
     needs = frozenset({"references"})
@@ -55,7 +52,7 @@ class SentenceMover(Metric):
 
     def __post_init__(self) -> None:
         check_choice("sentence_mover", "units", self.units, Units)
-        if self.units == "both" and not _is_word_vectors(self.encoder):
+        if self.units == "both" and not is_word_vectors(self.encoder):
             raise SpecError(
                 f"sentence_mover: units='both' needs word vectors, not {self.encoder!r}; "
                 "write e.g. encoder='glove-6b-50d'"
@@ -70,12 +67,12 @@ class SentenceMover(Metric):
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder or of the word vectors."""
-        return vectors_details(self.encoder) if _is_word_vectors(self.encoder) else encoder_details(self.encoder)
+        return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
     def _bags(self, texts: Sequence[str]) -> list[Bag]:
         cut = [sentences(text) for text in texts]
         flat = [sentence for parts in cut for sentence in parts]
-        if _is_word_vectors(self.encoder):
+        if is_word_vectors(self.encoder):
             of_sentence = iter(_of_words(flat, self.encoder))
             return [_joined(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
         words_of = tokenizer_of("words")
@@ -127,9 +124,3 @@ def _joined(parts: Sequence[Bag], words: bool) -> Bag:
         np.concatenate([means, *(part.vectors for part in known)]),
         np.concatenate([sums, *(part.weights for part in known)]),
     )
-
-
-def _is_word_vectors(name: str) -> bool:
-    if name in MODELS:
-        return MODELS[name].kind == "word-vectors"
-    return (Path(name) / MATRIX).is_file()

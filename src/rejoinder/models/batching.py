@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+Rows: TypeAlias = NDArray[np.intp]
 MOST_ROWS = 32
 MOST_TOKENS = 512  # padding counted; a single longer text is a batch of its own
 
 
-def batches(
-    lengths: Sequence[int], most_rows: int = MOST_ROWS, most_tokens: int = MOST_TOKENS
-) -> Iterator[NDArray[np.intp]]:
+def batches(lengths: Sequence[int], most_rows: int = MOST_ROWS, most_tokens: int = MOST_TOKENS) -> Iterator[Rows]:
     """The positions of each batch, the longest texts first: what does not fit in memory is found out at once, and
     batches that are computed side by side end with small ones."""
     order = np.argsort(-np.asarray(lengths), kind="stable")

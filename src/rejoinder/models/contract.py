@@ -36,8 +36,8 @@ class Encoder(Protocol):
         """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
         ...
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
-        """The contextual vectors of each text's tokens from one layer, as they are (not normalised)."""
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """The contextual vectors of each text's tokens from one layer, as they are (not normalised); cut as above."""
         ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

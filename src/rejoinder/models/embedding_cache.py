@@ -36,7 +36,7 @@ class CachedEncoder:
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
-        keys = [_key(text, cut) for text in texts]
+        keys = self._keys(texts, cut)
         distinct = dict(zip(keys, texts, strict=True))
         place = {key: i for i, key in enumerate(distinct)}
         vectors = np.empty((len(distinct), self.dimensions), np.float32)
@@ -50,15 +50,23 @@ class CachedEncoder:
             self._store.put(chunk, found)
         return vectors[[place[key] for key in keys]]
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """The vectors of each text's tokens; equal texts are encoded once, but not kept (they are large)."""
         distinct = list(dict.fromkeys(texts))
-        found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer), strict=True))
+        found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
         return [found[text] for text in texts]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Which of the texts are too long to be read whole."""
         return self._encoder.truncated(texts)
+
+    def _keys(self, texts: Sequence[str], cut: Side) -> list[bytes]:
+        """A text that is read whole has one vector, whichever end it would lose if it were longer."""
+        if cut == "right":
+            return [_key(text, cut) for text in texts]
+        distinct = list(dict.fromkeys(texts))
+        long = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
+        return [_key(text, cut if text in long else "right") for text in texts]
 
 
 class VectorStore:

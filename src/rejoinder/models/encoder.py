@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rejoinder.errors import SpecError, nearest
+from rejoinder.models import aptness_card
 from rejoinder.models import card as cards
 from rejoinder.models.catalog import MODELS
 from rejoinder.models.contract import Encoder
@@ -14,22 +15,23 @@ from rejoinder.models.manifest import ModelMissingError, require
 from rejoinder.paths import cache_home
 
 PREFIX = "hf:"
+_CONFIG = "config.json"
 
 
 def load_encoder(name: str, cache: bool = True) -> Encoder:
     """The encoder of a name; its vectors are kept in the cache unless told otherwise.
 
-    A name is one of the catalog (``minilm``), an exported folder, a transformers folder, or ``hf:NAME``: a folder or a
-    catalog's name to be read with transformers (any layer), or a model in the hub's local cache. Nothing is fetched.
+    A name is one of the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or ``hf:NAME``: a
+    folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache. Nothing is
+    fetched.
     """
-    folder, exported = find_folder(name)
-    mark = folder / (cards.NAME if exported else "config.json")
-    encoder = _open(name, folder, exported, mark.stat().st_mtime_ns)
+    folder, mark = find_folder(name)
+    encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)
     return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
 
 
-def find_folder(name: str) -> tuple[Path, bool]:
-    """Where the encoder of a name lies, and whether it is an exported one."""
+def find_folder(name: str) -> tuple[Path, str]:
+    """Where the encoder of a name lies, and the file that says of what kind it is."""
     plain = name.removeprefix(PREFIX)
     if plain in MODELS:
         if MODELS[plain].kind != "encoder":
@@ -41,17 +43,23 @@ def find_folder(name: str) -> tuple[Path, bool]:
         folder = _in_hub_cache(plain)
     else:
         raise SpecError(f"no encoder is called {name!r}, and no folder; {_known(name)}")
-    if plain == name and (folder / cards.NAME).is_file():
-        return folder, True
-    if not (folder / "config.json").is_file():
-        raise SpecError(f"{folder}: holds neither {cards.NAME} (an exported encoder) nor config.json (transformers)")
-    return folder, False
+    # "hf:" asks for transformers where a folder can be read in two ways.
+    for mark in (_CONFIG,) if plain != name else (cards.NAME, aptness_card.NAME, _CONFIG):
+        if (folder / mark).is_file():
+            return folder, mark
+    if (folder / aptness_card.NAME).is_file():
+        raise SpecError(f"{plain!r} is not read with transformers; leave out {PREFIX!r}")
+    raise SpecError(f"{folder}: holds neither {cards.NAME} (an exported encoder) nor {_CONFIG} (transformers)")
 
 
 @lru_cache(maxsize=4)
-def _open(name: str, folder: Path, exported: bool, changed: int) -> Encoder:
+def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
     """An encoder, opened once in a process as long as its folder does not change."""
-    if exported:
+    if mark == aptness_card.NAME:
+        from rejoinder.models.aptness_encoder import AptnessEncoder
+
+        return AptnessEncoder(folder, name)
+    if mark == cards.NAME:
         from rejoinder.models.onnx_encoder import OnnxEncoder
 
         return OnnxEncoder(folder, name)

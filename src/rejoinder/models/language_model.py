@@ -83,6 +83,27 @@ class LanguageModel:
             for r, values, cut in zip(requests, found, cuts, strict=True)
         ]
 
+    def context_log_probabilities(
+        self,
+        contexts: Sequence[Sequence[Turn]],
+        room: int = 0,
+        *,
+        most_rows: int = MOST_ROWS,
+        most_tokens: int = MOST_TOKENS,
+    ) -> list[TokenScores]:
+        """The scores of each context's own tokens, what joins its turns among them, after its first token.
+
+        The room is for what will follow: a context that does not leave it loses its beginning.
+        """
+        known = self._context_ids(contexts)
+        kept = [context.fit(self.window - room) for context in known]
+        requests = [Request(ids[:1], ids[1:]) for ids in kept]
+        found = reply_log_probabilities(self.network, requests, most_rows, most_tokens)
+        return [
+            TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, 1, len(context) - len(ids), 0)
+            for r, values, context, ids in zip(requests, found, known, kept, strict=True)
+        ]
+
     def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
         """A context in a key-value cache, to be continued with soft tokens; the room is for what will follow."""
         if not 0 <= room < self.window:

@@ -12,11 +12,12 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import RejoinderError
-from rejoinder.models.catalog import find
-from rejoinder.models.entry import Model
+from rejoinder.models.catalog import MODELS, find
+from rejoinder.models.entry import Model, Shipped
 from rejoinder.paths import cache_home
 
 NAME = "manifest.json"
+WEIGHTS = Path(__file__).parent / "weights"  # that come with the package
 VERSION = 1  # of the folder's layout: another one is fetched and prepared anew
 
 
@@ -36,7 +37,10 @@ class ModelMissingError(RejoinderError):
     """A model of the catalog that is not in the cache."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the model {name!r} is not here; get it with: rejoinder models get {name}")
+        cure = f"get it with: rejoinder models get {name}"
+        if name in MODELS and isinstance(MODELS[name].origin, Shipped):
+            cure = "it comes with rejoinder: install rejoinder again"
+        super().__init__(f"the model {name!r} is not here; {cure}")
 
 
 def home() -> Path:
@@ -46,13 +50,22 @@ def home() -> Path:
 
 def folder_of(model: Model) -> Path:
     """Where a model lies, or would."""
+    if isinstance(model.origin, Shipped):
+        return WEIGHTS / model.origin.folder
     return home() / model.name
+
+
+def is_here(model: Model) -> bool:
+    """Whether a model can be used."""
+    if isinstance(model.origin, Shipped):
+        return (folder_of(model) / model.origin.card).is_file()
+    return read(folder_of(model)) is not None
 
 
 def require(name: str) -> Path:
     """The folder of a model that must be here."""
     model = find(name)
-    if read(folder_of(model)) is None:
+    if not is_here(model):
         raise ModelMissingError(name)
     return folder_of(model)
 

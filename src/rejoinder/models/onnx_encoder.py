@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models import card as cards
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import Rows, batches, pad
 from rejoinder.models.contract import Side, TokenVectors, Vectors
 from rejoinder.models.machine import threads
 from rejoinder.models.pooling import pool
@@ -20,8 +19,6 @@ from rejoinder.models.tokenization import read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
-
-Rows: TypeAlias = NDArray[np.intp]
 
 
 class OnnxEncoder:
@@ -45,17 +42,17 @@ class OnnxEncoder:
             tokens, mask = pad([ids[i] for i in batch], self._card.padding)
             found[batch] = pool(self._run(tokens, mask), mask, self._card.pooling)
 
-        _side_by_side(fill, batches([len(row) for row in ids]))
+        side_by_side(fill, batches([len(row) for row in ids]))
         return found
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """The last layer's vectors of each text's tokens; the graph gives no other layer."""
         if layer != -1:
             raise SpecError(
                 f"{self.name!r} is an exported encoder and gives only its last layer (layer=-1), not {layer}; "
                 "name the model as hf:FOLDER to read any layer"
             )
-        encodings = self._tokenizer.encode(texts)
+        encodings = self._tokenizer.encode(texts, cut)
         found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
@@ -63,7 +60,7 @@ class OnnxEncoder:
             for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
                 found[i] = without_special(encodings[i], vectors)
 
-        _side_by_side(fill, batches([len(e.ids) for e in encodings]))
+        side_by_side(fill, batches([len(e.ids) for e in encodings]))
         return found
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -83,7 +80,7 @@ def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
     return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])
 
 
-def _side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
+def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
     todo = list(parts)
     workers = min(threads(), len(todo))

@@ -6,40 +6,70 @@ integer instructions; what is gained is size, a quarter of float32's.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+INT8, SCALES = "/int8", "/scales"  # what a matrix's two parts are called, after its name
 _SMALLEST = 1_024  # elements; what is smaller stays float32
 
 
 def quantize_weights(source: Path, target: Path) -> int:
     """Write the graph of ``source`` with its matrices as int8; how many matrices that were."""
     import onnx
-    from onnx import numpy_helper
 
     model = onnx.load(str(source))
-    graph = model.graph
+    count = quantize_graph(model.graph)
+    onnx.save(model, str(target))
+    return count
+
+
+def quantize_graph(graph: Any, leave: Collection[str] = ()) -> int:
+    """Store the matrices of a graph as int8, but for those to ``leave``; how many matrices that were."""
+    from onnx import numpy_helper
+
     axes = _axes(graph)
     nodes: list[Any] = []
     count = 0
     for weight in list(graph.initializer):
         values = numpy_helper.to_array(weight)
         axis = axes.get(weight.name)
-        if axis is None or values.ndim != 2 or values.size < _SMALLEST or values.dtype != np.float32:
+        if axis is None or weight.name in leave or values.size < _SMALLEST or values.dtype != np.float32:
             continue
-        scales, small = _quantized(values, axis)
+        small, scales = quantized(values, axis)
         graph.initializer.remove(weight)
-        for name, part in ((f"{weight.name}/int8", small), (f"{weight.name}/scales", scales)):
+        if values.ndim == 2:
+            scales = scales.ravel()
+        for name, part in ((weight.name + INT8, small), (weight.name + SCALES, scales)):
             graph.initializer.append(numpy_helper.from_array(part, name))
-        inputs = [f"{weight.name}/int8", f"{weight.name}/scales"]
-        nodes.append(onnx.helper.make_node("DequantizeLinear", inputs, [weight.name], f"{weight.name}/read", axis=axis))
+        nodes += _reading(weight.name, axis, values.ndim)
         count += 1
     for i, node in enumerate(nodes):
         graph.node.insert(i, node)
-    onnx.save(model, str(target))
     return count
+
+
+def quantized(values: Any, axis: int) -> tuple[Any, Any]:
+    """A matrix as int8 and a scale for each place on ``axis``; of a stack of matrices, each by itself."""
+    along = values.ndim - 1 - axis if values.ndim == 2 else 1
+    largest = np.abs(values).max(axis=along, keepdims=True)
+    scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
+    return np.clip(np.rint(values / scales), -127, 127).astype(np.int8), scales
+
+
+def _reading(name: str, axis: int, dimensions: int) -> list[Any]:
+    """The nodes that make float32 of a matrix, once, at loading."""
+    from onnx import TensorProto, helper
+
+    if dimensions == 2:
+        return [helper.make_node("DequantizeLinear", [name + INT8, name + SCALES], [name], f"{name}/read", axis=axis)]
+    # DequantizeLinear knows scales along one axis only: a stack of matrices has them along two.
+    return [
+        helper.make_node("Cast", [name + INT8], [f"{name}/cast"], f"{name}/read", to=TensorProto.FLOAT),
+        helper.make_node("Mul", [f"{name}/cast", name + SCALES], [name], f"{name}/scale"),
+    ]
 
 
 def _axes(graph: Any) -> dict[str, int]:
@@ -50,10 +80,10 @@ def _axes(graph: Any) -> dict[str, int]:
             axes[node.input[1]] = 1
         elif node.op_type == "Gather":
             axes[node.input[0]] = 0
-    return axes
-
-
-def _quantized(values: Any, axis: int) -> tuple[Any, Any]:
-    largest = np.abs(values).max(axis=1 - axis, keepdims=True)
-    scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
-    return scales.ravel(), np.clip(np.rint(values / scales), -127, 127).astype(np.int8)
+        elif node.op_type == "Gemm":
+            turned = any(a.name == "transB" and a.i for a in node.attribute)
+            axes[node.input[1]] = 0 if turned else 1
+        elif node.op_type == "Einsum":
+            axes[node.input[1]] = 2
+    sizes = {weight.name: len(weight.dims) for weight in graph.initializer}
+    return {name: axis for name, axis in axes.items() if sizes.get(name) == (3 if axis == 2 else 2)}

@@ -20,6 +20,7 @@ class TextTokenizer:
         self.serialized = serialized
         self.max_tokens = max_tokens
         self._by_side: dict[Side, Tokenizer] = {}
+        self._plain: Tokenizer | None = None
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
         """The tokens of each text, special ones included, with their spelling."""
@@ -28,6 +29,18 @@ class TextTokenizer:
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
         """The token ids of each text, special ones included."""
         return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_readable(texts))]
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, all of them and none beside; what looks like a special token is plain text."""
+        if self._plain is None:
+            from tokenizers import Tokenizer
+
+            self._plain = Tokenizer.from_str(self.serialized)
+            self._plain.no_padding()
+            self._plain.no_truncation()
+            self._plain.encode_special_tokens = True
+        found = self._plain.encode_batch_fast(_readable(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Which of the texts are longer than the limit."""

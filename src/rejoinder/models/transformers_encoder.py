@@ -53,11 +53,11 @@ class TransformersEncoder:
             found[batch] = pool(self._run(tokens, mask, -1), mask, self._pooling)
         return found
 
-    def encode_tokens(self, texts: Sequence[str], layer: int = -1) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """The vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
         if not -self.layers - 1 <= layer <= self.layers:
             raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1 from the end), not {layer}")
-        encodings = self._tokenizer.encode(texts)
+        encodings = self._tokenizer.encode(texts, cut)
         found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
         with self._up_to(layer) as left:
             for batch in batches([len(e.ids) for e in encodings]):
@@ -66,18 +66,35 @@ class TransformersEncoder:
                     found[i] = without_special(encodings[i], vectors)
         return found
 
+    @property
+    def has_pooler(self) -> bool:
+        """Whether the network has a layer after its first token (of BERT: dense and tanh, for the next sentence)."""
+        return getattr(self._model, "pooler", None) is not None
+
+    def encode_pooled(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """The first token of each text behind the network's pooler, as it is (not normalised)."""
+        ids = self._tokenizer.ids(texts, cut)
+        found = np.zeros((len(ids), self.dimensions), np.float32)
+        for batch in batches([len(row) for row in ids]):
+            tokens, mask = pad([ids[i] for i in batch], self._padding)
+            found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
+        return found
+
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Which of the texts are too long to be read whole."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, tokens: Any, mask: Any, layer: int) -> Vectors:
+        states = self._states(tokens, mask, output_hidden_states=layer != -1)
+        chosen = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
+        found: Vectors = chosen.float().cpu().numpy()
+        return found
+
+    def _states(self, tokens: Any, mask: Any, **wanted: bool) -> Any:
         torch, device = self._torch, self._model.device
         given = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
         with torch.inference_mode():
-            states = self._model(**{k: v.to(device) for k, v in given.items()}, output_hidden_states=layer != -1)
-            chosen = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
-        found: Vectors = chosen.float().cpu().numpy()
-        return found
+            return self._model(**{k: v.to(device) for k, v in given.items()}, **wanted)
 
     @contextmanager
     def _up_to(self, layer: int) -> Iterator[int]:
@@ -114,9 +131,11 @@ def open_model(folder: Path, **form: Any) -> Any:
     except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened by transformers ({reason})") from None
-    # transformers would go on with random numbers; the pooler, which many encoders come without, is not used here.
+    # transformers would go on with random numbers; the pooler, which many encoders come without, is then left out.
     if absent := sorted(key for key in found["missing_keys"] if not key.startswith("pooler.")):
         raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on)")
+    if found["missing_keys"]:
+        network.pooler = None
     return network.eval()
 
 

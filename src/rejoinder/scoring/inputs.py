@@ -82,11 +82,10 @@ class Input:
         """What an import on the fly left out, with numbers; known when the records have been read."""
         return dict(sorted(self._tally.left_out.items()))
 
-    def has_references(self) -> bool:
-        """Whether any of the first items has a reference."""
+    def first_items(self) -> Iterator[Item]:
+        """Some items, to see what they have."""
         records = (record for record, _ in self.records(allow_empty=True))
-        items = itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
-        return any(item.references for item in items)
+        return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
 
     def close(self) -> None:
         """Remove what standard input was spooled to."""

@@ -63,9 +63,10 @@ def score(
     )
 
 
-def default_metrics(has_references: bool) -> list[str]:
+def default_metrics(has_context: bool, has_references: bool) -> list[str]:
     """The metrics that are used where none is named."""
-    return ["bleu", "rouge_l", "meteor", "chrf"] if has_references else ["context_overlap", "distinct", "length"]
+    others = ["bleu", "rouge_l", "meteor", "chrf"] if has_references else ["context_overlap", "distinct", "length"]
+    return ["aptness", *others] if has_context else others
 
 
 def _collection(
@@ -84,7 +85,8 @@ def _collection(
 
 def _metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
     if given is None:
-        given = default_metrics(any(pair.item.references for pair in pairs))
+        items = [pair.item for pair in pairs]
+        given = default_metrics(any(item.context for item in items), any(item.references for item in items))
     elif isinstance(given, str | Metric):
         given = [given]
     metrics = [parse(one) if isinstance(one, str) else one for one in given]

@@ -125,7 +125,7 @@ class Scores:
                     f"{spec}: {missing:,} of {len(self):,} responses have no score (NaN, left out of the mean)."
                 )
         notes += [
-            f"{spec}: {n:,} of {len(self):,} responses or their references were cut: the model reads no more."
+            f"{spec}: {n:,} of {len(self):,} responses, or what they were read with, were cut: the model reads no more."
             for spec, n in self.cut.items()
             if n
         ]

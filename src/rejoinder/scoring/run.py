@@ -8,6 +8,7 @@ the checked input, ``timings.json`` all that differs between two runs of the sam
 from __future__ import annotations
 
 import hashlib
+import itertools
 import platform
 import shutil
 import time
@@ -94,8 +95,7 @@ def run(
     opened = [Input(given) for given in inputs]
     try:
         if not plan.specs:
-            referenced = any(given.has_references() for given in opened)
-            plan = replace(plan, specs=tuple(default_metrics(referenced)))
+            plan = replace(plan, specs=tuple(default_metrics(*_offered(opened))))
         identity = plan.identity(opened)
         folder = folder or Path("runs") / f"{opened[0].stem}-{identity[:8]}"
         found = finished(folder, identity)
@@ -115,6 +115,16 @@ def run(
     finally:
         for given in opened:
             given.close()
+
+
+def _offered(inputs: Sequence[Input]) -> tuple[bool, bool]:
+    """Whether items of the inputs have a context, and references."""
+    context = references = False
+    for item in itertools.chain.from_iterable(given.first_items() for given in inputs):
+        context, references = context or bool(item.context), references or bool(item.references)
+        if context and references:
+            break
+    return context, references
 
 
 def _all_chunks(job: Job, index: Index, processes: int, progress: Progress | None) -> list[Done]:

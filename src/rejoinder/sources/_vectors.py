@@ -14,7 +14,6 @@ from rejoinder.sources._corpus import Numbers
 from rejoinder.text import tokenizer_of
 
 TFIDF = "tfidf"
-DEFAULT_ENCODER = "minilm"
 Matrix: TypeAlias = Any  # a row a text: a numpy array, or a sparse matrix of scipy
 
 
@@ -38,13 +37,6 @@ def vectorizer(name: str) -> Vectorizer:
 
     encoder = load_encoder(name)
     return Vectorizer(encoder.name, encoder.encode)
-
-
-def default_encoder() -> str:
-    """The sentence encoder of the catalog where it is in the cache, else ``tfidf``; what is taken is always shown."""
-    from rejoinder.models.manifest import folder_of, read
-
-    return DEFAULT_ENCODER if read(folder_of(MODELS[DEFAULT_ENCODER])) is not None else TFIDF
 
 
 def tfidf(texts: Sequence[str]) -> Matrix:

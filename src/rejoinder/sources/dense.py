@@ -16,7 +16,7 @@ class Dense(Source):
     The index of a corpus is built once for each encoder and kept in the cache.
     """
 
-    encoder: str = "minilm"
+    encoder: str = "aptness"
     query: Query = "context"
 
     citation = "Reimers and Gurevych 2019, Sentence-BERT"

@@ -13,6 +13,7 @@ FAMILIES = {
     "gpt-3.5": "gpt-3.5",
     "gpt-4": "gpt-4",
     "minilm": "minilm",
+    "aptness": "minilm",  # its networks were trained from it
     "smollm": "smollm",
     "roberta": "roberta",
     "deberta": "deberta",

@@ -1,0 +1,69 @@
+"""``rejoinder attack``: what fools a metric, and what upsets it though it should not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rejoinder.cli._options import table_form
+
+_KEPT = 5  # worst cases of each trial that a file holds at least
+
+
+@click.command(short_help="What fools a metric")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="SPEC",
+    help="A metric; may be repeated [every installed metric that needs no references].",
+)
+@click.option("--contexts", type=click.IntRange(min=1), default=2000, show_default=True, help="Contexts to draw.")
+@click.option("--split", default="test", show_default=True, help="The split to draw from, where dialogues have one.")
+@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn.")
+@click.option("--by-corpus", is_flag=True, help="Also print each metric corpus by corpus.")
+@click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Write figures and worst cases."
+)
+@table_form
+def command(
+    files: tuple[str, ...],
+    metrics: tuple[str, ...],
+    contexts: int,
+    split: str,
+    seed: int,
+    by_corpus: bool,
+    examples: int,
+    out: Path | None,
+    form: str,
+) -> None:
+    """Attack metrics with worse replies made by rule, and with harmless edits of the true reply.
+
+    Contexts and true replies come from the dialogues in FILE... (JSONL, - for standard input, or dataset:NAME), evenly
+    over their corpora; without FILE from the published ones. Of an item with several references, the first is the true
+    reply and the others serve metrics that need references.
+    """
+    import orjson
+
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.writing import whole_file
+    from rejoinder.report.output import together
+    from rejoinder.robustness import Plan, attack
+    from rejoinder.robustness.reading import records_of
+    from rejoinder.robustness.tables import corpus_table, example_table, summary_table
+
+    plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
+    with progress_bar("attacking") as progress:
+        found = attack(records_of(files), metrics or None, plan, progress)
+    tables = [summary_table(found)]
+    tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
+    tables += [example_table(found, metric, examples) for metric in found.metrics if examples]
+    click.echo(together(tables, form))
+    if out is not None:
+        with whole_file(out) as target:
+            target.write(orjson.dumps(found.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        click.echo(f"written: {out}", err=True)

@@ -1,0 +1,75 @@
+"""``rejoinder explain``: which part of the context a reply answers, and which of its words cost it most."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli._options import table_form
+
+if TYPE_CHECKING:
+    from rejoinder.types import Pair
+
+
+@click.command(short_help="Why a reply got its score")
+@click.argument("file", required=False)
+@click.option("--response", metavar="ID", help="Which reply of FILE.")
+@click.option("--context", multiple=True, metavar="TEXT", help="An utterance before the reply; repeat, oldest first.")
+@click.option("--reply", metavar="TEXT", help="The reply, where no FILE is given.")
+@click.option("-m", "--metric", default="aptness", show_default=True, metavar="SPEC", help="The metric to explain.")
+@table_form
+def command(
+    file: str | None, response: str | None, context: tuple[str, ...], reply: str | None, metric: str, form: str
+) -> None:
+    """Show which part of the context a reply answers and which of its words cost it most.
+
+    Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once: what
+    the score loses is its share. Give FILE and --response ID, or --context and --reply.
+    """
+    from rejoinder.explaining import explain
+    from rejoinder.explaining.view import plain, show, table, to_json
+    from rejoinder.report.table import FORMATS
+
+    if (file is None) == (reply is None):
+        raise click.UsageError("give either FILE (with --response ID) or --reply TEXT (with --context TEXT)")
+    if file is not None and context:
+        raise click.UsageError("--context goes with --reply; a FILE has its own contexts")
+    if reply is not None and response is not None:
+        raise click.UsageError("--response names a reply of FILE; --reply is the reply itself")
+    found = explain(metric, _chosen(file, response) if file is not None else _typed(context, reply or ""))
+    if form == "json":
+        click.echo(to_json(found))
+    elif form != "text":
+        click.echo(FORMATS[form](table(found)))
+    elif sys.stdout.isatty():
+        show(found)
+    else:
+        click.echo(plain(found))
+    click.echo(f"{found.metric}: {found.signature}", err=True)
+
+
+def _chosen(file: str, response: str | None) -> Pair:
+    from rejoinder.errors import InputError, nearest
+    from rejoinder.scoring.inputs import read
+
+    data = read(file, allow_empty=True)
+    if not data.responses:
+        raise InputError(f"{file}: there are no responses to explain")
+    if response is None:
+        if len(data.responses) > 1:
+            first = next(iter(data.responses))
+            raise InputError(
+                f"{file}: has {len(data.responses):,} responses; choose one with --response ID, e.g. {first!r}"
+            )
+        response = next(iter(data.responses))
+    if response not in data.responses:
+        raise InputError(f"{file}: no response is called {response!r}; {nearest(response, data.responses)}")
+    return data.pair(response)
+
+
+def _typed(context: tuple[str, ...], reply: str) -> Pair:
+    from rejoinder.explaining import pair_of
+
+    return pair_of([text for text in context if text.strip()], reply)

@@ -1,0 +1,159 @@
+"""``rejoinder train``: make a model of your own, or rebuild one that the package ships."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group("train", short_help="Train a model from dialogues")
+def command() -> None:
+    """Train a model from dialogues; needs rejoinder[torch]."""
+
+
+@command.command("aptness")
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="The seed of everything that is drawn.",
+)
+@click.option("--corpus", "corpora", multiple=True, metavar="NAME", help="Only this corpus of the files (repeatable).")
+@click.option("--permissive", is_flag=True, help="Only the corpora whose licences allow commercial use.")
+@click.option("--base", default="minilm", show_default=True, metavar="NAME", help="The encoder to start from.")
+@click.option("--bi-steps", type=click.IntRange(min=1), help="Steps of the bi-encoder [those of the recipe].")
+@click.option("--cross-steps", type=click.IntRange(min=1), help="Steps of the cross-encoder [those of the recipe].")
+@click.option("--batch", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
+              help="A step's size, as a share of the recipe's: smaller ones for a CPU.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), help="Held-out places a corpus [those of the recipe].")
+@click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")
+def aptness(
+    files: tuple[str, ...],
+    output: Path,
+    seed: int,
+    corpora: tuple[str, ...],
+    permissive: bool,
+    base: str,
+    bi_steps: int | None,
+    cross_steps: int | None,
+    batch: float,
+    places: int | None,
+    device: str | None,
+) -> None:
+    """Train the two networks of aptness on FILES of dialogues with a split (JSONL, or dataset:NAME).
+
+    Without FILES, on the corpora that the shipped networks were trained on (dataset:corpus/dialogues and
+    dataset:corpus/assistant). Use what comes out as -m "aptness(folder='FOLDER')".
+    """
+    from importlib.util import find_spec
+
+    from rejoinder.errors import InputError, MissingExtraError
+
+    if permissive and corpora:
+        raise InputError("--permissive and --corpus both choose the corpora; give one of them")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output}: is there already and not empty; name a new folder")
+    for module in ("torch", "transformers", "onnx"):
+        if find_spec(module) is None:
+            raise MissingExtraError(module, "torch", "training")
+    from rejoinder.training.aptness import PERMISSIVE, AptnessRecipe, train_aptness
+    from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.training.scaling import scaled
+
+    recipe = scaled(
+        AptnessRecipe(seed=seed, corpora=PERMISSIVE if permissive else corpora), bi_steps, cross_steps, batch, places
+    )
+    train_aptness(dialogues_of(files or DEFAULT), output, recipe, base, device, lambda line: click.echo(line, err=True))
+    click.echo(f'{output}: written; score with it: -m "aptness(folder={str(output)!r})"', err=True)
+
+
+@command.command("idk")
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@click.option("--corpus", metavar="NAME", help="Only this corpus of the files [cornell of the published ones].")
+@click.option("--encoder", default="aptness", show_default=True, metavar="NAME",
+              help="What reads context and reply together: aptness, a folder of it, bert-base-uncased.")  # fmt: skip
+@click.option("--mode", type=click.Choice(["paper", "exact"]), default="paper", show_default=True,
+              help="The paper's optimiser, or the exact optimum.")  # fmt: skip
+@click.option("--negative", type=click.Choice(["idk", "ics", "ok", "random"]), default="idk", show_default=True,
+              help='"i don\'t know.", "i couldn\'t say", "i\'m ok.", or replies of other dialogues.')  # fmt: skip
+@click.option("--regularization", type=click.Choice(["l1", "l2", "none"]), default="l1", show_default=True)
+@click.option("--loss", type=click.Choice(["bce", "triplet"]), default="bce", show_default=True)
+@click.option("--contexts", type=click.IntRange(min=1), default=3_750, show_default=True, help="How many to train on.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+def idk(
+    files: tuple[str, ...], output: Path, corpus: str | None, encoder: str, contexts: int, seed: int, **chosen: str
+) -> None:
+    """Train the regression of idk on FILES of dialogues (JSONL, or dataset:NAME); needs no torch.
+
+    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues), as the shipped one. Use what comes
+    out as -m "idk(folder='FOLDER')".
+    """
+    from typing import Any
+
+    from rejoinder.errors import InputError
+    from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.training.idk import IdkRecipe, train_idk
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output}: is there already and not empty; name a new folder")
+    typed: dict[str, Any] = chosen
+    recipe = IdkRecipe(contexts=contexts, seed=seed, **typed)
+    given = dialogues_of(files or DEFAULT[:1])
+    card = train_idk(given, output, recipe, corpus if files else corpus or "cornell", encoder)
+    apart = card.about["measured"]["true_above_negative_in_training"]
+    click.echo(f"the true reply is above the negative of its context in {100 * apart:.1f}% of {contexts:,}", err=True)
+    click.echo(f'{output}: written; score with it: -m "idk(folder={str(output)!r})"', err=True)
+
+
+@command.command("nup")
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Where to [the cache].")
+@click.option("--corpus", metavar="NAME", help="Only this corpus of the files [cornell of the published ones].")
+@click.option("--base", default="minilm", show_default=True, metavar="NAME", help="The encoder to start from.")
+@click.option("--contexts", type=click.IntRange(min=2), default=3_750, show_default=True, help="How many to train on.")
+@click.option("--epochs", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-4, show_default=True,
+              help="The learning rate; published: 1e-5 for BERT-base.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")
+def nup(
+    files: tuple[str, ...],
+    output: Path | None,
+    corpus: str | None,
+    base: str,
+    contexts: int,
+    epochs: int,
+    rate: float,
+    seed: int,
+    device: str | None,
+) -> None:
+    """Fine-tune an encoder to tell next utterances on FILES of dialogues (JSONL, or dataset:NAME).
+
+    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues): some minutes on a CPU. Use what
+    comes out as -m nup, or as -m "nup(folder='FOLDER')" where a folder was named.
+    """
+    from importlib.util import find_spec
+
+    from rejoinder.errors import InputError, MissingExtraError
+    from rejoinder.models.nup import home
+
+    target = output or home()
+    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output}: is there already and not empty; name a new folder")
+    for module in ("torch", "transformers", "onnx"):
+        if find_spec(module) is None:
+            raise MissingExtraError(module, "torch", "training")
+    from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.training.nup import NupRecipe, train_nup
+
+    recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
+    given = dialogues_of(files or DEFAULT[:1])
+    chosen = corpus if files else corpus or "cornell"
+    train_nup(given, target, recipe, chosen, base, device, lambda line: click.echo(line, err=True))
+    spec = "nup" if output is None else f'"nup(folder={str(output)!r})"'
+    click.echo(f"{target}: written; score with it: -m {spec}", err=True)

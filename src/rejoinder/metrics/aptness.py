@@ -1,0 +1,69 @@
+"""Aptness: how well a reply fits its context, without references, by the networks that come with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import Metric
+from rejoinder.errors import InputError
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.models.aptness import open_aptness
+from rejoinder.models.aptness_calibration import ModelName
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Aptness(Metric):
+    """How probable it is that a reply is the true one rather than another of the same kind of conversation.
+
+    ``model='bi'`` encodes every utterance by itself (fast), ``'cross'`` reads context and reply together (sharper),
+    ``'both'`` combines them. ``folder`` names networks of your own. NaN without a context.
+    """
+
+    model: ModelName = "both"
+    folder: str | None = None
+
+    needs = frozenset({"context"})
+    citation = "this package; docs/aptness.md"
+    decimals = 4
+
+    def __post_init__(self) -> None:
+        check_choice("aptness", "model", self.model, ModelName)
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The aptness of each response to its item's context."""
+        found = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
+        return [float(value) for value in found]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a context or a reply of more tokens than are read; utterances far back do not count."""
+        return open_aptness(self.folder).cut(*_texts(pairs), self.model)
+
+    def details(self) -> dict[str, str]:
+        """The digest of the networks and their calibration."""
+        return {"weights": open_aptness(self.folder).digest[:12]}
+
+
+def aptness(
+    contexts: Sequence[Sequence[str] | str], responses: Sequence[str], model: ModelName = "both"
+) -> list[float]:
+    """How well each response fits its context, from 0 to 1; a context is a list of utterances, oldest first.
+
+    NaN where a context or a response says nothing.
+    """
+    check_choice("aptness", "model", model, ModelName)
+    if isinstance(contexts, str) or isinstance(responses, str):
+        raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
+    if len(contexts) != len(responses):
+        raise InputError(f"contexts has {len(contexts)} entries but responses has {len(responses)}; they go together")
+    spoken = [[context] if isinstance(context, str) else list(context) for context in contexts]
+    for i, texts in enumerate(spoken):
+        if not all(isinstance(text, str) for text in [*texts, responses[i]]):
+            raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
+    found = open_aptness().probabilities(spoken, responses, model)
+    return [round(float(value), 4) for value in found]
+
+
+def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

@@ -1,0 +1,72 @@
+"""From what the two networks say to a probability: a weighted sum of a few features through the logistic function.
+
+A model (``both``, ``bi`` or ``cross``) has a weight for each feature that it uses:
+
+- ``bi``: the cosine of the context's and the reply's vector; ``cross``: the pair's log-odds;
+- ``length``: ln(1 + the reply's tokens);
+- ``copied``: the largest share that the tokens of the reply and of one utterance of the context have in common;
+- ``repeated``: the share of the reply's tokens that it had before;
+- ``bias``: 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+
+ModelName: TypeAlias = Literal["both", "bi", "cross"]
+Numbers: TypeAlias = NDArray[np.float64]
+Ids: TypeAlias = Sequence[int]
+NETWORKS = ("bi", "cross")
+BIAS = "bias"
+
+
+def length(context: Sequence[Ids], reply: Ids) -> float:
+    """ln(1 + the reply's tokens)."""
+    return math.log1p(len(reply))
+
+
+def copied(context: Sequence[Ids], reply: Ids) -> float:
+    """The largest share of common tokens (Jaccard's index) of the reply and one utterance of the context."""
+    said = set(reply)
+    shares = [len(said & set(utterance)) / len(said | set(utterance)) for utterance in context if utterance]
+    return max(shares, default=0.0)
+
+
+def repeated(context: Sequence[Ids], reply: Ids) -> float:
+    """The share of the reply's tokens that it had before."""
+    return 1 - len(set(reply)) / len(reply) if reply else 0.0
+
+
+OF_TOKENS: Mapping[str, Callable[[Sequence[Ids], Ids], float]] = {
+    "length": length,
+    "copied": copied,
+    "repeated": repeated,
+}
+
+
+def check_calibration(calibration: Mapping[str, Mapping[str, float]]) -> None:
+    """Raise where a model has no weights, or a weight belongs to no feature."""
+    known = {*NETWORKS, *OF_TOKENS, BIAS}
+    for model in get_args(ModelName):
+        weights = calibration.get(model, {})
+        wanted = NETWORKS if model == "both" else (model,)
+        if not set(wanted) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(wanted):
+            raise InputError(
+                f"the calibration of {model!r} must weigh {' and '.join(wanted)} and may weigh "
+                f"{', '.join([*OF_TOKENS, BIAS])}; found: {', '.join(weights) or 'nothing'}"
+            )
+
+
+def probability(weights: Mapping[str, float], features: Mapping[str, Numbers]) -> Numbers:
+    """The logistic function of the weighted sum."""
+    total: Numbers = np.asarray(weights.get(BIAS, 0.0), np.float64)
+    for name, values in features.items():
+        total = total + weights[name] * values
+    return 1 / (1 + np.exp(-np.clip(total, -60, 60)))

@@ -1,0 +1,116 @@
+"""Batches of token ids, made on the device: slices of the corpus, thinned, turned round, and put together as pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+FIRST, LAST, MASKED = 101, 102, 103  # [CLS], [SEP] and [MASK] of BERT's vocabulary
+
+
+class Texts(NamedTuple):
+    """Token ids, one text a row, filled up with zeros at the end, and the length of each."""
+
+    ids: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Which ids are real."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+
+class Pairs(NamedTuple):
+    """Context and reply in one row each."""
+
+    ids: Tensor
+    lengths: Tensor
+    kinds: Tensor  # 0 for the context, 1 for the reply
+
+    @property
+    def mask(self) -> Tensor:
+        """Which ids are real."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+
+def gather(ids: Tensor, begin: Tensor, end: Tensor) -> Texts:
+    """The slices of a flat array as rows."""
+    lengths = end - begin
+    places = torch.arange(max(1, int(lengths.max())), device=ids.device)
+    inside = places < lengths[:, None]
+    found = ids[(begin[:, None] + places).clamp(max=len(ids) - 1)].long()
+    return Texts(found * inside, lengths)
+
+
+def keep(texts: Texts, wanted: Tensor) -> Texts:
+    """The texts with only the wanted ids; a text that would lose everything stays as it is."""
+    wanted = wanted & texts.mask
+    wanted = torch.where(wanted.any(1, keepdim=True), wanted, texts.mask)
+    order = torch.argsort((~wanted).int(), dim=1, stable=True)
+    lengths = wanted.sum(1)
+    ids = texts.ids.gather(1, order)
+    rows = Texts(ids, lengths)
+    return Texts(ids * rows.mask, lengths)
+
+
+def backwards(texts: Texts, continued: Tensor) -> Texts:
+    """The texts with their words in reverse order; ``continued`` says which ids go on with a word."""
+    starts = (~continued[texts.ids]) & texts.mask
+    words = torch.cumsum(starts.int(), 1)
+    places = torch.arange(texts.ids.shape[1], device=texts.ids.device)
+    width = len(places)
+    key = torch.where(texts.mask, places - words * width, width)
+    order = torch.argsort(key, dim=1, stable=True)
+    return Texts(texts.ids.gather(1, order), texts.lengths)
+
+
+def repeated(texts: Texts, times: int = 3) -> Texts:
+    """The texts several times in a row."""
+    lengths = texts.lengths * times
+    places = torch.arange(int(lengths.max()), device=texts.ids.device).expand(len(lengths), -1)
+    ids = texts.ids.gather(1, places % texts.lengths[:, None].clamp(min=1))
+    rows = Texts(ids, lengths)
+    return Texts(ids * rows.mask, lengths)
+
+
+def stacked(parts: list[Texts]) -> Texts:
+    """The rows of several, one after the other."""
+    width = max(part.ids.shape[1] for part in parts)
+    ids = [torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in parts]
+    return Texts(torch.cat(ids), torch.cat([part.lengths for part in parts]))
+
+
+def cut(texts: Texts, most: int, side: str) -> Texts:
+    """The texts with at most so many ids: the first (side 'right' is lost) or the last ones."""
+    lengths = texts.lengths.clamp(max=most)
+    if texts.ids.shape[1] <= most:
+        return texts
+    offset = texts.lengths - lengths if side == "left" else torch.zeros_like(lengths)
+    places = torch.arange(most, device=texts.ids.device) + offset[:, None]
+    ids = texts.ids.gather(1, places.clamp(max=texts.ids.shape[1] - 1))
+    rows = Texts(ids, lengths)
+    return Texts(ids * rows.mask, lengths)
+
+
+def framed(texts: Texts) -> Texts:
+    """[CLS] text [SEP]."""
+    ids = torch.nn.functional.pad(texts.ids, (1, 1))
+    ids[:, 0] = FIRST
+    ids.scatter_(1, (texts.lengths + 1)[:, None], LAST)
+    return Texts(ids, texts.lengths + 2)
+
+
+def joined(contexts: Texts, replies: Texts) -> Pairs:
+    """[CLS] context [SEP] reply [SEP]."""
+    before = contexts.lengths[:, None] + 2
+    lengths = contexts.lengths + replies.lengths + 3
+    places = torch.arange(int(lengths.max()), device=contexts.ids.device).expand(len(lengths), -1)
+    of_context = contexts.ids.gather(1, (places - 1).clamp(0, contexts.ids.shape[1] - 1))
+    of_reply = replies.ids.gather(1, (places - before).clamp(0, replies.ids.shape[1] - 1))
+    ids = torch.where(places < before - 1, of_context, of_reply)
+    ids = torch.where((places == before - 1) | (places == lengths[:, None] - 1), LAST, ids)
+    ids[:, 0] = FIRST
+    ids = torch.where(places < lengths[:, None], ids, 0)
+    return Pairs(ids, lengths, ((places >= before) & (places < lengths[:, None])).long())

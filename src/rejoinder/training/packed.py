@@ -1,0 +1,116 @@
+"""The networks' forward pass over texts of any length without filling: all tokens of a step are one long row.
+
+Small networks are bound by the number of kernels that are started and by the filling; packed, a step of thousands of
+texts is one pass. The results are those of ``aptness_network`` (a test holds them to it).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rejoinder.models.aptness_network import BiEncoder, CrossEncoder
+from rejoinder.training.batch import Pairs, Texts, framed
+
+_DROPOUT = 0.1
+
+
+class Packing:
+    """Where each token of the long row belongs."""
+
+    def __init__(self, texts: Texts | Pairs) -> None:
+        self.mask = texts.mask
+        self.ids = texts.ids[self.mask]
+        rows, self.positions = torch.nonzero(self.mask, as_tuple=True)
+        self.rows = rows
+        self.lengths = texts.lengths
+        self.longest = texts.ids.shape[1]
+        self.ends = functional.pad(torch.cumsum(texts.lengths, 0), (1, 0)).int()
+        self.kinds = texts.kinds[self.mask] if isinstance(texts, Pairs) else None
+
+    def mean(self, states: Tensor, weights: Tensor | None = None) -> Tensor:
+        """The mean of the states of each row, in float32."""
+        count = self.lengths.float()
+        values = states.float()
+        if weights is not None:
+            values = values * weights[:, None]
+            count = torch.zeros_like(count).index_add_(0, self.rows, weights)
+        total = torch.zeros(len(self.lengths), states.shape[1], device=states.device)
+        return total.index_add(0, self.rows, values) / count.clamp(min=1)[:, None]
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Attention within each row; (tokens, heads, size) in and out."""
+        if query.is_cuda and query.dtype != torch.float32 and (varlen := _varlen()) is not None:
+            found: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
+            return found
+        query, key, value = (self._padded(part).transpose(1, 2) for part in (query, key, value))
+        spread = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask[:, None, None])
+        return spread.transpose(1, 2)[self.mask]
+
+    def _padded(self, part: Tensor) -> Tensor:
+        return part.new_zeros(*self.mask.shape, *part.shape[1:]).index_put((self.rows, self.positions), part)
+
+
+def _varlen() -> Any:
+    """Attention over rows of any length in one kernel; None where torch is too old to have it."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return varlen_attn
+
+
+def states_of(trunk: Any, packing: Packing) -> Tensor:
+    """The last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
+    kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
+    words = trunk.embeddings
+    kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
+    x = words.word_embeddings(packing.ids) + words.position_embeddings(packing.positions)
+    x = (x + words.token_type_embeddings(kinds)).to(kind)
+    x = _dropped(_normed(x, words.LayerNorm), trunk)
+    heads = trunk.config.num_attention_heads
+    for layer in trunk.encoder.layer:
+        own = layer.attention.self
+        weight = torch.cat([own.query.weight, own.key.weight, own.value.weight]).to(kind)
+        bias = torch.cat([own.query.bias, own.key.bias, own.value.bias]).to(kind)
+        both = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
+        seen = packing.attend(both[:, 0], both[:, 1], both[:, 2]).reshape(len(x), -1)
+        out = layer.attention.output
+        x = _normed(_dropped(_linear(seen, out.dense), trunk) + x, out.LayerNorm)
+        grown = functional.gelu(_linear(x, layer.intermediate.dense))
+        x = _normed(_dropped(_linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+    return x
+
+
+def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
+    return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
+
+
+def _normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+    return functional.layer_norm(x, layer.normalized_shape, layer.weight.to(x.dtype), layer.bias.to(x.dtype), layer.eps)
+
+
+def _dropped(x: Tensor, trunk: nn.Module) -> Tensor:
+    return functional.dropout(x, _DROPOUT, training=trunk.training)
+
+
+def utterance_vectors(network: BiEncoder, texts: Texts) -> Tensor:
+    """The vectors of length 1 of utterances (without [CLS] and [SEP] as they come in)."""
+    packing = Packing(framed(texts))
+    return functional.normalize(packing.mean(states_of(network.trunk, packing)), dim=-1)
+
+
+def pair_log_odds(network: CrossEncoder, pairs: Pairs) -> Tensor:
+    """The log-odds of pairs."""
+    packing = Packing(pairs)
+    states = states_of(network.trunk, packing)
+    assert packing.kinds is not None
+    of_reply = packing.kinds.float()
+    first = states[packing.ends[:-1].long()].float()
+    context, reply = packing.mean(states, 1 - of_reply), packing.mean(states, of_reply)
+    features = torch.tanh(network.gather(torch.cat([first, context, reply, context * reply], dim=-1)))
+    odds: Tensor = network.head(features)
+    return odds.squeeze(-1)

@@ -1,0 +1,112 @@
+"""A dialogue corpus as token ids in flat arrays, in which any stretch of turns is one slice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, nearest
+from rejoinder.models.tokenization import TextTokenizer
+from rejoinder.types import Dialogue
+
+Whole: TypeAlias = NDArray[np.int64]
+BETWEEN = 1  # the id that stands between two utterances: [unused0] of BERT's vocabulary
+_AT_ONCE = 20_000  # dialogues
+
+
+@dataclass(frozen=True)
+class CorpusTokens:
+    """The turns of one split, sorted by corpus and dialogue; ``ids`` holds BETWEEN after each turn.
+
+    Turn ``t`` has the ids from ``begin[t]`` to ``end[t]``, dialogue ``d`` the turns from ``first[d]`` to
+    ``first[d+1]``, corpus ``c`` the dialogues from ``corpus_first[c]`` to ``corpus_first[c+1]``.
+    """
+
+    ids: NDArray[np.int32]
+    begin: Whole
+    end: Whole
+    dialogue: Whole  # of each turn
+    first: Whole
+    corpus_first: Whole
+    corpora: tuple[str, ...]
+    same: Whole  # equal numbers for turns of equal ids: what counts as the same reply
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return len(self.begin)
+
+
+def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence[str] = ()) -> dict[str, CorpusTokens]:
+    """The tokens of each split; ``corpora`` names those that are used (all of them when empty)."""
+    reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
+    seen: Counter[str] = Counter()  # dialogues of each corpus
+    found: dict[str, dict[str, list[list[list[int]]]]] = {}
+    for read in _parts(dialogues):
+        seen.update(dialogue.corpus or "" for dialogue in read)
+        part = [dialogue for dialogue in read if not corpora or dialogue.corpus in corpora]
+        encoded = iter(reader.pieces([turn.text for dialogue in part for turn in dialogue.turns]))
+        for dialogue in part:
+            turns = [ids for ids in (next(encoded) for _ in dialogue.turns) if ids]
+            if len(turns) > 1:
+                found.setdefault(dialogue.split or "train", {}).setdefault(dialogue.corpus or "", []).append(turns)
+    _check_corpora(corpora, seen)
+    check_splits(found, ("train",))
+    return {split: _flat(by_corpus) for split, by_corpus in found.items()}
+
+
+def check_splits(found: Mapping[str, object], needed: Sequence[str]) -> None:
+    """Raise where a split that is needed has no dialogue."""
+    for split in needed:
+        if split not in found:
+            others = ", ".join(sorted(found)) or "none"
+            raise InputError(
+                f"no dialogue of two turns or more has the split {split!r} (found: {others}); "
+                "training needs train, valid and test: say it as the 'split' of each dialogue"
+            )
+
+
+def _check_corpora(wanted: Sequence[str], seen: Mapping[str, int]) -> None:
+    if not seen:
+        raise InputError(
+            "there is no dialogue to train on; give files of dialogues (docs/training.md: how logs become some)"
+        )
+    for corpus in wanted:
+        if corpus not in seen:
+            raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
+
+
+def _parts(dialogues: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
+    rest = iter(dialogues)
+    while part := list(islice(rest, _AT_ONCE)):
+        yield part
+
+
+def _flat(by_corpus: dict[str, list[list[list[int]]]]) -> CorpusTokens:
+    corpora = tuple(sorted(by_corpus))
+    dialogues = [dialogue for corpus in corpora for dialogue in by_corpus[corpus]]
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    sizes = np.array([len(dialogue) for dialogue in dialogues])
+    lengths = np.array([len(turn) for turn in turns])
+    begin = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
+    ids = np.full(int((lengths + 1).sum()), BETWEEN, np.int32)
+    for place, turn in zip(begin, turns, strict=True):
+        ids[place : place + len(turn)] = turn
+    known: dict[bytes, int] = {}
+    same = [known.setdefault(np.array(turn, np.int32).tobytes(), len(known)) for turn in turns]
+    return CorpusTokens(
+        ids=ids,
+        begin=begin,
+        end=begin + lengths,
+        dialogue=np.repeat(np.arange(len(sizes)), sizes),
+        first=np.concatenate([[0], np.cumsum(sizes)]),
+        corpus_first=np.concatenate([[0], np.cumsum([len(by_corpus[corpus]) for corpus in corpora])]),
+        corpora=corpora,
+        same=np.array(same),
+    )
