@@ -51,12 +51,20 @@ VARIANTS = [
     "sentence_mover(encoder='glove-6b-50d', units='both')",
 ]
 
+# Metrics whose default model is the embedded language model.
+LANGUAGE_MODEL = ("fed", "judge", "norm_prob")
+
 
 @pytest.fixture(params=[*metric_names(), *VARIANTS])
 def metric(request: pytest.FixtureRequest, own_cache: Path) -> Metric:
     if request.param.startswith("aptness") and not is_here(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     tiny_models.install(own_cache)
+    if request.param.partition("(")[0] in LANGUAGE_MODEL:
+        pytest.importorskip("torch")
+        import tiny_language_model
+
+        tiny_language_model.install(own_cache)
     return rejoinder.parse(request.param)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import tiny_nup
 
 from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.models import card as cards
@@ -34,6 +35,7 @@ def install(cache: Path) -> None:
         folder = cache / "models" / name
         files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
         write_manifest(folder, Manifest(name, "made by a test", "none", files))
+    tiny_nup.write(cache / "nup", word_pieces())
 
 
 def write_word_vectors(folder: Path, dimensions: int = 12, seed: int = 0) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rejoinder.report.table import Cell, Estimate, Table, to_markdown
@@ -28,12 +28,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The figures of one reproduction and the sentences that belong to them."""
+    """The figures of one reproduction, the sentences that belong to them, and drawings (SVG by a short name)."""
 
     name: str
     title: str
     figures: Sequence[Figure]
     notes: Sequence[str] = ()
+    drawings: Mapping[str, str] = field(default_factory=dict)
 
 
 def tables(found: Reproduction) -> list[Table]:
@@ -66,17 +67,21 @@ def _cells(figure: Figure | None) -> list[Cell]:
 
 
 def write_results(found: Reproduction, folder: Path) -> list[Path]:
-    """Write ``NAME.md`` and ``NAME.json`` into a folder."""
+    """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{found.name}.md"
     parts = [f"# {found.title}", "", f"Written by `rejoinder reproduce {found.name}`; not edited by hand.", ""]
     parts += [to_markdown(table) for table in tables(found)]
     parts += [*(f"- {note}" for note in found.notes), ""] if found.notes else []
+    drawn = {folder / f"{found.name}-{short}.svg": svg for short, svg in found.drawings.items()}
+    for path, svg in drawn.items():
+        path.write_text(svg, encoding="utf-8")
+        parts += [f"![{path.stem}]({path.name})", ""]
     markdown.write_text("\n".join(parts), encoding="utf-8")
     data = folder / f"{found.name}.json"
     rows = [{key: _plain(value) for key, value in asdict(figure).items()} for figure in found.figures]
     data.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return [markdown, data]
+    return [markdown, data, *drawn]
 
 
 def _plain(value: object) -> object:
