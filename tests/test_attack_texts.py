@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from rejoinder.metrics._synonyms import meanings
 from rejoinder.robustness import ATTACKS, EDITS, Exchange, Pool
-from rejoinder.robustness.attacks import generic_replies, worse
+from rejoinder.robustness.attacks import generic_replies, other_dialogue, worse
 from rejoinder.robustness.contractions import contract, expand, toggle_contractions
+from rejoinder.robustness.drawing import draw
 from rejoinder.robustness.edits import harmless
 from rejoinder.robustness.punctuation import without_punctuation
 from rejoinder.robustness.synonyms import synonyms, use_synonyms
 from rejoinder.robustness.words import change_words, repeat, reverse_words, words_of
-from rejoinder.types import Turn
+from rejoinder.types import Dialogue, Turn
 
 ATTACK = {attack.name: attack for attack in ATTACKS}
 EDIT = {edit.name: edit for edit in EDITS}
@@ -219,3 +220,15 @@ def test_no_text_breaks_an_attack_or_an_edit(text: str, seed: int) -> None:
         worse(attack, seed, odd)
     for edit in EDITS:
         harmless(edit, seed, odd)
+
+
+def test_a_reply_from_another_dialogue_never_comes_from_the_same_one() -> None:
+    talks = [
+        Dialogue(f"d{d}", tuple(Turn(f"dialogue {d} says number {i} of its own") for i in range(6)), "made", "test")
+        for d in range(2)
+    ]
+    for exchange in draw(talks, 10, "test", 0):
+        own = exchange.reply.split()[1]
+        others = {other_dialogue(random.Random(seed), exchange) for seed in range(20)}
+        assert others
+        assert all(other is not None and other.split()[1] != own for other in others)

@@ -60,7 +60,8 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
-        print("rejoinder: stopped; the same command goes on where it was", file=sys.stderr)
+        goes_on = "score" in sys.argv[1:2]
+        print("rejoinder: stopped" + "; the same command goes on where it was" * goes_on, file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output went away (a pager, head): that is no error of anybody's.

@@ -74,11 +74,11 @@ def draw(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: in
     if not sizes:
         raise InputError(
             "there is no true reply to attack; give dialogues of two turns or more, or items with references "
-            "(chat logs become dialogues with: rejoinder import openai FILE --as dialogues)"
+            "(chat logs: import them with rejoinder import openai FILE)"
         )
     exchanges = []
     for name, n in even_shares(sizes, contexts).items():
-        pool = Pool(tuple(corpora[name].replies))
+        pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
         drawn = corpora[name].drawn(n, random.Random(f"{seed}/{name}"))
         exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in drawn]
     return exchanges

@@ -1,0 +1,424 @@
+"""`rejoinder train aptness`: calibration and figures by hand, the whole way on a tiny corpus, and every refusal."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import re
+import shlex
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+import tiny_training
+from click.testing import CliRunner
+
+import rejoinder
+from rejoinder.cli import program
+from rejoinder.data.writing import write
+from rejoinder.errors import InputError, RejoinderError
+from rejoinder.models import aptness_card
+from rejoinder.models.catalog import MODELS
+from rejoinder.models.manifest import folder_of, is_here
+from rejoinder.types import Dialogue, Item, Record, Turn
+
+torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+
+from rejoinder.training.aptness import (  # noqa: E402
+    LICENCES,
+    PERMISSIVE,
+    AptnessRecipe,
+    device_of,
+    generic_replies,
+    licence_of,
+)
+from rejoinder.training.base import open_base  # noqa: E402
+from rejoinder.training.calibrating import calibrate  # noqa: E402
+from rejoinder.training.corpora import dialogues_of  # noqa: E402
+from rejoinder.training.held_out import measured_on  # noqa: E402
+from rejoinder.training.scaling import scaled  # noqa: E402
+from rejoinder.training.selection import OTHERS, SPOILED, Raw  # noqa: E402
+
+PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
+COLUMNS = 1 + OTHERS + len(SPOILED) + 1
+SMALL = ("--bi-steps", "2", "--cross-steps", "2", "--batch", "0.01", "--places", "4", "--device", "cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Any:
+    """Sums are added in one order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with a tiny model under the name minilm."""
+    folder = tmp_path_factory.mktemp("base")
+    tiny_training.install(folder)
+    return folder
+
+
+@pytest.fixture
+def with_base(base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REJOINDER_CACHE", str(base))
+    return base
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("talks") / "talks.jsonl"
+    write(tiny_training.talks(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(base: Path, talks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "folder"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REJOINDER_CACHE", str(base))
+        train(talks, "-o", folder, *SMALL)
+    return folder
+
+
+def train(*arguments: object) -> str:
+    done = CliRunner().invoke(program, ["train", "aptness", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stderr
+
+
+def refused(*arguments: object) -> str:
+    """The one sentence that a command ends with."""
+    done = CliRunner().invoke(program, ["train", "aptness", *map(str, arguments)])
+    assert isinstance(done.exception, RejoinderError), done.output
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+# Calibration
+
+
+def planted(places: int = 3000, spoiled_bi: float = 0.1) -> Raw:
+    """Scores of two normal distributions: the log-odds are 5 bi - 1 + 2 cross.
+
+    For means m and n and one deviation s the log-odds are (m - n) / s^2 times the score, less (m^2 - n^2) / (2 s^2).
+    """
+    rng = np.random.default_rng(0)
+    bi = rng.normal(0.1, 0.2, (places, COLUMNS))
+    cross = rng.normal(-1, 1, (places, COLUMNS))
+    bi[:, 0] += 0.2
+    cross[:, 0] += 2
+    bi[:, 1 + OTHERS : -1] += spoiled_bi - 0.1
+    return Raw(np.zeros(places, np.int64), bi, cross)
+
+
+def test_calibrate_finds_planted_weights() -> None:
+    found = calibrate(planted())
+    assert found["both"] == pytest.approx({"bi": 5, "cross": 2, "bias": -1}, rel=0.05)
+    assert found["bi"] == pytest.approx({"bi": 5, "bias": -1}, rel=0.05)
+    assert found["cross"] == pytest.approx({"cross": 2, "bias": 0}, rel=0.05, abs=0.05)
+
+
+def test_a_network_that_spoiled_replies_fool_weighs_less() -> None:
+    plain, fooled = calibrate(planted()), calibrate(planted(spoiled_bi=0.8))
+    assert fooled["both"]["bi"] / fooled["both"]["cross"] < 0.9 * plain["both"]["bi"] / plain["both"]["cross"]
+    assert fooled["bi"] == plain["bi"]  # alone, a network is fitted to replies of people only
+
+
+def test_a_network_that_says_the_same_of_everything_weighs_nothing() -> None:
+    raw = planted(200)
+    found = calibrate(raw._replace(bi=np.full_like(raw.bi, 0.3)))
+    assert found["bi"]["bi"] == pytest.approx(0, abs=1e-3)
+    assert found["both"]["cross"] == pytest.approx(2, rel=0.3)
+    assert all(math.isfinite(value) for weights in found.values() for value in weights.values())
+
+
+def test_the_figures_of_the_card_by_hand() -> None:
+    bi, cross = np.zeros((2, COLUMNS)), np.zeros((2, COLUMNS))
+    bi[0, 0], bi[0, 1:] = 1.0, -1.0  # corpus a: the true reply beats everything
+    bi[1, 1] = 1.0  # corpus b: it loses to one and ties with the others
+    cross[:, 0] = -1e9
+    raw = Raw(np.array([0, 1]), bi, cross)
+    weights = {"bi": {"bi": math.log(3), "bias": 0.0}, "cross": {"cross": 1.0}}
+    found = measured_on(raw, ("a", "b"), weights)
+    assert found["places"] == 2
+    assert found["pairs"]["bi"] == round((1 + 0.5 * 18 / 19) / 2, 4)
+    assert found["first_of_20"] == {"bi": 0.5, "cross": 0.0}
+    assert found["attacks"]["bi"] == dict.fromkeys([*SPOILED, "other_speaker"], 0.75)
+    # a: .75 for the true reply and .25 for others; b: the true reply at .5 weighs as much as its 19 others, 18 at .5
+    # and one at .75, so that 19 of 37 in the bin of .5 are true.
+    assert found["ece"]["bi"] == {"a": 0.25, "b": round((37 * (19 / 37 - 0.5) + 0.75) / 38, 4)}
+    assert found["ece"]["cross"]["a"] == 0.75  # true replies at 0, others at 1/2
+
+
+# Recipes
+
+
+def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
+    recipe = AptnessRecipe()
+    assert scaled(recipe) == recipe
+    small = scaled(recipe, 3, 4, 0.01, 5)
+    assert (small.bi.steps, small.cross.steps, small.places) == (3, 4, 5)
+    assert (small.bi.windows, small.bi.merged, small.bi.spoiled, small.cross.places) == (5, 4, 3, 5)
+    assert scaled(recipe, batch=1e-9).bi.spoiled == 2
+    assert small.bi.rate == recipe.bi.rate
+    assert small.preferences == recipe.preferences
+
+
+@pytest.mark.skipif(not is_here(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
+    told = aptness_card.read(folder_of(MODELS["aptness"])).about["recipe"]
+    mine = json.loads(json.dumps(asdict(AptnessRecipe())))
+    for key in ("seed", "corpora"):  # given on the command line
+        del told[key], mine[key]
+    assert told == mine
+
+
+def test_the_licence_of_weights_follows_from_the_corpora() -> None:
+    assert licence_of(PERMISSIVE) == "CC-BY-SA-4.0"
+    assert licence_of(["sgd", "dailydialog"]) == licence_of(LICENCES) == "CC-BY-NC-SA-4.0"
+    assert licence_of(["sgd", "my chats"]) == "not known"
+
+
+def test_a_dialogue_without_a_corpus_goes_by_its_file(tmp_path: Path) -> None:
+    talk = (Turn("yes"), Turn("no"))
+    first: list[Record] = [Dialogue("1", talk), Item("i", (Turn("hi"),)), Dialogue("2", talk, "shop", "test")]
+    write(first, tmp_path / "first.jsonl.gz")
+    write([Dialogue("3", talk)], tmp_path / "second.jsonl")
+    found = dialogues_of([str(tmp_path / "first.jsonl.gz"), str(tmp_path / "second.jsonl")])
+    assert [(d.id, d.corpus, d.split) for d in found] == [
+        ("1", "first", None),
+        ("2", "shop", "test"),
+        ("3", "second", None),
+    ]
+
+
+# The whole way
+
+
+def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tmp_path: Path) -> None:
+    contexts, replies = [["the cat sat", "so?"], ["what train"]], ["yes the cat", "it leaves at nine"]
+    specs = [f"aptness(model={model!r}, folder={str(trained)!r})" for model in ("both", "bi", "cross")]
+    scores = rejoinder.score(replies, specs, contexts=contexts)
+    for values in scores.values.values():
+        assert ((values > 0) & (values < 1)).all()
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text(
+        '{"kind": "item", "id": "1", "context": ["the cat sat"]}\n'
+        '{"kind": "response", "item": "1", "system": "bot", "text": "yes"}\n'
+    )
+    done = CliRunner().invoke(program, ["score", str(chats), "-m", specs[0], "-o", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+
+
+def test_the_card_tells_what_it_was_made_of(trained: Path) -> None:
+    card = aptness_card.read(trained)
+    assert card.about["base"] == "minilm"
+    assert card.about["seed"] == 0
+    assert card.about["data"] == {"shop": "not known", "street": "not known"}
+    assert card.licence == "not known"
+    assert card.about["recipe"]["bi"]["steps"] == 2
+    assert card.about["recipe"]["cross"]["rate"] == AptnessRecipe().cross.rate
+    assert card.about["measured"]["places"] == 8
+    assert set(card.about["measured"]["ece"]["both"]) == {"shop", "street"}
+    assert set(card.calibration) == {"both", "bi", "cross"}
+    assert json.loads((trained / "aptness.json").read_text())["format"] == 1
+
+
+def test_the_same_seed_gives_the_same_bytes(with_base: Path, talks: Path, trained: Path, tmp_path: Path) -> None:
+    said = train(talks, "-o", tmp_path / "again", *SMALL)
+    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == sorted(p.name for p in trained.iterdir())
+    for path in trained.iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+    lines = said.splitlines()
+    assert re.fullmatch(r"test: \d+ turns, train: \d+ turns, valid: \d+ turns", lines[0])
+    assert [line.partition(",")[0] for line in lines[1:3]] == [
+        "bi-encoder: step 2 of 2",
+        "cross-encoder: step 2 of 2",
+    ]
+    assert lines[-1].endswith(f"""score with it: -m "aptness(folder='{tmp_path / "again"}')\"""")
+    train(talks, "-o", tmp_path / "other", "--seed", "1", *SMALL)
+    assert (tmp_path / "other" / "bi.onnx").read_bytes() != (trained / "bi.onnx").read_bytes()
+
+
+def test_one_corpus_can_be_chosen(with_base: Path, talks: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    train(talks, "-o", tmp_path / "empty", "--corpus", "street", *SMALL)
+    assert list(aptness_card.read(tmp_path / "empty").about["data"]) == ["street"]
+
+
+# Refusals
+
+
+def test_splits_that_are_missing_are_told(with_base: Path, tmp_path: Path) -> None:
+    for missing in ("train", "valid", "test"):
+        path = tmp_path / f"{missing}.jsonl"
+        write([talk for talk in tiny_training.talks() if talk.split != missing], path)
+        others = ", ".join(sorted({"train", "valid", "test"} - {missing}))
+        found = refused(path, "-o", tmp_path / "out", *SMALL)
+        assert found.startswith(f"no dialogue of two turns or more has the split {missing!r} (found: {others}); ")
+        assert found.endswith("training needs train, valid and test: say it as the 'split' of each dialogue")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_without_dialogues_are_told(with_base: Path, tmp_path: Path) -> None:
+    write([Item("1", (Turn("hi"),))], tmp_path / "items.jsonl")
+    assert "there is no dialogue to train on" in refused(tmp_path / "items.jsonl", "-o", tmp_path / "out")
+    (tmp_path / "log.json").write_text(
+        json.dumps(
+            [{"id": "1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}]
+        )
+    )
+    assert "docs/training.md" in refused(tmp_path / "log.json", "-o", tmp_path / "out")
+    assert "none.jsonl" in refused(tmp_path / "none.jsonl", "-o", tmp_path / "out")
+
+
+def test_a_corpus_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
+    found = refused(talks, "-o", tmp_path / "out", "--corpus", "stret")
+    assert found == "no dialogue is of the corpus 'stret'; did you mean 'street'?"
+
+
+def test_an_output_that_is_in_use_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path, tmp_path / "file"):
+        assert refused("-o", path) == f"{path}: is there already and not empty; name a new folder"
+
+
+def test_an_output_that_cannot_be_made_is_told_before_the_training(
+    with_base: Path, talks: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("x")
+    found = refused(talks, "-o", tmp_path / "file" / "folder", *SMALL)
+    assert found == f"{tmp_path / 'file' / 'folder'}: cannot be written (Not a directory); name another folder"
+
+
+def test_two_ways_to_choose_corpora_are_one_too_many(tmp_path: Path) -> None:
+    found = refused("-o", tmp_path / "out", "--permissive", "--corpus", "sgd")
+    assert found == "--permissive and --corpus both choose the corpora; give one of them"
+
+
+@pytest.mark.parametrize("module", ["torch", "transformers", "onnx"])
+def test_a_missing_extra_is_told(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else found(name))
+    assert refused("-o", tmp_path / "out") == (
+        f'training needs {module}; install it with: pip install "rejoinder[torch]"'
+    )
+
+
+def test_a_device_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
+    found = refused(talks, "-o", tmp_path / "out", "--device", "abacus")
+    assert found == "there is no device 'abacus' to train on; name cuda (where there is one) or cpu"
+    with pytest.raises(InputError, match="no device 'meta'"):
+        device_of("meta")
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="no device 'cuda'"):
+            device_of("cuda")
+        assert device_of(None).type == "cpu"
+
+
+def test_a_base_that_does_not_do_is_told(own_cache: Path, talks: Path, tmp_path: Path) -> None:
+    assert "rejoinder models get minilm" in refused(talks, "-o", tmp_path / "out")
+    assert "no model is called 'minilmm'" in refused(talks, "-o", tmp_path / "out", "--base", "minilmm")
+    folder = tiny_training.install(own_cache, max_position_embeddings=100)
+    with pytest.raises(InputError, match="it reads 100 tokens and 227 are needed"):
+        open_base("minilm")
+    tiny_training.install(own_cache, hidden_act="relu")
+    with pytest.raises(InputError, match=r"it is no BERT with gelu \(bert, relu\)"):
+        open_base("minilm")
+    tiny_training.install(own_cache)
+    tokenizer = json.loads(tiny_training.tokenizer())
+    tokenizer["model"]["vocab"]["[unused0]"] = 2
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(InputError, match=r"its tokeniser has \[unused0\] as 2, not as 1; name another BERT"):
+        open_base("minilm")
+
+
+def test_a_model_that_is_no_network_is_no_base(own_cache: Path) -> None:
+    from tiny_models import install
+
+    install(own_cache)
+    with pytest.raises(InputError, match=r"'glove-6b-50d' cannot be trained further: it has no config\.json"):
+        open_base("glove-6b-50d")
+
+
+# The page
+
+
+def commands() -> list[list[str]]:
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    lines = [line for kind, block in blocks if not kind for line in block.splitlines() if line.startswith("rejoinder ")]
+    return [shlex.split(line)[1:] for line in [*lines, *re.findall(r"`(rejoinder [^`\n]*-m [^`\n]*)`", PAGE)]]
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_every_command_of_the_page_is_understood(command: list[str]) -> None:
+    found: Any = program
+    context = click.Context(found)
+    while isinstance(found, click.Group):
+        name, found, command = found.resolve_command(context, command)
+        context = click.Context(found, context, name)
+    found.parse_args(context, list(command))
+    for spec in context.params.get("metrics") or ():
+        rejoinder.parse(spec)
+
+
+def test_the_page_names_every_option_and_the_numbers_of_the_recipe() -> None:
+    training: Any = program.get_command(click.Context(program), "train")
+    options = [name for option in training.commands["aptness"].params for name in option.opts]
+    for name in options:
+        assert name == "files" or f"`{name}" in PAGE, name
+    recipe = AptnessRecipe()
+    for number in (recipe.bi.steps, recipe.cross.steps, recipe.bi.windows, recipe.bi.merged, recipe.bi.spoiled):
+        assert f"{number:,}" in PAGE
+    assert f"A step has {recipe.cross.places} contexts" in PAGE
+    assert f"On `valid`, {recipe.places} places a corpus" in PAGE
+    weights = [recipe.cross.true, recipe.cross.any_corpus, recipe.cross.same_dialogue, recipe.cross.spoiled]
+    for weight in (*weights, recipe.bi.earlier, recipe.bi.later):
+        assert f"| {weight:g} |".replace("| 0.", "| .") in PAGE
+    for corpus in PERMISSIVE:
+        assert f"`{corpus}`" in PAGE
+
+
+def test_the_page_tells_how_many_generic_replies_were_seen() -> None:
+    lines = (files("rejoinder.robustness") / "generic.txt").read_text(encoding="utf-8").splitlines()
+    attacks, mine = [line for line in lines if not line.startswith("#")], generic_replies()
+    assert len(set(mine)) == len(mine)
+    assert f"one of {len(mine)} replies" in PAGE
+    assert f"{len(set(mine) & set(attacks))} of its {len(attacks)} generic replies" in PAGE
+
+
+def test_the_logs_of_the_page_become_a_corpus_that_trains(
+    with_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    logs = [
+        {
+            "id": f"chat-{i}",
+            "messages": [
+                {"role": "system", "content": "Be kind."},
+                {"role": "user", "content": f"how do you do {i}"},
+                {"role": "assistant", "content": "fine thanks"},
+                {"role": "assistant", "content": None, "tool_calls": []},
+                {"role": "user", "content": "see you soon"},
+            ],
+        }
+        for i in range(40)
+    ]
+    Path("logs.jsonl").write_text("\n".join(map(json.dumps, logs)) + "\n")
+    exec(re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)[0], {})
+    found = list(dialogues_of(["support.jsonl.gz"]))
+    assert [turn.speaker for turn in found[0].turns] == ["user", "assistant", "user"]
+    counts = [sum(talk.split == split for talk in found) for split in ("train", "valid", "test")]
+    assert sum(counts) == 40
+    assert min(counts) > 0
+    command = next(command for command in commands() if command[2:3] == ["support.jsonl.gz"])
+    train(*command[2:], *SMALL)
+    assert aptness_card.read(tmp_path / "support-aptness").about["data"] == {"support": "not known"}

@@ -1,0 +1,362 @@
+"""The networks in training: the packed pass is the plain one, steps lower the loss, and a seed decides everything."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_training
+
+from rejoinder.training.tokens import read_tokens
+
+torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+
+from rejoinder.models.aptness_network import UTTERANCES, BiEncoder, CrossEncoder  # noqa: E402
+from rejoinder.training import bi_encoder, cross_encoder, packed, selection  # noqa: E402
+from rejoinder.training.aptness import AptnessRecipe, base_vectors, corpus_weights, generic_replies  # noqa: E402
+from rejoinder.training.batch import Texts, framed, joined  # noqa: E402
+from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder  # noqa: E402
+from rejoinder.training.cross_encoder import CrossRecipe, train_cross_encoder  # noqa: E402
+from rejoinder.training.optimizing import Average, Schedule, optimizer_of  # noqa: E402
+from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, UTTERANCE_TOKENS, Corpus, Vocabulary  # noqa: E402
+from rejoinder.training.selection import OTHERS, SPOILED, held_out, raw_scores, summary  # noqa: E402
+
+CPU = torch.device("cpu")
+BI = BiRecipe(steps=30, windows=12, merged=8, spoiled=6, rate=3e-3, head_rate=3e-3)
+CROSS = CrossRecipe(steps=30, places=16, rate=3e-3, head_rate=3e-3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Any:
+    """Sums are added in one order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return Corpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
+
+
+@pytest.fixture(scope="module")
+def words() -> Vocabulary:
+    return Vocabulary.of(tiny_training.tokenizer(), generic_replies(), CPU)
+
+
+def bi_network(seed: int = 0) -> BiEncoder:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return BiEncoder(tiny_training.trunk(seed, layers=2)).eval()
+
+
+def cross_network(seed: int = 0) -> CrossEncoder:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return CrossEncoder(tiny_training.trunk(seed, layers=2)).eval()
+
+
+def generator(seed: int = 0) -> Any:
+    return torch.Generator().manual_seed(seed)
+
+
+def drawn(rows: int, width: int, seed: int) -> Texts:
+    lengths = torch.randint(1, width + 1, (rows,), generator=generator(seed))
+    lengths[0] = width
+    ids = torch.randint(104, 150, (rows, width), generator=generator(seed + 1))
+    return Texts(ids * (torch.arange(width) < lengths[:, None]), lengths)
+
+
+def equal(first: Any, second: Any) -> bool:
+    mine, theirs = first.state_dict(), second.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+# The packed pass
+
+
+@torch.no_grad()
+def test_utterances_packed_are_utterances_in_rows() -> None:
+    network, texts = bi_network(), drawn(9, 14, 3)
+    rows = framed(texts)
+    expected = network(rows.ids, rows.mask.long())
+    assert torch.allclose(packed.utterance_vectors(network, texts), expected, atol=1e-5)
+    assert (expected - expected[0]).abs().max() > 0.1
+
+
+@torch.no_grad()
+def test_pairs_packed_are_pairs_in_rows() -> None:
+    network = cross_network()
+    pairs = joined(drawn(9, 14, 3), drawn(9, 6, 7))
+    expected = network(pairs.ids, pairs.mask.long(), pairs.kinds)
+    assert torch.allclose(packed.pair_log_odds(network, pairs), expected, atol=1e-5)
+    assert expected.std() > 0.01
+
+
+def test_gradients_packed_are_gradients_in_rows() -> None:
+    network, texts = bi_network(), drawn(5, 8, 3)
+    rows = framed(texts)
+    target = torch.randn(5, 16, generator=generator())
+    found = torch.autograd.grad((packed.utterance_vectors(network, texts) * target).sum(), network.trunk.parameters())
+    expected = torch.autograd.grad((network(rows.ids, rows.mask.long()) * target).sum(), network.trunk.parameters())
+    for mine, theirs in zip(found, expected, strict=True):
+        assert torch.allclose(mine, theirs, atol=1e-5)
+
+
+def test_dropout_is_for_training_only() -> None:
+    network, texts = bi_network(), drawn(4, 8, 3)
+    still = packed.utterance_vectors(network, texts)
+    assert torch.equal(still, packed.utterance_vectors(network, texts))
+    network.train()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        assert not torch.allclose(still, packed.utterance_vectors(network, texts), atol=1e-3)
+
+
+@torch.no_grad()
+def test_the_vectors_of_the_base_are_those_of_its_turns(corpus: Corpus) -> None:
+    network = bi_network()
+    found = base_vectors(network, corpus).float()
+    for turn in (0, 1, corpus.tokens.turns - 1):
+        ids = corpus.ids[corpus.begin[turn] : corpus.end[turn]][:UTTERANCE_TOKENS].long()
+        row = torch.cat([torch.tensor([101]), ids, torch.tensor([102])])[None]
+        assert torch.allclose(found[turn], network(row, torch.ones_like(row))[0], atol=2e-3)  # kept in half precision
+
+
+# Held-out places
+
+
+@torch.no_grad()
+def test_raw_scores_are_the_networks_scores_of_each_place(
+    corpus: Corpus, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "_PASS", 3)  # several passes, sorted by length
+    bi, cross = bi_network(), cross_network()
+    places, replies = held_out(corpus, words, 4, seed=5)
+    raw = raw_scores(bi, cross, corpus, words, 4, seed=5)
+    assert raw.corpus.tolist() == [0] * 4 + [1] * 4
+    assert raw.bi.shape == raw.cross.shape == (8, 1 + OTHERS + len(SPOILED) + 1)
+    contexts = corpus.contexts(places, CONTEXT_TOKENS)
+
+    def ids(texts: Texts, row: int) -> Any:
+        return texts.ids[row, : texts.lengths[row]]
+
+    def vector(tokens: Any) -> Any:
+        row = torch.cat([torch.tensor([101]), tokens, torch.tensor([102])])[None]
+        return bi(row, torch.ones_like(row))
+
+    for row in range(8):
+        before = range(int(places.reply[row]) - 1, int(places.start[row]) - 1, -1)
+        spoken = torch.zeros(1, UTTERANCES, 16)
+        for i, turn in enumerate(before):
+            spoken[0, i] = vector(ids(corpus.texts(torch.tensor([turn])), 0))
+        context = bi.context(spoken, (torch.arange(UTTERANCES) < len(before))[None].long())
+        for column, texts in enumerate(replies):
+            reply = ids(texts, row)
+            assert raw.bi[row, column] == pytest.approx(float((context * bi.reply(vector(reply))).sum()), abs=1e-5)
+            first, last = torch.tensor([101]), torch.tensor([102])
+            pair = torch.cat([first, ids(contexts, row), last, reply, last])[None]
+            kinds = (torch.arange(pair.shape[1]) >= contexts.lengths[row] + 2).long()[None]
+            assert raw.cross[row, column] == pytest.approx(float(cross(pair, torch.ones_like(pair), kinds)), abs=1e-5)
+
+
+def test_held_out_replies_are_of_other_dialogues_and_differ(corpus: Corpus, words: Vocabulary) -> None:
+    places, replies = held_out(corpus, words, 10)
+    assert len(replies) == 1 + OTHERS + len(SPOILED) + 1
+    true = replies[0]
+    for other in replies[1 : 1 + OTHERS]:
+        for row in range(20):
+            assert other.ids[row, : other.lengths[row]].tolist() != true.ids[row, : true.lengths[row]].tolist()
+    again = held_out(corpus, words, 10)[1]
+    assert all(torch.equal(a.ids, b.ids) for a, b in zip(replies, again, strict=True))
+    after = corpus.texts(places.reply, REPLY_TOKENS)
+    assert torch.equal(true.ids, after.ids)
+
+
+def test_a_missing_network_has_no_scores(corpus: Corpus, words: Vocabulary) -> None:
+    raw = raw_scores(None, None, corpus, words, 2)
+    assert np.isnan(raw.bi).all()
+    assert np.isnan(raw.cross).all()
+
+
+def test_a_summary_counts_wins_corpus_by_corpus() -> None:
+    scores = np.zeros((3, 1 + OTHERS + len(SPOILED) + 1))
+    scores[:, 0] = [1.0, 0.0, 0.0]  # wins all; ties with all; ties but for one that it loses to
+    scores[2, 1] = 2.0
+    scores[0, 1 + OTHERS] = 3.0
+    found = summary(scores, np.array([0, 1, 1]), ("a", "b"))
+    lost = (0.5 * OTHERS - 0.5) / OTHERS
+    assert found.by_corpus == pytest.approx({"a": 1.0, "b": round((0.5 + lost) / 2, 4)})
+    assert found.pairs == pytest.approx((1 + (0.5 + lost) / 2) / 2)
+    assert found.top == 0.5
+    assert found.spoiled["reversed"] == 0.25
+    assert found.spoiled["other_speaker"] == 0.75
+
+
+# Steps
+
+
+def bi_trained(corpus: Corpus, words: Vocabulary, seed: int = 0, steps: int = 30) -> tuple[BiEncoder, list[Any]]:
+    network, told = bi_network(), []
+    base = base_vectors(network, corpus)
+    weights = corpus_weights(corpus, AptnessRecipe())
+    recipe = BiRecipe(**{**vars(BI), "steps": steps})
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        train_bi_encoder(
+            network, corpus, weights, words, recipe, generator(seed), base, lambda *said: told.append(said)
+        )
+    return network, told
+
+
+def cross_trained(bi: BiEncoder, corpus: Corpus, words: Vocabulary, seed: int = 0) -> CrossEncoder:
+    weights = corpus_weights(corpus, AptnessRecipe())
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = CrossEncoder(copy.deepcopy(bi.trunk))
+        train_cross_encoder(network, corpus, weights, words, CROSS, generator(seed), lambda *_: None)
+    return network
+
+
+@torch.no_grad()
+def bi_loss(network: BiEncoder, corpus: Corpus, words: Vocabulary) -> float:
+    """On the same draws for every network, without dropout and without the base's similarities."""
+    scale = torch.tensor(math.log(BI.scale))
+    which, draws = torch.tensor([1]), generator(99)
+    losses = [bi_encoder._loss(network.eval(), corpus, which, words, BI, draws, None, scale) for _ in range(5)]
+    return float(sum(losses)) / 5
+
+
+@torch.no_grad()
+def cross_loss(network: CrossEncoder, corpus: Corpus, words: Vocabulary) -> float:
+    which = torch.arange(100) % 2
+    pairs, weight = cross_encoder._step(corpus, which, words, CROSS, generator(99))
+    return float(cross_encoder._loss(network.eval(), pairs, weight, CROSS))
+
+
+def test_a_few_steps_lower_the_loss_of_the_bi_encoder(corpus: Corpus, words: Vocabulary) -> None:
+    trained, told = bi_trained(corpus, words)
+    assert bi_loss(trained, corpus, words) < 0.97 * bi_loss(bi_network(), corpus, words)
+    assert [step for step, _ in told] == [30]
+    assert not trained.training
+
+
+def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: Corpus, words: Vocabulary) -> None:
+    start = bi_network()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        untrained = CrossEncoder(copy.deepcopy(start.trunk))
+    trained = cross_trained(start, corpus, words)
+    assert cross_loss(trained, corpus, words) < 0.98 * cross_loss(untrained, corpus, words)
+    assert not trained.training
+
+
+def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: Corpus, words: Vocabulary) -> None:
+    network = cross_network()
+    pairs, weight = cross_encoder._step(corpus, torch.tensor([0, 1, 0, 1]), words, CROSS, generator(1))
+    optimizer = optimizer_of([(list(network.parameters()), 1e-2)])
+    losses = []
+    for _ in range(40):
+        loss = cross_encoder._loss(network, pairs, weight, CROSS)
+        losses.append(float(loss.detach()))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert losses[-1] < 0.4 * losses[0]
+
+
+def test_the_word_embeddings_of_the_cross_encoder_stay_those_of_the_bi_encoder(
+    corpus: Corpus, words: Vocabulary
+) -> None:
+    start = bi_network()
+    before = start.trunk.embeddings.word_embeddings.weight.detach().clone()
+    trained = cross_trained(start, corpus, words)
+    assert torch.equal(trained.trunk.embeddings.word_embeddings.weight, before)
+    assert torch.equal(start.trunk.embeddings.word_embeddings.weight, before)
+    moved = trained.trunk.embeddings.position_embeddings.weight - start.trunk.embeddings.position_embeddings.weight
+    assert moved.abs().max() > 1e-4
+
+
+def test_the_same_seed_gives_the_same_networks(corpus: Corpus, words: Vocabulary) -> None:
+    first, second, other = (bi_trained(corpus, words, seed, steps=4)[0] for seed in (0, 0, 1))
+    assert equal(first, second)
+    assert not equal(first, other)
+    crosses = [cross_trained(first, corpus, words, seed) for seed in (0, 0, 1)]
+    assert equal(crosses[0], crosses[1])
+    assert not equal(crosses[0], crosses[2])
+
+
+def test_the_similarities_of_the_base_are_kept(corpus: Corpus, words: Vocabulary) -> None:
+    network, scale = bi_network(), torch.tensor(math.log(BI.scale))
+    base = base_vectors(network, corpus)
+    recipe = BiRecipe(**{**vars(BI), "similarity": 10.0})
+
+    def loss(kept: Any, weight: float) -> float:
+        changed = BiRecipe(**{**vars(recipe), "similarity": weight})
+        with torch.no_grad():
+            return float(bi_encoder._loss(network, corpus, torch.tensor([0]), words, changed, generator(), kept, scale))
+
+    plain = loss(None, 10.0)
+    assert loss(base, 0.0) == plain
+    near, far = loss(base, 10.0), loss(base.roll(7, 0), 10.0)
+    assert plain < near < far  # roughened texts are near to themselves, and not to others
+
+
+def test_a_corpus_is_drawn_from_as_often_as_its_size_and_preference_say(corpus: Corpus) -> None:
+    sizes = np.diff(corpus.turn_bounds.numpy())
+    found = corpus_weights(corpus, AptnessRecipe(power=0.5, preferences={"street": 3.0}))
+    assert found.tolist() == pytest.approx([sizes[0] ** 0.5, 3 * sizes[1] ** 0.5])
+
+
+# The optimiser
+
+
+def test_the_rate_warms_up_and_goes_down_a_half_cosine() -> None:
+    parameter = torch.nn.Linear(1, 1)
+    for steps, expected in ((4, [1, 1, 0.75, 0.25]), (40, [0.5, 1, 1, 0.5 * (1 + math.cos(math.pi / 38))])):
+        optimizer = torch.optim.SGD(parameter.parameters(), lr=0.2)
+        schedule = Schedule(optimizer, steps)
+        rates = []
+        for _ in range(4):
+            schedule.step(parameter(torch.ones(1, 1)).sum(), parameter)
+            rates.append(optimizer.param_groups[0]["lr"] / 0.2)
+        assert rates == pytest.approx(expected)
+
+
+def test_a_gradient_is_no_longer_than_one_and_is_used_once() -> None:
+    network = torch.nn.Linear(2, 1, bias=False)
+    torch.nn.init.zeros_(network.weight)
+    schedule = Schedule(torch.optim.SGD(network.parameters(), lr=1.0), 20)
+    schedule.step(network(torch.tensor([[30.0, 40.0]])).sum(), network)
+    assert network.weight.tolist() == [pytest.approx([-0.6, -0.8], abs=1e-5)]
+    assert network.weight.grad is None
+    network.weight.grad = torch.tensor([[0.3, 0.0]])
+    schedule.step(None, network)
+    assert network.weight.tolist() == [pytest.approx([-0.9, -0.8], abs=1e-5)]
+
+
+def test_groups_have_their_rates_and_frozen_parameters_are_left_out() -> None:
+    first, second = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+    first.bias.requires_grad_(False)
+    optimizer = optimizer_of([(list(first.parameters()), 0.1), (list(second.parameters()), 0.2)])
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.2]
+    assert [len(group["params"]) for group in optimizer.param_groups] == [1, 2]
+
+
+def test_the_average_follows_slowly_at_first_and_then_as_its_decay_says() -> None:
+    network = torch.nn.Linear(1, 1, bias=False)
+    average = Average(network, decay=0.3)
+    kept = float(network.weight.detach())
+    for step, value in enumerate((1.0, 2.0, 5.0, -1.0), start=1):
+        torch.nn.init.constant_(network.weight, value)
+        average.update(network)
+        decay = min(0.3, (1 + step) / (10 + step))
+        kept = decay * kept + (1 - decay) * value
+    assert float(network.weight.detach()) == -1.0
+    average.copy_to(network)
+    assert float(network.weight.detach()) == pytest.approx(kept)
+    assert network.weight.requires_grad
