@@ -20,7 +20,8 @@ _ROWS = (
     "The first five columns are the test rows of IDK: lower-case, turns run together, so a context is one utterance; a "
     "context of more than 512 tokens has lost its end. Gupta's contexts have their turns.",
     "Scores count with larger meaning better; a metric without a direction (length, context_overlap) counts as it is.",
-    "Published: IDK, Tables 2, 3 and 11 (mean of three runs where trained) and 4 (best over worst, there infinite for "
+    "Published, and not measured here where no measured figure stands beside it: IDK, Tables 2, 3 and 11 (mean of "
+    "three runs where trained) and 4 (best over worst, there infinite for "
     "GRADE and DYNA-EVAL, whose worst is 0); SCARCE, Table 1, with four human references and augmented ones, the only "
     "row that sees references. The means of five are of the two decimals that are printed.",
     f"{AUTHORS}: measured is what the scores of one of the authors' runs, published with the rows, give here.",
