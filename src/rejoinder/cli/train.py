@@ -9,7 +9,7 @@ import click
 
 @click.group("train", short_help="Train a model from dialogues")
 def command() -> None:
-    """Train a model from dialogues; needs rejoinder[torch]."""
+    """Train a model from dialogues; all but idk need rejoinder[torch]."""
 
 
 @command.command("aptness")

@@ -67,8 +67,12 @@ def encode(tokenizer: Any, text: str) -> Ids:
 
 
 def plain(text: str, join: Join) -> str:
-    """A turn's text as the convention can take it: a script's line has no line breaks."""
-    return " ".join(text.split()) if join == "newline" else text.strip()
+    """A turn's text as the convention can take it: a script's line has no line breaks.
+
+    Half characters (lone surrogates), which tokenisers refuse, become question marks.
+    """
+    readable = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return " ".join(readable.split()) if join == "newline" else readable.strip()
 
 
 def end_ids(tokenizer: Any, join: Join) -> Ids:

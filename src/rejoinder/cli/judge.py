@@ -1,0 +1,37 @@
+"""``rejoinder judge``: what the judges of a run answered, how steady they are, and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rejoinder.cli._options import table_form
+
+
+@click.command(short_help="How steady a run's judge is, and its cost")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Also write every raw answer to this JSONL file.")
+@click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million tokens read.")
+@click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million tokens written.")
+@table_form
+def command(run: Path, out: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
+    """Show for each judge of RUN (a run folder) what was answered, whether repeats agree, its tokens and their cost.
+
+    Nothing is asked: the answers are those that were kept when RUN was scored.
+    """
+    import orjson
+
+    from rejoinder.data.writing import whole_file
+    from rejoinder.report.judge import judge_table, raw_answers
+    from rejoinder.report.table import FORMATS
+
+    if (input_price is None) != (output_price is None):
+        raise click.UsageError("give both --input-price and --output-price, or neither")
+    known = (input_price, output_price) if input_price is not None and output_price is not None else None
+    click.echo(FORMATS[form](judge_table(run, known)))
+    if out is not None:
+        with whole_file(out) as file:
+            for answer in raw_answers(run):
+                file.write(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE))
+        click.echo(f"answers: {out}", err=True)

@@ -1,0 +1,228 @@
+"""Many requests to one endpoint: so many in flight, each tried again with growing pauses, each answer kept at once."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TypeAlias
+
+import orjson
+
+from rejoinder.errors import brief
+from rejoinder.judging.answer import read_body
+from rejoinder.judging.connection import BrokenError, Connection, Received
+from rejoinder.judging.errors import JudgeError
+from rejoinder.judging.settings import KEY, URL, Settings
+from rejoinder.judging.store import Answer, AnswerStore, Outcome
+
+_PASSING = frozenset({408, 409, 425, 429})  # and 5xx: another time it may go well
+_REFUSED = frozenset({400, 413, 422})  # this request will never be answered; others may
+_MOST_REFUSED = 3  # at the beginning: then something is wrong with all of them
+_LONGEST_RETRY_AFTER = 3600.0
+_TICK = 0.2  # seconds between two looks at the clock
+_GO_ON = "every answer so far is kept: the same command goes on where it was"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent, and what is sent after an answer that could not be read; the key is its digest."""
+
+    key: str
+    body: bytes
+    again: bytes
+
+
+Readable: TypeAlias = Callable[[str | None], bool]
+_Event: TypeAlias = Answer | JudgeError | None  # None: a worker has nothing more to do
+
+
+def ask(requests: Iterable[Request], settings: Settings, store: AnswerStore, readable: Readable) -> None:
+    """Have every request answered into the store; what it already has is not sent. The store must be claimed."""
+    asking = _Asking(settings, _unanswered(requests, settings, store, readable), readable)
+    alike = not store.has_answers  # where one was answered, a refusal concerns its own request alone
+    refused: list[Answer] = []
+    try:
+        asking.start()
+        for event in asking.events():
+            if isinstance(event, JudgeError):
+                raise event
+            store.add(event)
+            refused += [event] if event.outcome == "refused" else []
+            alike = alike and event.outcome == "refused"
+            if alike and len(refused) >= _MOST_REFUSED:
+                break
+        if alike and refused:
+            raise _refusal(refused[0], settings)
+    finally:
+        asking.stop()
+
+
+def _unanswered(
+    requests: Iterable[Request], settings: Settings, store: AnswerStore, readable: Readable
+) -> Iterator[tuple[Request, int]]:
+    """The requests that still need an answer, each once, with how often an unreadable one has come already."""
+    seen: set[str] = set()
+    for request in requests:
+        if request.key in seen:
+            continue
+        seen.add(request.key)
+        kept = [answer for answer in store.of(request.key) if answer.outcome != "refused"]
+        if len(kept) < settings.tries and not any(readable(read_body(a.body.encode()).content) for a in kept):
+            yield request, len(kept)
+
+
+@dataclass
+class _Asking:
+    """The workers of one call of ``ask``: threads that take requests, send them and hand back what came."""
+
+    settings: Settings
+    todo: Iterator[tuple[Request, int]]
+    readable: Readable
+    _came: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _taking: threading.Lock = field(default_factory=threading.Lock)
+    _connections: list[Connection] = field(default_factory=list)
+    _not_before: float = 0.0  # the endpoint asked all of us to wait
+    _workers: list[threading.Thread] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start as many workers as there may be requests in flight, but none without work."""
+        while len(self._workers) < self.settings.in_flight:
+            first = self._next()
+            if first is None:
+                return
+            connection = Connection(self.settings)
+            self._connections.append(connection)
+            # Daemons: a program that is stopped does not wait for an endpoint.
+            worker = threading.Thread(target=self._work, args=(first, connection), daemon=True)
+            worker.start()
+            self._workers.append(worker)
+
+    def events(self) -> Iterator[Answer | JudgeError]:
+        """What the workers hand back, until all have ended; the clock is watched meanwhile."""
+        under_way, looked = len(self._workers), time.monotonic()
+        while under_way:
+            if time.monotonic() - looked >= _TICK:
+                looked = time.monotonic()
+                for connection in self._connections:
+                    connection.overdue()
+            try:
+                event = self._came.get(timeout=_TICK)
+            except queue.Empty:
+                continue
+            if event is None:
+                under_way -= 1
+            else:
+                yield event
+
+    def stop(self) -> None:
+        """End all workers; what is in flight is lost."""
+        self._stopped.set()
+        for connection in self._connections:
+            connection.abort()
+        for worker in self._workers:
+            worker.join(_TICK)
+
+    def _next(self) -> tuple[Request, int] | None:
+        with self._taking:
+            return next(self.todo, None)
+
+    def _work(self, given: tuple[Request, int] | None, connection: Connection) -> None:
+        try:
+            while given is not None and not self._stopped.is_set():
+                self._settle(*given, connection)
+                given = self._next()
+        except JudgeError as error:
+            self._came.put(error)
+        except Exception as error:  # a bug of ours must not leave the reader waiting
+            self._came.put(JudgeError(f"asking the judge failed: {type(error).__name__}: {error}"))
+        finally:
+            connection.close()
+            self._came.put(None)
+
+    def _settle(self, request: Request, unreadable: int, connection: Connection) -> None:
+        """Ask until an answer can be read, or so often that it is given up."""
+        while unreadable < self.settings.tries:
+            begun = time.monotonic()
+            received = self._answered(request.again if unreadable else request.body, connection)
+            if received is None:
+                return
+            readable = received.status == 200 and self.readable(read_body(received.body).content)
+            outcome: Outcome = "answered" if readable else "unreadable" if received.status == 200 else "refused"
+            body = self.settings.without_key(received.body.decode(errors="replace"))
+            self._came.put(Answer(request.key, outcome, received.status, body, round(time.monotonic() - begun, 3)))
+            if outcome != "unreadable":
+                return
+            unreadable += 1
+
+    def _answered(self, body: bytes, connection: Connection) -> Received | None:
+        """An answer of 200, or one that refuses this request; None where all was stopped."""
+        why = ""
+        for attempt in range(self.settings.retries + 1):
+            self._stopped.wait(max(0.0, self._not_before - time.monotonic()))
+            if self._stopped.is_set():
+                return None
+            wait = min(self.settings.longest_wait, self.settings.first_wait * 2.0**attempt)
+            wait *= random.uniform(0.5, 1.0)  # so that requests that failed together do not come back together
+            try:
+                received = connection.send(body)
+            except BrokenError as error:
+                why = str(error)
+            else:
+                if received.status == 200 or received.status in _REFUSED:
+                    return received
+                why = f"HTTP {received.status}"
+                if received.status not in _PASSING and received.status < 500:
+                    raise _wrong(received, self.settings)
+                asked = _asked_to_wait(received.retry_after)
+                if asked > _LONGEST_RETRY_AFTER:
+                    raise JudgeError(f"the judge's endpoint asks to wait for {asked:,.0f} s ({why}); {_GO_ON}")
+                if asked:
+                    self._not_before = max(self._not_before, time.monotonic() + asked)
+            if attempt < self.settings.retries:
+                self._stopped.wait(wait)
+        raise JudgeError(
+            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}); {_GO_ON}"
+        )
+
+
+def _asked_to_wait(header: str | None) -> float:
+    """The seconds of a Retry-After header: a number or a date; 0 where there is none or it makes no sense."""
+    if not header:
+        return 0.0
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except (ValueError, OverflowError, TypeError):
+            return 0.0
+    return seconds if seconds > 0 else 0.0
+
+
+def _wrong(received: Received, settings: Settings) -> JudgeError:
+    cure = {401: f"set {KEY}", 403: f"set {KEY}", 404: f"set {URL} (it ends in /v1, as a rule) and name a model it has"}
+    said = _said(received.body.decode(errors="replace"), settings)
+    return JudgeError(
+        f"the judge's endpoint answered HTTP {received.status}{said}; {cure.get(received.status, f'set {URL}')}"
+    )
+
+
+def _refusal(answer: Answer, settings: Settings) -> JudgeError:
+    said = _said(answer.body, settings)
+    return JudgeError(f"the judge's endpoint refuses every request with HTTP {answer.status}{said}")
+
+
+def _said(body: str, settings: Settings) -> str:
+    """The message of an error as the endpoint words it."""
+    try:
+        message = orjson.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError, IndexError):
+        message = body
+    text = " ".join(settings.without_key(str(message)).split())
+    return f" and says {brief(text, 200)}" if text else ""

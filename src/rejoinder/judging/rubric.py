@@ -1,0 +1,82 @@
+"""A rubric: what a judge is told to look at, and the scale with its anchors; a TOML file, packaged or a user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rejoinder.errors import InputError, SpecError, brief, nearest
+
+PACKAGED = Path(__file__).parent / "rubrics"
+_KEYS = {"rate", "compare", "scale", "anchors"}
+_LOWEST, _HIGHEST = 0, 100
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """Instructions, a scale of whole numbers, and what some of them mean; the digest is the file's."""
+
+    rate: str
+    compare: str
+    low: int
+    high: int
+    anchors: tuple[tuple[int, str], ...]  # from the lowest
+    digest: str
+
+    @property
+    def levels(self) -> range:
+        """The scores that can be given."""
+        return range(self.low, self.high + 1)
+
+
+def load_rubric(name: str) -> Rubric:
+    """The packaged rubric of that name, or the one in a file whose path is given (ending in .toml)."""
+    path = Path(name) if name.endswith(".toml") else PACKAGED / f"{name}.toml"
+    if not name.endswith(".toml") and name not in (known := sorted(p.stem for p in PACKAGED.glob("*.toml"))):
+        raise SpecError(f"no rubric is called {name!r}; {nearest(name, known)}; a file of your own ends in .toml")
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the rubric cannot be read ({error.strerror})") from None
+    return _checked(_parsed(raw, str(path)), str(path), hashlib.sha256(raw).hexdigest())
+
+
+def _parsed(raw: bytes, place: str) -> dict[str, Any]:
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        found: dict[str, Any] = toml.loads(raw.decode())
+    except ValueError as error:  # of the encoding or the syntax
+        raise InputError(f"{place}: is no TOML ({error}); see docs/judge.md for what a rubric holds") from None
+    return found
+
+
+def _checked(found: dict[str, Any], place: str, digest: str) -> Rubric:
+    unknown, missing = found.keys() - _KEYS, {"rate", "scale"} - found.keys()
+    if unknown or missing:
+        what = f"no key {min(unknown)!r} belongs in a rubric" if unknown else f"a rubric needs {min(missing)!r}"
+        raise InputError(f"{place}: {what}; it holds: {', '.join(sorted(_KEYS))}")
+    texts = [_text(found, key, place) for key in ("rate", "compare")]
+    scale = found["scale"] if isinstance(found["scale"], dict) else {}
+    low, high = scale.get("low"), scale.get("high")
+    if type(low) is not int or type(high) is not int or not _LOWEST <= low < high <= _HIGHEST:
+        raise InputError(
+            f"{place}: scale must have low and high, whole numbers from {_LOWEST} to {_HIGHEST} with low below high; "
+            f"found {brief(found['scale'])}"
+        )
+    anchors = found.get("anchors", {})
+    levels = {str(level): level for level in range(low, high + 1)}
+    if not isinstance(anchors, dict) or any(k not in levels or not isinstance(v, str) for k, v in anchors.items()):
+        raise InputError(f"{place}: anchors must be texts under numbers from {low} to {high}; found {brief(anchors)}")
+    ordered = sorted((levels[key], " ".join(text.split())) for key, text in anchors.items())
+    return Rubric(texts[0], texts[1] or texts[0], low, high, tuple(ordered), digest)
+
+
+def _text(found: dict[str, Any], key: str, place: str) -> str:
+    text = found.get(key, "")
+    if not isinstance(text, str) or (key == "rate" and not text.strip()):
+        raise InputError(f"{place}: {key!r} must be a text; found {brief(text)}")
+    return text.strip()

@@ -1,0 +1,94 @@
+"""Cosine of context and reply (Xu et al. 2018), over static or contextual vectors: COS-FT and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
+from rejoinder.metrics._context import joined_context, where_said
+from rejoinder.metrics._encoding import encoder_details
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.metrics._references import at_length_one
+from rejoinder.models.contract import Side
+from rejoinder.models.encoder import load_encoder
+from rejoinder.models.token_pooling import first_token, has_pooler, largest_of_tokens
+from rejoinder.types import Pair
+
+Pooling: TypeAlias = Literal["mean", "max", "first"]
+
+
+@dataclass(frozen=True)
+class Cosine(Metric):
+    """How near the vector of a reply comes to that of the whole context, as a cosine.
+
+    ``encoder`` names word vectors, an encoder of the catalog, a folder, or ``hf:NAME``. ``pooling='mean'`` is the mean
+    of the words' vectors, or the encoder's own sentence vector; ``'max'`` the largest of all tokens in each number;
+    ``'first'`` the first token, behind the encoder's pooler where it has one. A context that is too long loses its
+    beginning, a reply its end. NaN without a context, and where no word of a text has a vector.
+    """
+
+    encoder: str = "aptness"
+    pooling: Pooling = "mean"
+
+    needs = frozenset({"context"})
+    range = (-1.0, 1.0)
+    citation = (
+        "Xu et al. 2018, Better Conversations by Modeling, Filtering, and Optimizing for Coherence and Diversity; as "
+        "COS-FT, COS-MAX-BERT and COS-NSP-BERT in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
+    )
+    decimals = 4
+
+    def __post_init__(self) -> None:
+        check_choice("cosine", "pooling", self.pooling, Pooling)
+        if self.pooling == "first" and is_word_vectors(self.encoder):
+            raise SpecError(f"cosine: the words of {self.encoder!r} have no first token; use pooling='mean' or 'max'")
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The cosine of each response and its item's context."""
+        return where_said(pairs, self._cosines, NAN)
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a context or a reply that is longer than the encoder reads."""
+        if is_word_vectors(self.encoder):
+            return [False] * len(pairs)
+        texts = [text for pair in pairs for text in (joined_context(pair), pair.response.text)]
+        long = load_encoder(self.encoder).truncated(texts)
+        return [any(long[i : i + 2]) for i in range(0, len(long), 2)]
+
+    def details(self) -> dict[str, str]:
+        """The digest of the vectors, and whether the first token went through a pooler."""
+        if is_word_vectors(self.encoder):
+            return vectors_details(self.encoder)
+        if self.pooling != "first":
+            return encoder_details(self.encoder)
+        pooler = has_pooler(load_encoder(self.encoder, cache=False))
+        return {**encoder_details(self.encoder), "pooler": "yes" if pooler else "no"}
+
+    def _cosines(self, pairs: Sequence[Pair]) -> list[float]:
+        contexts = self._vectors([joined_context(pair) for pair in pairs], "left")
+        replies = self._vectors([pair.response.text for pair in pairs], "right")
+        found = np.clip(np.einsum("ij,ij->i", at_length_one(contexts), at_length_one(replies)), -1.0, 1.0)
+        return [float(value) for value in found]
+
+    def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
+        """A vector a text, zeros where no word is known; each distinct text is encoded once."""
+        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        return self._pooled(list(place), cut)[[place[text] for text in texts]]
+
+    def _pooled(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
+        if is_word_vectors(self.encoder):
+            bags = bags_of(texts, self.encoder)
+            pool = np.max if self.pooling == "max" else np.sum  # a mean has the direction of the sum
+            empty = np.zeros(bags.vectors.shape[1])
+            return np.array([pool(bags.vectors[rows], axis=0) if rows else empty for rows in bags.rows])
+        if self.pooling == "mean":
+            return load_encoder(self.encoder).encode(texts, cut)
+        opened = load_encoder(self.encoder, cache=False)
+        return (largest_of_tokens if self.pooling == "max" else first_token)(opened, texts, cut)

@@ -1,0 +1,59 @@
+"""GRADE (Huang et al. 2020): how coherent a reply is, by BERT and a graph of keywords; runs the authors' checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.metrics._context import said_turns, where_said
+from rejoinder.metrics._parameters import check_between
+from rejoinder.models.grade import open_grade
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Grade(Metric):
+    """How coherent a reply is with the last turns of its context, by the network that GRADE's authors published.
+
+    ``folder`` holds their files (docs/adapters.md). ``turns`` of the context are read: two, as in the authors' data.
+    The released code drops a fifth of the graph's edges at random in every run: ``keep`` is the share that is left,
+    drawn from ``seed`` and the pair; ``keep=1.0`` leaves all. NaN without a context.
+    """
+
+    folder: str | None = None
+    turns: int = 2
+    keep: float = 0.8
+    seed: int = 0
+
+    needs = frozenset({"context"})
+    citation = (
+        "Huang et al. 2020, GRADE: Automatic Graph-Enhanced Coherence Metric for Evaluating Open-Domain Dialogue "
+        "Systems"
+    )
+    decimals = 4
+
+    def __post_init__(self) -> None:
+        check_between("grade", "turns", self.turns, 1, 1000)
+        check_between("grade", "seed", self.seed, 0, 2**32 - 1)
+        if type(self.keep) not in (int, float) or not 0 <= self.keep <= 1:
+            raise SpecError(f"grade: keep must be a number from 0 to 1, not {self.keep!r}")
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The coherence of each response with its context."""
+        return where_said(
+            pairs, lambda said: open_grade(self.folder).scores(*self._texts(said), self.keep, self.seed), NAN
+        )
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold more words, tokens or keywords than are read; turns further back do not count."""
+        return where_said(pairs, lambda said: open_grade(self.folder).cut(*self._texts(said)), False)
+
+    def details(self) -> dict[str, str]:
+        """The digest of the authors' files and of what the keywords depend on."""
+        return {"weights": open_grade(self.folder).digest[:12]}
+
+    def _texts(self, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+        contexts = [[turn.text for turn in said_turns(pair)[-self.turns :]] for pair in pairs]
+        return contexts, [pair.response.text for pair in pairs]

@@ -1,0 +1,42 @@
+"""IDK: how relevant a reply is, by a regression that knows true replies and one fixed false one, "i don't know."."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import Metric
+from rejoinder.models.idk import open_idk
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Idk(Metric):
+    """How probable it is that a reply is a true one rather than "i don't know.", by logistic regression.
+
+    The regression reads the vector of context and reply together. ``folder`` names one of your own (``rejoinder train
+    idk``); else the one of the package is used. NaN without a context.
+    """
+
+    folder: str | None = None
+
+    needs = frozenset({"context"})
+    citation = "Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of each response."""
+        return [float(value) for value in open_idk(self.folder).probabilities(*_texts(pairs))]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a context or a reply of more tokens than are read."""
+        return open_idk(self.folder).encoder.cut(*_texts(pairs))
+
+    def details(self) -> dict[str, str]:
+        """The digest of the regression and of what computes the vectors."""
+        model = open_idk(self.folder)
+        return {"weights": model.card.digest()[:12], "features": model.encoder.digest[:12]}
+
+
+def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

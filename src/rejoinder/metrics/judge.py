@@ -1,0 +1,99 @@
+"""Judge: a language model asked, with a rubric, how good a reply is in its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.judging import prompt
+from rejoinder.judging.embedded import VERSION, EmbeddedJudge
+from rejoinder.judging.opening import EMBEDDED
+from rejoinder.judging.remote import Rated, RemoteJudge
+from rejoinder.judging.rubric import load_rubric
+from rejoinder.metrics._context import where_said
+from rejoinder.metrics._parameters import check_between
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Judge(Metric):
+    """The score that a language model gives a reply, on the scale of a rubric (from 1 to 5 by default).
+
+    ``model='embedded'`` reads the probabilities of a small model's answers, for nothing; any other name is asked of the
+    endpoint that $REJOINDER_JUDGE_URL names. ``rubric`` is packaged or a .toml file; ``repeats`` ask again, to see how
+    steady the judge is, and the mean counts. NaN without a context, and where no answer can be read.
+    """
+
+    model: str = EMBEDDED
+    rubric: str = "default"
+    repeats: int = 1
+    temperature: float | None = 0.0
+    max_tokens: int | None = 512
+    json_mode: bool = False
+
+    needs = frozenset({"context"})
+    range = (1.0, 5.0)
+    citation = "Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena; docs/judge.md"
+    decimals = 4
+
+    def __post_init__(self) -> None:
+        check_between("judge", "repeats", self.repeats, 1, 100)
+        if not self.model or self.model.isspace():
+            raise SpecError("judge: model must name a model; write e.g. judge(model='embedded')")
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise SpecError(f"judge: temperature must be from 0 to 2, or None, not {self.temperature}")
+        if self.max_tokens is not None:
+            check_between("judge", "max_tokens", self.max_tokens, 1, 100_000)
+        if self.model == EMBEDDED and self.repeats > 1:
+            raise SpecError("judge: the embedded model always says the same; leave repeats out")
+        found = load_rubric(self.rubric)
+        object.__setattr__(self, "range", (float(found.low), float(found.high)))
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The rating of each response in its context; the mean of the repeats that could be read."""
+        return where_said(pairs, self._scores, NAN)
+
+    def _scores(self, pairs: Sequence[Pair]) -> list[float]:
+        judge, asked = self.judge(), [self.asked(pair) for pair in pairs]
+        if isinstance(judge, EmbeddedJudge):
+            return judge.rate(asked)
+        known = ([score for score in scores if score is not None] for scores in judge.rate(asked))
+        return [fmean(scores) if scores else NAN for scores in known]
+
+    def judge(self) -> EmbeddedJudge | RemoteJudge:
+        """The judge itself, for raw answers and comparisons."""
+        rubric = load_rubric(self.rubric)
+        if self.model == EMBEDDED:
+            return EmbeddedJudge(rubric)
+        return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
+
+    def asked(self, pair: Pair) -> Rated:
+        """A pair as the judge is asked about it."""
+        return Rated(pair.item.context, pair.response.text)
+
+    def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
+        """Every raw answer about each pair as it came, and what was read from it; nothing for the embedded model."""
+        judge = self.judge()
+        if isinstance(judge, EmbeddedJudge):
+            return
+        for answers in judge.said([self.asked(pair) for pair in pairs]):
+            yield [one.record() for one in answers]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs are longer than the embedded model is given; what an endpoint can read is not known here."""
+        judge = self.judge()
+        if isinstance(judge, EmbeddedJudge):
+            return judge.cut([self.asked(pair) for pair in pairs])
+        return [False] * len(pairs)
+
+    def details(self) -> dict[str, str]:
+        """The digest of the rubric, the wording, and the embedded model's digest."""
+        judge = self.judge()
+        own = {"rubric_digest": judge.rubric.digest[:12]}
+        if isinstance(judge, EmbeddedJudge):
+            return {**own, "wording": f"embedded {VERSION}", "weights": judge.model.digest[:12]}
+        return {**own, "wording": f"chat {prompt.VERSION}"}

@@ -1,0 +1,73 @@
+"""NSP: how probable a pretrained next-sentence head (Devlin et al. 2019) finds it that the reply follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.metrics._context import joined_context, said_turns, where_said
+from rejoinder.models import aptness_card
+from rejoinder.models.aptness import AptnessModel, open_aptness
+from rejoinder.models.encoder import find_folder
+from rejoinder.models.next_sentence import NextSentence, open_next_sentence
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Nsp(Metric):
+    """The probability that the reply is what follows the context, by a head that was trained on that question.
+
+    ``model='bert-base-uncased'`` (or a folder, or ``hf:NAME``) is BERT's next-sentence head, as in the paper: the
+    context is one text, its turns joined by a space. ``'aptness'`` is the cross-encoder that comes with the package, a
+    head of the same shape trained on replies, without its calibration. A context that is too long loses its beginning,
+    a reply its end. NaN without a context.
+    """
+
+    model: str = "aptness"
+
+    needs = frozenset({"context"})
+    citation = (
+        "Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding; as BERT "
+        "NSP in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
+    )
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of each response."""
+        return where_said(pairs, self._probabilities, NAN)
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold more tokens than are read."""
+        opened = self._opened()
+        if isinstance(opened, AptnessModel):
+            return opened.cut(*_utterances(pairs), "cross")
+        return opened.truncated(*_texts(pairs))
+
+    def details(self) -> dict[str, str]:
+        """The digest of the network."""
+        return {"weights": self._opened().digest[:12]}
+
+    def _probabilities(self, pairs: Sequence[Pair]) -> list[float]:
+        opened = self._opened()
+        if isinstance(opened, AptnessModel):
+            found = 1 / (1 + np.exp(-np.clip(opened.cross_scores(*_utterances(pairs)), -60, 60)))
+        else:
+            found = opened.probabilities(*_texts(pairs))
+        return [float(value) for value in found]
+
+    def _opened(self) -> AptnessModel | NextSentence:
+        folder, mark = find_folder(self.model)
+        if mark == aptness_card.NAME:
+            return open_aptness(folder)
+        return open_next_sentence(folder, self.model)
+
+
+def _utterances(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    return [[turn.text for turn in said_turns(pair)] for pair in pairs], [pair.response.text for pair in pairs]
+
+
+def _texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    return [joined_context(pair) for pair in pairs], [pair.response.text for pair in pairs]

@@ -1,0 +1,41 @@
+"""NUP: how probable it is that a reply is the next utterance, by an encoder that was fine-tuned to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.contract import Metric
+from rejoinder.models.nup import open_nup
+from rejoinder.types import Pair
+
+
+@dataclass(frozen=True)
+class Nup(Metric):
+    """How probable it is that a reply follows its context, by a fine-tuned encoder, max-pooled, with one layer on top.
+
+    ``folder`` names a network of your own (``rejoinder train nup``); else the one that the same command left in the
+    cache is used. NaN without a context.
+    """
+
+    folder: str | None = None
+
+    needs = frozenset({"context"})
+    citation = "Phy, Zhao and Aizawa 2020, Deconstruct to Reconstruct a Configurable Evaluation Metric (USL-H)"
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The probability of each response."""
+        return [float(value) for value in open_nup(self.folder).probabilities(*_texts(pairs))]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a context or a reply of more tokens than are read."""
+        return open_nup(self.folder).cut(*_texts(pairs))
+
+    def details(self) -> dict[str, str]:
+        """The digest of the network."""
+        return {"weights": open_nup(self.folder).digest[:12]}
+
+
+def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

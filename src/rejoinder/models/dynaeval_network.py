@@ -1,0 +1,139 @@
+"""DynaEval's network (Zhang et al. 2021) as its authors released it: a graph over the utterances of a dialogue.
+
+Every utterance sends messages to those around it. A message is weighed by an attention of the sender over its
+neighbours, and goes through a matrix that depends on who speaks and whether it goes forward or back. The released code
+has no activation between its two convolutions, and its score has no bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rejoinder.models.checkpoint import fill, shape_of
+
+_SPEAKERS = 2
+_RELATIONS = 2 * _SPEAKERS**2  # who sends, who receives, forward or back
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the shapes of the weights say."""
+
+    sentence: int
+    narrowed: tuple[int, ...]
+    bases: int
+    first: int
+    second: int
+    hidden: int
+
+
+class DynaEvalNetwork(nn.Module):
+    """The score of a dialogue from the vectors of its utterances."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        widths = (sizes.sentence, *sizes.narrowed)
+        width = widths[-1]
+        self.narrow = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.order = nn.LSTM(width, width // 2, num_layers=2, bidirectional=True, batch_first=True)
+        self.attention = nn.Parameter(torch.zeros(width, width))
+        self.bases = nn.Parameter(torch.zeros(sizes.bases, width, sizes.first))
+        self.mixture = nn.Parameter(torch.zeros(_RELATIONS, sizes.bases))
+        self.own = nn.Parameter(torch.zeros(width, sizes.first))
+        self.bias = nn.Parameter(torch.zeros(sizes.first))
+        self.others = nn.Parameter(torch.zeros(sizes.first, sizes.second))
+        self.itself = nn.Linear(sizes.first, sizes.second)
+        self.hidden = nn.Linear(width + sizes.second, sizes.hidden)
+        self.score = nn.Linear(sizes.hidden, 1)
+
+    def forward(self, utterances: Tensor, speakers: Tensor, past: int, future: int) -> Tensor:
+        """The score of one dialogue: (utterances, numbers) and who speaks (0 or 1) to a single number."""
+        for layer in self.narrow:
+            utterances = layer(utterances)
+        states = self.order(utterances.unsqueeze(0))[0].squeeze(0)
+        edges = neighbours(len(states), past, future)
+        weights = self._weights(states, past, future) * edges  # [sender, receiver]
+        graph = self._relational(states, weights, speakers)
+        graph = edges.T @ graph @ self.others + self.itself(graph)
+        hidden = torch.relu(self.hidden(torch.cat([states, graph], dim=-1))).mean(0)
+        found: Tensor = self.score(hidden).squeeze(-1)
+        return found
+
+    def _weights(self, states: Tensor, past: int, future: int) -> Tensor:
+        """How much a sender gives to each utterance in its window; nothing where the window is empty.
+
+        The released code takes -1, which means "all" for the edges, as a number here: the window loses the sender.
+        """
+        scores = states @ self.attention @ states.T
+        seen = between(len(states), -past, future)
+        found = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=1)
+        return torch.where(seen, found, 0.0)
+
+    def _relational(self, states: Tensor, weights: Tensor, speakers: Tensor) -> Tensor:
+        """The first convolution: what comes in over all edges, summed, and what an utterance keeps of itself."""
+        place = torch.arange(len(states))
+        back = (place[:, None] >= place[None, :]).long()  # an utterance to itself counts as going back
+        relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + back
+        matrices = torch.einsum("rb,bio->rio", self.mixture, self.bases)
+        sent = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
+        messages = sent[place[:, None], relation] * weights.unsqueeze(-1)
+        return messages.sum(0) + states @ self.own + self.bias
+
+
+def between(n: int, low: int, high: int) -> Tensor:
+    """Which places lie from ``low`` to ``high`` after each place."""
+    place = torch.arange(n)
+    distance = place[None, :] - place[:, None]
+    return (distance >= low) & (distance <= high)
+
+
+def neighbours(n: int, past: int, future: int) -> Tensor:
+    """1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
+    return between(n, -n if past == -1 else -past, n if future == -1 else future).float()
+
+
+def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
+    """The network of the authors' checkpoint; what is missing or has another shape is told."""
+    network = DynaEvalNetwork(sizes_of(weights, path))
+    found: DynaEvalNetwork = fill(network, weights, {name: name_of(name) for name in network.state_dict()}, path)
+    return found
+
+
+def sizes_of(weights: Mapping[str, Any], path: Path) -> Sizes:
+    """How large the network of a checkpoint is."""
+    first, sentence = shape_of(weights, "ds_1.weight", path)
+    narrowed: tuple[int, ...] = (first,)
+    if "ds_2.weight" in weights:  # an earlier version of the released code narrows twice
+        narrowed = (first, shape_of(weights, "ds_2.weight", path)[0])
+    bases, _, width = shape_of(weights, "gcn.conv1.basis", path, 3)
+    second = shape_of(weights, "gcn.conv2.weight", path)[1]
+    return Sizes(sentence, narrowed, bases, width, second, shape_of(weights, "clf.lin1.weight", path)[0])
+
+
+_NAMES = {
+    "attention": "edge_att.weight",
+    "bases": "gcn.conv1.basis",
+    "mixture": "gcn.conv1.att",
+    "own": "gcn.conv1.root",
+    "bias": "gcn.conv1.bias",
+    "others": "gcn.conv2.weight",
+}
+_MODULES = {"order": "rnn.rnn", "itself": "gcn.conv2.lin", "hidden": "clf.lin1", "score": "clf.lin2"}
+
+
+def name_of(name: str) -> str:
+    """What the authors' checkpoint calls a parameter of our network."""
+    if name in _NAMES:
+        return _NAMES[name]
+    first, _, rest = name.partition(".")
+    if first == "narrow":
+        layer, part = rest.split(".")
+        return f"ds_{int(layer) + 1}.{part}"
+    return f"{_MODULES[first]}.{rest}"

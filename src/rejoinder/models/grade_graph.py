@@ -1,0 +1,160 @@
+"""The graph of a pair's keywords, as GRADE (Huang et al. 2020) was released with it.
+
+The nodes are a start mark, the keywords of context and reply in their order, an end mark and empty places. An edge
+joins a keyword of the context and one of the reply; its weight is 1 over the steps between them in ConceptNet. The
+released code counts the keywords of both from the same first place (the reply's do not come after the context's), and
+drops a fifth of the edges at random, when it scores as when it is trained. Both are kept; here the draw is seeded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.models.checkpoint import find_file, read_lines
+
+_MARKS = ("<PAD>", "<BOS>", "<EOS>", "<UNK>")
+_PAD, _START, _END, _UNKNOWN = range(4)
+UNREACHABLE = 20  # steps between two concepts that no path joins
+
+
+@dataclass(frozen=True)
+class Concepts:
+    """What the authors' processed data knows of keywords: their ids, their neighbours' vectors, steps between them."""
+
+    ids: dict[str, int]
+    near: dict[str, Any]  # the mean vector of a keyword's neighbours, one step away
+    far: dict[str, Any]  # and two steps away
+    steps: dict[tuple[str, str], int]
+
+    def id_of(self, keyword: str) -> int:
+        """The id of a keyword."""
+        return self.ids.get(keyword, _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The graph of one pair, as the network reads it."""
+
+    ids: Any  # (nodes,)
+    length: int  # taken places
+    near: Any  # (nodes, dimensions)
+    far: Any
+    edges: Any  # (nodes, nodes)
+
+
+def concept_files(folder: Path) -> list[Path]:
+    """The files of the authors' processed data, in the authors' places or in the folder itself."""
+    wanted = {
+        "keyword.vocab": "the list of keywords",
+        "dialog_keyword_tuples_multiGraph.hop": "the number of steps between keywords",
+        "1st_hop_nr10.embedding": "the vectors of neighbours one step away",
+        "2nd_hop_nr10.embedding": "the vectors of neighbours two steps away",
+    }
+    return [find_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
+
+
+def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
+    """The concepts of a folder; the checkpoint says how many keywords there are and how long a vector is."""
+    vocabulary, hops, near, far = concept_files(folder)
+    lines = read_lines(vocabulary)
+    words = [*_MARKS, *(line.strip() for line in (lines[:-1] if lines[-1] == "" else lines))]
+    ids = {word: i for i, word in enumerate(words)}
+    if not len(ids) == len(words) == keywords:
+        raise InputError(
+            f"{vocabulary}: has {len(ids) - len(_MARKS):,} different keywords on {len(words) - len(_MARKS):,} lines, "
+            f"but the checkpoint was trained on {keywords - len(_MARKS):,}; take the list that was published with it"
+        )
+    return Concepts(ids, _read_vectors(near, dimensions), _read_vectors(far, dimensions), _read_steps(hops))
+
+
+def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
+    """``keyword number number ...`` a line."""
+    found = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        word, *values = line.split(" ")
+        try:
+            vector = np.array(values, np.float32)
+        except ValueError:
+            vector = np.zeros(0, np.float32)
+        if vector.shape != (dimensions,) or not np.isfinite(vector).all():
+            raise InputError(f"{path} line {number}: is not a keyword and {dimensions} numbers with a space between")
+        found[word] = vector
+    return found
+
+
+def _read_steps(path: Path) -> dict[tuple[str, str], int]:
+    """``keyword|||keyword|||steps`` a line, -1 where no path joins them."""
+    found = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        parts = line.strip().split("|||")
+        if len(parts) != 3 or not (parts[2] == "-1" or (parts[2].isdecimal() and int(parts[2]) > 0)):
+            raise InputError(f"{path} line {number}: is not keyword|||keyword|||steps (from 1 on, or -1)")
+        found[parts[0], parts[1]] = UNREACHABLE if parts[2] == "-1" else int(parts[2])
+    return found
+
+
+def graph_of(
+    concepts: Concepts,
+    context: Sequence[str],
+    reply: Sequence[str],
+    nodes: int,
+    dimensions: int,
+    keep: float,
+    seed: int,
+) -> Graph:
+    """The graph of the keywords of a context and a reply, with ``nodes`` places; ``keep`` is the share of edges."""
+    most = nodes - 2
+    taken = [*context, *reply][:most]
+    ids = [_START, *map(concepts.id_of, taken), _END]
+    ids += [_PAD] * (nodes - len(ids))
+    near, far = np.zeros((nodes, dimensions), np.float32), np.zeros((nodes, dimensions), np.float32)
+    for place, word in enumerate(taken, start=1):
+        if word in concepts.ids:  # an unknown keyword stands as the mark of the unknown, which has no neighbours
+            near[place] = concepts.near.get(word, 0)
+            far[place] = concepts.far.get(word, 0)
+    edges = _edges(concepts, context[:most], reply[:most], nodes)
+    if keep < 1:
+        _drop(edges, keep, _generator(seed, context, reply))
+    return Graph(np.array(ids, np.int64), len(taken) + 2, near, far, _normalized(edges).astype(np.float32))
+
+
+def _edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
+    edges = np.zeros((nodes, nodes))
+    for i, source in enumerate(context, start=1):
+        for j, target in enumerate(reply, start=1):
+            known = source in concepts.ids and target in concepts.ids
+            steps = concepts.steps.get((source, target), UNREACHABLE) if known else UNREACHABLE
+            edges[i, j] = edges[j, i] = 1 / steps
+    return edges
+
+
+def _drop(edges: Any, keep: float, random: np.random.Generator) -> None:
+    """Take edges out at random, each direction by itself, until the share ``keep`` is left."""
+    rows, columns = np.nonzero(edges)
+    dropped = random.permutation(len(rows))[math.floor(len(rows) * keep) :]
+    edges[rows[dropped], columns[dropped]] = 0
+
+
+def _normalized(edges: Any) -> Any:
+    """The edges and one of every node to itself, over the square roots of what both ends sum to."""
+    edges = edges + np.eye(len(edges))
+    scale = edges.sum(1) ** -0.5
+    return scale[:, None] * edges * scale[None, :]
+
+
+def _generator(seed: int, context: Sequence[str], reply: Sequence[str]) -> np.random.Generator:
+    """Random numbers of a pair's own, so that no other pair changes them."""
+    text = "\0".join([str(seed), *context, "\1", *reply])
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "big"))

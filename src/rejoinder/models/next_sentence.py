@@ -1,0 +1,137 @@
+"""A pretrained next-sentence head (Devlin et al. 2019): how probable it is that one text follows another.
+
+The folder is one of transformers with such a head (``BertForNextSentencePrediction``); the pair is read as
+``[CLS] first [SEP] second [SEP]`` in float32, on the GPU where there is one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.architecture import shape_of, weights_digest
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.machine import threads
+from rejoinder.models.quiet import quiet
+from rejoinder.models.transformers_encoder import tokenizer_of
+
+_MARKS = 3  # [CLS] and two [SEP]
+_IS_NEXT = 0  # of the head's two classes
+
+
+class PairIds(NamedTuple):
+    """A pair as the head reads it: its ids, where the second text begins, and whether a text lost a part."""
+
+    ids: tuple[int, ...]
+    second_at: int
+    cut: bool
+
+
+class NextSentence:
+    """The network of a folder and its tokeniser."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        shape = shape_of(folder)
+        self.name, self.max_tokens = name, shape.max_tokens
+        self._padding = shape.padding
+        self._model = _open_network(folder)
+        self._torch: Any = __import__("torch")
+        self._torch.set_num_threads(threads())
+        self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._tokenizer = tokenizer_of(folder, shape.max_tokens)
+        self._first, self._between = _marks(self._tokenizer.serialized, folder)
+        tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
+        parts = (weights_digest(folder), tokens, shape.max_tokens)
+        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+
+    def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
+        """How probable it is that each second text follows its first."""
+        pairs = self._pairs(firsts, seconds)
+        distinct = list(dict.fromkeys(pairs))
+        found = np.empty(len(distinct))
+        for batch in batches([len(pair.ids) for pair in distinct]):
+            found[batch] = self._run([distinct[i] for i in batch])
+        place = {pair: i for i, pair in enumerate(distinct)}
+        return found[[place[pair] for pair in pairs]]
+
+    def truncated(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[bool]:
+        """Which pairs are too long to be read whole."""
+        return [pair.cut for pair in self._pairs(firsts, seconds)]
+
+    def _pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
+        texts = list(dict.fromkeys([*firsts, *seconds]))
+        ids = dict(zip(texts, self._tokenizer.pieces(texts), strict=True))
+        return [self._joined(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
+
+    def _joined(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
+        """The first text loses its beginning, the second its end, and neither below half of the room."""
+        room = self.max_tokens - _MARKS
+        after = second[: max(room // 2, room - len(first))]
+        before = first[max(0, len(first) - (room - len(after))) :]
+        ids = (self._first, *before, self._between, *after, self._between)
+        return PairIds(ids, len(before) + 2, len(before) + len(after) < len(first) + len(second))
+
+    def _run(self, pairs: Sequence[PairIds]) -> NDArray[np.float64]:
+        torch, device = self._torch, self._model.device
+        ids, mask = pad([pair.ids for pair in pairs], self._padding)
+        begins = np.array([pair.second_at for pair in pairs])
+        kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+        with torch.inference_mode():
+            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()}).logits
+        found: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
+        return found
+
+
+def open_next_sentence(folder: Path, name: str) -> NextSentence:
+    """The head of a folder, opened once in a process as long as the folder does not change."""
+    return _open(folder, name, (folder / "config.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path, name: str, changed: int) -> NextSentence:
+    return NextSentence(folder, name)
+
+
+def _open_network(folder: Path) -> Any:
+    try:
+        import torch
+        from transformers import AutoModelForNextSentencePrediction
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", f"the next-sentence head in {folder}") from None
+    if not any(folder.glob("*.safetensors")):
+        raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
+    network_class: Any = AutoModelForNextSentencePrediction
+    safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    try:
+        with quiet():
+            network, found = network_class.from_pretrained(
+                folder, dtype=torch.float32, output_loading_info=True, **safe
+            )
+    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{folder}: cannot be opened as a next-sentence head by transformers ({reason})") from None
+    if absent := sorted(found["missing_keys"]):  # transformers would go on with random numbers
+        raise InputError(
+            f"{folder}: has no whole next-sentence head ({absent[0]} is missing); name a model that was saved with "
+            "one, such as bert-base-uncased"
+        )
+    return network.eval()
+
+
+def _marks(serialized: str, folder: Path) -> tuple[int, int]:
+    """The ids of what a pair begins with and of what ends each text."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(serialized)
+    first, between = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    if first is None or between is None:
+        raise InputError(f"{folder}: its tokeniser has no [CLS] and [SEP], which a next-sentence head reads")
+    return first, between

@@ -1,0 +1,615 @@
+"""The judge at an endpoint, against a server on loopback that speaks the protocol, misbehaves, stalls and lies."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judge_server import Judge as Server
+from judge_server import completion, cuts_short, drips, fails, hangs_up, says, scores, served, stalls
+
+import rejoinder
+from rejoinder.data.collection import from_lists
+from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.judging import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
+from rejoinder.judging.answer import Usage, read_body, read_choice, read_score
+from rejoinder.judging.asking import _asked_to_wait
+from rejoinder.judging.consistency import consistency, price, tally
+from rejoinder.judging.settings import Settings, read_settings
+from rejoinder.judging.store import Answer, AnswerStore
+from rejoinder.registry import parse, signature
+from rejoinder.types import Item, Pair, Response, Turn
+
+KEY = "sk-secret-0123456789"
+RUBRIC = load_rubric("default")
+GOOD = '{"score": 4, "reason": "so"}'
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("REJOINDER_JUDGE_KEY", KEY)
+    # The waits themselves are tested below; elsewhere nobody needs to sit through them.
+    monkeypatch.setattr(Settings, "__init__", _hasty(Settings.__init__))
+
+
+def _hasty(init: Any) -> Any:
+    def made(self: Settings, *given: Any, **named: Any) -> None:
+        init(self, *given, **{"first_wait": 0.001, **named})
+
+    return made
+
+
+def reach(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url)
+    return server
+
+
+def pairs(n: int, context: str = "Is it raining?") -> list[Pair]:
+    item = Item("i", (Turn(context, "A"),))
+    return [Pair(item, Response(f"r{k}", "i", "s", f"Reply number {k}.")) for k in range(n)]
+
+
+def judged(n: int = 1, spec: str = "judge(model='m')") -> list[float]:
+    return parse(spec).score(pairs(n))
+
+
+# What is asked, and what comes back
+
+
+def test_a_reply_gets_the_score_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(4), scores(2)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+        assert judged(2) == [4.0, 2.0]
+        sent = server.sent[0]
+        assert sent.keys() == {"model", "messages", "temperature", "max_tokens"}
+        assert (sent["model"], sent["temperature"]) == ("m", 0.0)
+        assert [m["role"] for m in sent["messages"]] == ["system", "user"]
+        assert "5: excellent" in sent["messages"][0]["content"]
+        assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_options_are_sent_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(4)) as server:
+        reach(server, monkeypatch)
+        judged(1, "judge(model='m', temperature=None, max_tokens=None, json_mode=True)")
+        assert server.sent[0].keys() == {"model", "messages", "response_format"}
+
+
+def test_a_blank_context_or_reply_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(4)) as server:
+        reach(server, monkeypatch)
+        blank = Pair(Item("i", (Turn(" "),)), Response("r", "i", "s", "Yes."))
+        empty = Pair(Item("i", (Turn("Well?"),)), Response("r", "i", "s", " \n"))
+        found = parse("judge(model='m')").score([blank, empty])
+        assert all(math.isnan(value) for value in found)
+        assert not server.sent
+
+
+def test_what_was_answered_is_never_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(3)) as server:
+        reach(server, monkeypatch)
+        assert judged(20) == [3.0] * 20
+        assert judged(25) == [3.0] * 25
+        assert len(server.sent) == 25
+        twice = pairs(3, "Another question?")
+        parse("judge(model='m')").score([*twice, *twice])
+        assert len(server.sent) == 28
+        judged(20, "judge(model='n')")
+        assert len(server.sent) == 48, "another model is another judge"
+
+
+def test_repeats_are_asked_apart_and_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(2), scores(3), scores(3)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+        assert judged(1, "judge(model='m', repeats=3)") == [pytest.approx(8 / 3)]
+        assert len({json.dumps(sent) for sent in server.sent}) == 3
+
+
+def test_no_more_requests_are_in_flight_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(scores(4), delay=0.02) as server:
+        reach(server, monkeypatch)
+        judged(200)
+        assert 16 < server.most_at_once <= 32
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "3")
+        server.most_at_once = 0
+        judged(30, "judge(model='n')")
+        assert server.most_at_once == 3
+
+
+# A server that misbehaves
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "4",
+        "The score is 4.",
+        f"```json\n{GOOD}\n```",
+        GOOD + GOOD,
+        GOOD[:-3],
+        "[" + GOOD + "]",
+        '{"score": "4", "reason": "so"}',
+        '{"score": 4.0, "reason": "so"}',
+        '{"score": true, "reason": "so"}',
+        '{"score": null, "reason": "so"}',
+        '{"score": NaN, "reason": "so"}',
+        '{"score": 0, "reason": "so"}',
+        '{"score": 6, "reason": "so"}',
+        '{"score": -4, "reason": "so"}',
+        '{"score": 1e400, "reason": "so"}',
+        '{"score": 4}',
+        '{"score": 4, "reason": 4}',
+        '{"score": 4, "reason": "so", "score": 5}',
+        '{"score": 4, "reason": "so", "more": 1}',
+        "[" * 100_000,
+        "",
+        None,
+        {"score": 4, "reason": "so"},
+        [{"type": "text", "text": GOOD}],
+    ],
+)
+def test_an_answer_that_is_not_the_one_object_is_tried_again_then_missing(
+    content: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_score(content if isinstance(content, str) else None, RUBRIC) is None
+    with served(says(content)) as server:
+        reach(server, monkeypatch)
+        assert math.isnan(judged()[0])
+        assert len(server.sent) == 3
+        assert "could not be read" in server.sent[1]["messages"][-1]["content"]
+        assert math.isnan(judged()[0])
+        assert len(server.sent) == 3, "three answers were paid for; a fourth is not asked for"
+
+
+def test_white_space_around_the_object_is_no_fault() -> None:
+    assert read_score(f"\n {GOOD}\n", RUBRIC) == 4
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b"null", b"{}", b'{"choices": []}', b'{"choices": [{"message": {}}]}', b"\xff\xfe"]
+)
+def test_a_body_that_is_no_completion_is_tried_again(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(lambda handler, _: handler.give(200, body), scores(5)) as server:
+        reach(server, monkeypatch)
+        assert judged() == [5.0]
+        assert len(server.sent) == 2
+
+
+@pytest.mark.parametrize("act", [fails(429), fails(500), fails(503), fails(408), hangs_up, cuts_short])
+def test_what_passes_is_waited_for(act: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(act, act, scores(5)) as server:
+        reach(server, monkeypatch)
+        assert judged() == [5.0]
+        assert len(server.sent) == 3
+
+
+@pytest.mark.parametrize("act", [stalls, drips])
+def test_a_server_that_stalls_or_drips_is_left_after_the_timeout(act: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(act, scores(5)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_TIMEOUT", "0.3")
+        begun = time.monotonic()
+        assert judged() == [5.0]
+        assert time.monotonic() - begun < 3
+
+
+def test_an_endpoint_that_stays_busy_ends_the_run_and_keeps_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    monkeypatch.setenv("REJOINDER_JUDGE_RETRIES", "2")
+    with served(scores(4), scores(4), fails(503)) as server:
+        reach(server, monkeypatch)
+        with pytest.raises(JudgeError, match=r"no answer in 3 tries \(last: HTTP 503\); every answer so far is kept"):
+            judged(5)
+        assert len(server.sent) == 5
+    with served(scores(1)) as server:
+        reach(server, monkeypatch)
+        assert judged(5) == [4.0, 4.0, 1.0, 1.0, 1.0]
+        assert len(server.sent) == 3
+
+
+def test_pauses_grow_and_a_retry_after_is_honoured_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, "__init__", Settings.__init__.__closure__[0].cell_contents)  # type: ignore[attr-defined]
+    with served(fails(500), fails(500), scores(4)) as server:
+        reach(server, monkeypatch)
+        judged()
+        first, second = server.times[1] - server.times[0], server.times[2] - server.times[1]
+        assert 0.25 <= first < 0.7
+        assert 0.5 <= second < 1.3
+    with served(fails(429, Retry_After="1"), scores(4)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "2")
+        judged(6, "judge(model='n')")
+        in_between = [t for t in server.times if 0.2 < t - server.times[0] < 0.95]
+        assert not in_between, "the whole run waits, not only the request that was told so"
+
+
+def test_a_retry_after_is_a_number_or_a_date() -> None:
+    from datetime import datetime, timedelta, timezone
+    from email.utils import format_datetime, formatdate
+
+    later = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    assert _asked_to_wait("7") == 7.0
+    assert 80 < _asked_to_wait(later) <= 90
+    for nothing in (None, "", "soon", "-5", "nan", formatdate(0, usegmt=True)):
+        assert _asked_to_wait(nothing) == 0.0
+
+
+def test_an_endless_retry_after_is_an_error_and_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(fails(429, Retry_After="999999999")) as server:
+        reach(server, monkeypatch)
+        with pytest.raises(JudgeError, match="asks to wait for 999,999,999 s"):
+            judged()
+
+
+@pytest.mark.parametrize(("status", "cure"), [(401, "REJOINDER_JUDGE_KEY"), (404, "REJOINDER_JUDGE_URL"), (301, "URL")])
+def test_an_endpoint_that_will_never_answer_is_told_at_once(
+    status: int, cure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"error": {"message": f"wrong key {KEY}\nindeed"}}).encode()
+    with served(fails(status, body, Location="http://127.0.0.1:9/")) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+        with pytest.raises(JudgeError, match=f"HTTP {status} and says .*{cure}") as told:
+            judged(5)
+        assert len(server.sent) == 1
+        assert KEY not in str(told.value)
+        assert server.url not in str(told.value)
+
+
+def test_a_refused_request_has_no_score_but_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    with served(scores(4), fails(400), scores(4)) as server:
+        reach(server, monkeypatch)
+        found = judged(3)
+        assert found[0] == found[2] == 4.0
+        assert math.isnan(found[1])
+        assert judged(3) == [4.0, 4.0, 4.0], "nothing was paid for a refusal: it is asked again"
+
+
+def test_when_every_request_is_refused_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    body = b'{"error": {"message": "max_tokens is not supported"}}'
+    for n in (1, 50):
+        with served(fails(400, body)) as server:
+            reach(server, monkeypatch)
+            with pytest.raises(JudgeError, match="refuses every request with HTTP 400 and says 'max_tokens is not"):
+                judged(n)
+            assert len(server.sent) == 1 if n == 1 else len(server.sent) < n, "it ends before all were asked"
+
+
+# A server that lies
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 2}, Usage(7, 2)),
+        ({"prompt_tokens": -7, "completion_tokens": 2}, Usage(None, 2)),
+        ({"prompt_tokens": 7.5, "completion_tokens": "2"}, Usage(None, None)),
+        ({"prompt_tokens": True, "completion_tokens": 10**30}, Usage(None, None)),
+        ({}, Usage(None, None)),
+        ("many", Usage(None, None)),
+        ([], Usage(None, None)),
+    ],
+)
+def test_token_counts_that_make_no_sense_are_unknown(usage: Any, expected: Usage) -> None:
+    found = read_body(completion(GOOD, usage))
+    assert found.usage == expected
+    assert found.content == GOOD
+
+
+def test_a_key_that_the_endpoint_repeats_is_blacked_out(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(says(GOOD, note=f"you are {KEY}")) as server:
+        reach(server, monkeypatch)
+        judged()
+        url = server.url
+    kept = b"".join(path.read_bytes() for path in own_cache.rglob("*") if path.is_file())
+    assert b"you are ***" in kept
+    assert KEY.encode() not in kept
+    assert url.encode() not in kept
+
+
+# Where the judge is
+
+
+def test_without_an_endpoint_the_error_says_what_to_set() -> None:
+    with pytest.raises(JudgeError, match=r"set REJOINDER_JUDGE_URL .* or use judge\(model='embedded'\)"):
+        judged()
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http://", "http://me:secret@host/v1", "file:///x"])
+def test_a_url_that_is_none_is_an_error_that_does_not_repeat_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", url)
+    with pytest.raises(JudgeError, match="the judge's URL must be") as told:
+        judged()
+    assert "secret" not in str(told.value)
+
+
+def test_the_general_variables_serve_but_a_key_only_goes_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REJOINDER_JUDGE_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://general/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-general")
+    found = read_settings()
+    assert (found.url, found.key) == ("http://general/v1", "sk-general")
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://own/v1")
+    assert read_settings().key == ""
+
+
+def test_settings_never_show_url_or_key() -> None:
+    assert repr(Settings("http://host/v1", KEY)) == repr(Settings("http://other/v1", "x"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("TIMEOUT", "soon"), ("IN_FLIGHT", "0"), ("RETRIES", "1.5")])
+def test_a_setting_that_is_no_number_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://own/v1")
+    monkeypatch.setenv(f"REJOINDER_JUDGE_{name}", value)
+    with pytest.raises(SpecError, match=f"REJOINDER_JUDGE_{name} must be a number"):
+        read_settings()
+
+
+def test_nobody_listening_is_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("REJOINDER_JUDGE_RETRIES", "1")
+    with pytest.raises(JudgeError, match="no answer in 2 tries"):
+        judged()
+
+
+# The spec and the signature
+
+
+def test_spec_and_signature_hold_what_decides_the_number_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://somewhere/v1")
+    metric = parse("judge(model='m', repeats=2)")
+    assert str(metric) == "judge(model='m', repeats=2)"
+    signed = signature(metric)
+    assert f"rubric_digest:{RUBRIC.digest[:12]}" in signed
+    assert "somewhere" not in signed
+    assert KEY not in signed
+    own = tmp_path / "own.toml"
+    own.write_text('rate = "Is it polite?"\n[scale]\nlow = 0\nhigh = 10\n')
+    other = parse(f"judge(model='m', rubric={str(own)!r})")
+    assert other.range == (0.0, 10.0)
+    before = signature(other)
+    own.write_text(own.read_text() + "# changed\n")
+    assert signature(other) != before
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("judge(model='')", "model must name a model"),
+        ("judge(model='m', repeats=0)", "repeats must be a whole number"),
+        ("judge(model='m', temperature=3)", "temperature must be"),
+        ("judge(model='m', max_tokens=0)", "max_tokens must be"),
+        ("judge(repeats=2)", "always says the same"),
+        ("judge(model='m', rubric='defualt')", "did you mean 'default'"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_named(spec: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        parse(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rate = ", "is no TOML"),
+        ("[scale]\nlow = 1\nhigh = 5\n", "needs 'rate'"),
+        ('rate = " "\n[scale]\nlow = 1\nhigh = 5\n', "'rate' must be a text"),
+        ('rate = "x"\nscale = 5\n', "scale must have low and high"),
+        ('rate = "x"\n[scale]\nlow = 5\nhigh = 5\n', "scale must have low and high"),
+        ('rate = "x"\n[scale]\nlow = 1\nhigh = true\n', "scale must have low and high"),
+        ('rate = "x"\ncolour = 1\n[scale]\nlow = 1\nhigh = 5\n', "no key 'colour'"),
+        ('rate = "x"\n[scale]\nlow = 1\nhigh = 5\n[anchors]\n7 = "y"\n', "numbers from 1 to 5"),
+    ],
+)
+def test_a_rubric_that_cannot_be_used_says_why(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        load_rubric(str(path))
+    with pytest.raises(InputError, match="cannot be read"):
+        load_rubric(str(tmp_path / "none.toml"))
+
+
+# Two replies
+
+
+def choosing(better: str) -> Any:
+    return says(json.dumps({"better": better, "reason": "so"}))
+
+
+def by_text(handler: Any, sent: dict[str, Any]) -> None:
+    """Prefer the reply that says good, wherever it stands."""
+    line = json.loads(sent["messages"][1]["content"].splitlines()[1])
+    better = "first" if "good" in line["first reply"] else "second"
+    handler.give(200, completion(json.dumps({"better": better, "reason": "so"})))
+
+
+def test_two_replies_are_compared_in_both_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(by_text) as server:
+        reach(server, monkeypatch)
+        found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
+        assert found == Comparison("first", "first", "first", 1.0)
+        assert compare_pair(open_judge("m"), ["Well?"], "bad", "good").choice == "second"
+        assert len(server.sent) == 2, "both orders of the second call were already answered"
+
+
+def test_a_judge_that_always_takes_the_first_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(choosing("first")) as server:
+        reach(server, monkeypatch)
+        found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
+    assert found == Comparison("tie", "first", "second", 0.0)
+    assert order_consistency([found]) == (1, 0.0, 1.0)
+
+
+def test_order_consistency_by_hand() -> None:
+    steady, biased = Comparison.of_choices("first", "first"), Comparison.of_choices("second", "first")
+    tied, unread = Comparison.of_choices("tie", "tie"), Comparison.of_choices(None, None)
+    assert biased.choice == "tie"
+    assert Comparison.of_choices("first", None).choice == "first"
+    # Decided answers: first/second of steady took the first shown once of two; biased never (it took the last shown).
+    assert order_consistency([steady, biased, tied, unread]) == (3, 2 / 3, 1 / 4)
+    assert order_consistency([]).n == 0
+
+
+@pytest.mark.parametrize(
+    "content", ['{"better": 1, "reason": ""}', '{"better": "both", "reason": ""}', '{"better": []}']
+)
+def test_a_choice_that_is_none_is_not_read(content: str) -> None:
+    assert read_choice(content) is None
+
+
+# Keeping
+
+
+def test_a_torn_line_is_dropped_and_a_damaged_one_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    store = AnswerStore(path)
+    first, second = (Answer(key, "answered", 200, "{}", 0.1) for key in "ab")
+    with store.claimed():
+        store.add(first)
+    with path.open("ab") as file:
+        file.write(b'{"key": 3}\n{"key": "c", "outco')
+    again = AnswerStore(path)
+    with again.claimed():
+        assert again.of("a") == [first]
+        again.add(second)
+    last = AnswerStore(path)
+    last.refresh()
+    assert (last.of("a"), last.of("b"), last.of("c")) == ([first], [second], [])
+    path.unlink()
+    last.refresh()
+    assert not last.has_answers
+
+
+def test_a_store_that_cannot_be_written_is_an_error_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be kept there"), AnswerStore(tmp_path / "file" / "x.jsonl").claimed():
+        pass
+
+
+def test_a_run_that_is_killed_keeps_every_answer_that_came(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import rejoinder\n"
+        "from rejoinder.data.collection import from_lists\n"
+        "rejoinder.score(from_lists([f'Reply {i}.' for i in range(400)], [['Well?']] * 400), [\"judge(model='m')\"])\n"
+    )
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "4")
+    with served(scores(4), delay=0.01) as server:
+        reach(server, monkeypatch)
+        running = subprocess.Popen([sys.executable, "-c", program])
+        while len(server.sent) < 60 and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        before = len(server.sent)
+        assert 60 <= before < 400
+        lines = next((own_cache / "judge").iterdir()).read_bytes().count(b"\n")
+        assert before - lines <= 8, "at most what was in flight, or had just come, is lost"
+        rejoinder.score(from_lists([f"Reply {i}." for i in range(400)], [["Well?"]] * 400), ["judge(model='m')"])
+        assert len(server.sent) == 400 + before - lines
+
+
+def test_processes_share_the_limit_and_pay_once(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "chats.jsonl"
+    records: list[dict[str, Any]] = [{"kind": "item", "id": "i", "context": [{"text": "Well?"}]}]
+    records += [
+        {"kind": "response", "id": f"r{k}", "item": "i", "system": "s", "text": f"Reply {k % 900}."}
+        for k in range(2400)
+    ]
+    file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+    with served(scores(4)) as server:
+        reach(server, monkeypatch)
+        command = [sys.executable, "-m", "rejoinder", "score", str(file), "-m", "judge(model='m')", "--processes", "2"]
+        done = subprocess.run([*command, "-o", str(tmp_path / "run")], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert len(server.sent) == 900
+        assert server.most_at_once <= 32
+        kept = "".join(p.read_text() for p in (tmp_path / "run").rglob("*") if p.is_file()) + done.stderr + done.stdout
+        assert KEY not in kept
+        assert server.url not in kept
+
+
+# What a judge said of itself
+
+
+def test_consistency_and_cost_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    acts = [scores(1), scores(2), scores(4), scores(4), says("oops"), scores(5), scores(5)]
+    with served(*acts) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+        metric: Any = parse("judge(model='m', repeats=2)")
+        given = pairs(3)
+        assert metric.score(given) == [1.5, 4.0, 5.0]
+        said = list(metric.judge().said([metric.asked(pair) for pair in given]))
+    found = consistency(said)
+    assert (found.n, found.same) == (3, 2 / 3)
+    assert found.mean_difference == pytest.approx(1 / 3)
+    assert 0.9 < found.alpha < 1
+    counted = tally(said)
+    assert counted == (7, 6, 1, 0, 700, 70, 0)
+    assert price(counted, (2.0, 10.0)) == pytest.approx(700 * 2e-6 + 70 * 10e-6)
+    assert [len(answers) for answers in said] == [2, 2, 3]
+    assert said[2][0].answer.outcome == "unreadable"
+
+
+def test_a_run_shows_its_judge_and_hands_out_the_raw_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from rejoinder.cli import program
+
+    file = tmp_path / "chats.jsonl"
+    records = [
+        {"kind": "item", "id": "i", "context": [{"text": "Well?"}]},
+        *({"kind": "response", "id": f"r{k}", "item": "i", "system": "s", "text": f"Reply {k}."} for k in range(3)),
+    ]
+    file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+    run, raw = tmp_path / "run", tmp_path / "answers.jsonl"
+    spec = "judge(model='m', repeats=2)"
+    with served(scores(2), scores(4)) as server:
+        reach(server, monkeypatch)
+        done = CliRunner().invoke(program, ["score", str(file), "-m", spec, "-o", str(run), "--processes", "1"])
+        assert done.exit_code == 0, done.output
+        asked = len(server.sent)
+    command = ["judge", str(run), "-o", str(raw), "--input-price", "1", "--output-price", "2", "--format", "json"]
+    shown = CliRunner().invoke(program, command)
+    assert shown.exit_code == 0, shown.output
+    (row,) = json.loads(shown.stdout)["rows"]
+    assert (row["judge"], row["replies"], row["answers"], row["compared"]) == (spec, 3, asked, 3)
+    assert row["cost"] == pytest.approx(6 * (100 + 2 * 10) / 1e6)
+    lines = [json.loads(line) for line in raw.read_text().splitlines()]
+    assert [(line["response"], line["repeat"]) for line in lines] == [(f"r{k}", n) for k in range(3) for n in (0, 1)]
+    assert {line["score"] for line in lines} == {2, 4}
+    assert '"choices"' in lines[0]["body"]
+
+
+def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
+    from rejoinder.report.judge import judge_table
+    from rejoinder.scoring.run import Plan, run
+
+    file = tmp_path / "chats.jsonl"
+    file.write_text(
+        '{"kind": "item", "id": "i", "context": [{"text": "Well?"}]}\n'
+        '{"kind": "response", "id": "r", "item": "i", "system": "s", "text": "Yes."}\n'
+    )
+    run([file], Plan.of(["length"]), tmp_path / "run")
+    with pytest.raises(RunError, match="no judge at an endpoint was asked"):
+        judge_table(tmp_path / "run")

@@ -1,0 +1,186 @@
+"""``reproduce modern``: the figures against hand-made pairs and independent computations."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rejoinder.judging import Comparison
+from rejoinder.judging.comparison import Duel as Asked
+from rejoinder.registry import metric_names, parse
+from rejoinder.reproduce import modern
+from rejoinder.reproduce._contract import Figure, Reproduction, tables, write_results
+from rejoinder.reproduce._modern_measures import Preferred, decided, mean_of, people, rank_agreement, three_ways
+from rejoinder.reproduce._modern_rows import SETS, Duel, Rows, Set, read_rows, rows_of
+from rejoinder.stats.bootstrap import Plan
+from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
+
+FEW = Plan(n_resamples=50)
+ONE = Set("pandalm", "PandaLM", True, 20)
+SYSTEMS = ("a", "b", "c")
+
+
+class Longest:
+    """A judge that takes the longer reply, and in every third pair whatever is shown first."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def compare(self, duels: Sequence[Asked]) -> list[Comparison]:
+        self.asked += len(duels)
+        found = []
+        for i, duel in enumerate(duels):
+            longer = float(np.sign(len(duel.first) - len(duel.second)))
+            found.append(Comparison.of_odds(1.0, -1.0) if i % 3 == 0 else Comparison.of_odds(longer, longer))
+        return found
+
+
+def records(n: int = 60, seed: int = 0) -> list[Record]:
+    """Pairs in which people prefer longer replies, mostly; system c says most, a least."""
+    r = random.Random(seed)
+    made: list[Record] = []
+    for i in range(n):
+        item = Item(f"i{i}", (Turn("What is new?"),))
+        lengths = {s: r.randint(1, 6) + 3 * k for k, s in enumerate(SYSTEMS)}
+        made += [item, *(Response(f"i{i}/{s}", item.id, s, " ".join(["word"] * lengths[s])) for s in SYSTEMS)]
+        for first, second in (("a", "b"), ("c", "a"), ("b", "c")):
+            right: Choice = "first" if lengths[first] > lengths[second] else "second"
+            for rater in ("x", "y", "z"):
+                choice: Choice = r.choices([right, "tie"], [8, 2])[0]
+                made.append(Preference(item.id, f"i{i}/{first}", f"i{i}/{second}", rater, choice))
+    return made
+
+
+def duel(choices: Sequence[Choice], first: str = "x", second: str = "y", item: str = "i") -> Duel:
+    return Duel(
+        Item(item, (Turn("Well?"),)),
+        Response(f"{item}/1", item, "a", first),
+        Response(f"{item}/2", item, "b", second),
+        tuple(choices),
+    )
+
+
+def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
+    (figure,) = [f for f in found.figures if (f.table, f.row, f.column) == (table, row, column)]
+    return figure
+
+
+def test_the_majority_is_more_than_half() -> None:
+    assert duel(["first", "first", "tie"]).majority == "first"
+    assert duel(["first", "second", "tie"]).majority is None
+    assert duel(["first", "second"]).majority is None
+    assert duel(["tie", "tie", "second"]).majority == "tie"
+
+
+def test_accuracies_by_hand() -> None:
+    choices: list[list[Choice]] = [["first"], ["second"], ["second"], ["tie"], ["first", "second"], ["first"]]
+    rows = Rows("x", tuple(duel(c, item=f"i{i}") for i, c in enumerate(choices)), False)
+    found = Preferred("m", np.array([2.0, 1.0, 0.0, 0.0, 5.0, math.nan]))
+    np.testing.assert_array_equal(decided(found, rows), [1.0, 0.0, 0.5, math.nan, math.nan, math.nan])
+    np.testing.assert_array_equal(three_ways(found, rows), [1.0, 0.0, 0.0, 1.0, math.nan, math.nan])
+    items = [d.item.id for d in rows.duels]
+    assert mean_of(decided(found, rows), items, FEW)[0] == 0.5
+    assert mean_of(decided(found, rows), items, FEW).n == 3
+    assert mean_of(np.full(6, math.nan), items, FEW).n == 0
+
+
+def test_people_are_held_against_each_other_by_hand() -> None:
+    rows = Rows(
+        "x",
+        (
+            duel(["first", "first", "first"]),  # each agrees with the two others
+            duel(["first", "first", "tie"]),  # only the third faces two who agree, and is half right
+            duel(["first", "first", "second"]),  # the third is wrong
+            duel(["tie", "tie", "first"]),  # nobody faces two who decided
+        ),
+        False,
+    )
+    assert people(rows) == ([1.0, 1.0, 1.0, 0.5, 0.0], ["i"] * 5)
+    assert people(Rows("x", (duel(["first"]), duel(["first", "first"])), False)) == ([], [])
+
+
+def test_the_sample_is_drawn_by_seed_and_keeps_the_order() -> None:
+    rows = rows_of("x", records(), True)
+    assert rows.drawn(20, 1) == rows.drawn(20, 1) != rows.drawn(20, 2)
+    assert rows.drawn(20, 1) == sorted(set(rows.drawn(20, 1)))
+    assert len(rows.drawn(10**6, 1)) == len(rows.duels) == 180
+    assert len(rows.pairs()) == 180
+
+
+def test_rank_agreement_is_scipys() -> None:
+    mine, wanted = {"a": 0.3, "b": -1.0, "c": 0.9, "d": 0.1}, {"a": 0.5, "b": 0.1, "c": 0.2, "d": -0.8}
+    columns = [mine[k] for k in "abcd"], [wanted[k] for k in "abcd"]
+    rho, tau, n = rank_agreement(mine, wanted)
+    assert (rho, tau, n) == (
+        pytest.approx(stats.spearmanr(*columns).statistic),
+        pytest.approx(stats.kendalltau(*columns).statistic),
+        4,
+    )
+
+
+def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
+    rows = rows_of("PandaLM", records(), True)
+    judge = Longest()
+    one = modern.measure(ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge)
+    found = modern.assemble([one], ["Not measured: nup (no such model)."], FEW)
+    words = {p.response.id: len(p.response.text.split()) for p in rows.pairs()}
+    expected = []
+    for d in rows.duels:
+        if d.majority in ("first", "second"):
+            ahead = words[d.first.id] - words[d.second.id]
+            expected.append(0.5 if ahead == 0 else float((ahead > 0) == (d.majority == "first")))
+    figure = at(found, modern.ACCURACY, "length", "PandaLM")
+    assert (figure.measured, figure.n) == (pytest.approx(np.mean(expected)), len(expected))
+    assert at(found, modern.ACCURACY, "one annotator against the others", "PandaLM").measured > 0.8
+    assert at(found, modern.SAMPLE, "length(unit='characters')", "PandaLM").n is not None
+    assert judge.asked == 20
+    assert at(found, modern.POSITION, modern.PAIRWISE, "PandaLM: same choice in both orders").measured == 13 / 20
+    assert at(found, modern.RANKING, "length", "Spearman over 3 systems").measured == 1.0
+    assert (
+        at(found, modern.RANKING, "annotators", "c").measured
+        > 0
+        > at(found, modern.RANKING, "annotators", "a").measured
+    )
+    assert [t.title for t in tables(found)] == [
+        modern.ACCURACY,
+        modern.TIES,
+        modern.SAMPLE,
+        modern.POSITION,
+        modern.RANKING,
+    ]
+    notes = "\n".join(found.notes)
+    assert "cannot be told from a coin" in notes
+    assert "Not measured: nup" in notes
+    assert "trained on chat" in notes
+    assert "20 of 180 PandaLM pairs" in notes
+    page, data = (path.read_text() for path in write_results(found, tmp_path))
+    assert "Replies by language models" in page
+    assert "NaN" not in data
+
+
+def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
+    rows = Rows("x", (duel(["first"], "yes", " "), duel(["first"], "yes", "no", "j")), False)
+    judge = Longest()
+    one = modern.measure(Set("x", "x", False, 2), rows, ["length"], [], judge)
+    assert judge.asked == 1
+    assert math.isnan(one.found[0].advantages[0])
+    assert math.isnan(one.on_sample[-1].advantages[0])
+
+
+def test_every_spec_that_is_here_needs_at_most_the_context() -> None:
+    for spec in (*modern.SPECS, *modern.SLOW):
+        if spec.partition("(")[0] in metric_names() and "folder" not in spec:
+            assert parse(spec).needs <= {"context"}
+
+
+def test_the_published_pairs_are_read(published: Path) -> None:
+    panda, llmbar = (read_rows(one) for one in SETS)
+    assert (len(panda.duels), len(llmbar.duels)) == (999, 100)
+    assert {len(d.choices) for d in panda.duels} == {3}
+    assert len({d.first.system for d in panda.duels} | {d.second.system for d in panda.duels}) == 5
