@@ -71,6 +71,10 @@ class Metric:
         """Which pairs hold a text that is too long for the metric to read whole; it is counted and said."""
         return [False] * len(pairs)
 
+    def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
+        """What a run keeps of how scores came about (a judge's raw answers): JSON objects for each pair, or nothing."""
+        yield from ()
+
     def details(self) -> dict[str, str]:
         """What else decides the number: versions of libraries, digests of models, sources of word lists."""
         return {}

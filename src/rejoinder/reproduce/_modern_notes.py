@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rejoinder.reproduce._contract import Figure
-from rejoinder.reproduce._modern_measures import ACCURACY, PAIRWISE, PEOPLE, SAMPLE, Measured, decided
+from rejoinder.reproduce._modern_measures import ACCURACY, PAIRWISE, PEOPLE, RANKING, SAMPLE, Measured, decided
 from rejoinder.reproduce._modern_rows import Rows
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import Plan
@@ -39,6 +39,7 @@ def notes_on(measured: Sequence[Measured], figures: Sequence[Figure], plan: Plan
             )
     for one in measured:
         yield from _against_length(one)
+    yield from _rankings(figures)
     yield from _carried_over(figures)
 
 
@@ -96,7 +97,20 @@ def _carried_over(figures: Sequence[Figure]) -> Iterator[str]:
     yield (
         "The scorers here were trained on chat: short turns, where the wrong reply belongs to another conversation. "
         "Both replies of a pair here are on the subject, and what tells them apart is whether a long answer does what "
-        "was asked, is correct and is complete. Nothing in their training asks for that: do not use them to choose "
-        "between language models that follow instructions, and read a score on such replies as 'on the subject' at "
-        "most. The embedded judge is too small to follow a rubric; a large model at an endpoint is what judges are for."
+        "was asked, is correct and is complete. Nothing in their training asks for that, and it does not carry over: "
+        "do not use them to choose between two answers to an instruction, and read a score on such an answer as 'on "
+        "the subject' at most. The embedded judge is too small to follow a rubric; a large model at an endpoint is "
+        "what judges are for."
     )
+
+
+def _rankings(figures: Sequence[Figure]) -> Iterator[str]:
+    """The systems' order under each row, by its correlation with the annotators'."""
+    found = [f for f in figures if f.table == RANKING and f.column.startswith("Spearman")]
+    if found:
+        shown = ", ".join(f"{f.row} {f.measured:.1f}" for f in sorted(found, key=lambda f: -f.measured))
+        yield (
+            f"Spearman of the {found[0].n} systems' strengths with the annotators': {shown}. So few systems have few "
+            "orders: a row may come near the annotators' by chance, and the length of replies alone comes near it. "
+            "Rows of the sample rest on its few pairs."
+        )

@@ -59,7 +59,7 @@ SPECS = (
     "dynaeval",
 )
 # These read every reply with a language model: they see a sample.
-SLOW = ("norm_prob", "fed", "fed(aspect='correct')", "judge")
+SLOW = ("norm_prob", "fed", "judge")
 SEED = 6
 DEFAULT_PLAN = Plan()
 

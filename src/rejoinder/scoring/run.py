@@ -2,7 +2,8 @@
 
 ``run.json`` (what was computed, from what, with what) is written last: a folder that has it is finished and never
 changes. ``scores.jsonl`` has one line a response, ``dialogues.jsonl`` one a dialogue, system and metric, ``data.jsonl``
-the checked input, ``timings.json`` all that differs between two runs of the same command.
+the checked input, ``judge.jsonl`` a judge's raw answers, ``timings.json`` all that differs between two runs of the same
+command.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.intake import Index, take_in
 from rejoinder.scoring.memory import default_metrics
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.trace import write_traces
 
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
@@ -107,6 +109,7 @@ def run(
             job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
             done = _all_chunks(job, index, processes, progress)
             assembly = assemble(folder, job, index, done)
+            write_traces(folder, job, index)
             about = _about(identity, opened, plan, index, assembly)
             write_json(folder / "timings.json", _timings(begun, processes, plan, done))
             shutil.rmtree(folder / ".scores", ignore_errors=True)
