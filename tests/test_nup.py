@@ -30,7 +30,7 @@ def trained(own_cache: Path, tmp_path: Path, torch: Any) -> Path:
 
     tiny_training.install(own_cache)
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
-    train_nup(tiny_training.talks(20), tmp_path / "nup", recipe, say=lambda line: None)
+    train_nup(tiny_training.talks(20), tmp_path / "nup", recipe, base="minilm", say=lambda line: None)
     return tmp_path / "nup"
 
 
@@ -128,7 +128,7 @@ def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> 
     from rejoinder.training.nup import NupRecipe, train_nup
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
-    train_nup(tiny_training.talks(20), tmp_path / "again", recipe, say=lambda line: None)
+    train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)
     assert cards.read(tmp_path / "again").digest() == cards.read(trained).digest()
 
 
@@ -144,6 +144,7 @@ def test_the_command_trains_into_the_cache_where_no_folder_is_named(
     tiny_training.install(own_cache)
     write(tiny_training.talks(20), tmp_path / "talks.jsonl")
     command = ["train", "nup", str(tmp_path / "talks.jsonl"), "--contexts", "10", "--epochs", "1", "--corpus", "shop"]
+    command += ["--base", "minilm"]
     done = CliRunner().invoke(program, command)
     assert done.exit_code == 0, done.output
     assert "-m nup" in done.output
@@ -171,3 +172,16 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
         (tmp_path / cards.NAME).write_text(text)
     with pytest.raises(InputError, match=said):
         rejoinder.score(["hi"], metrics=f"nup(folder={str(tmp_path)!r})", contexts=["hello"])
+
+
+def test_it_starts_from_the_cross_encoder_of_aptness(torch: Any) -> None:
+    pytest.importorskip("onnx", reason="the torch extra is not installed")
+    from rejoinder.models.catalog import MODELS
+    from rejoinder.models.manifest import is_here
+    from rejoinder.training.nup import open_encoder
+
+    if not is_here(MODELS["aptness"]):
+        pytest.skip("the weights of aptness are not in the package")
+    trunk, tokenizer = open_encoder("aptness")
+    assert trunk.config.hidden_size == 384
+    assert "[unused0]" in tokenizer

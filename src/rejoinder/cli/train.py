@@ -114,10 +114,11 @@ def idk(
 @click.argument("files", nargs=-1)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Where to [the cache].")
 @click.option("--corpus", metavar="NAME", help="Only this corpus of the files [cornell of the published ones].")
-@click.option("--base", default="minilm", show_default=True, metavar="NAME", help="The encoder to start from.")
+@click.option("--base", default="aptness", show_default=True, metavar="NAME",
+              help="The encoder to start from: aptness, bert-base-uncased, minilm.")  # fmt: skip
 @click.option("--contexts", type=click.IntRange(min=2), default=3_750, show_default=True, help="How many to train on.")
 @click.option("--epochs", type=click.IntRange(min=1), default=2, show_default=True)
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-4, show_default=True,
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=3e-5, show_default=True,
               help="The learning rate; published: 1e-5 for BERT-base.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")

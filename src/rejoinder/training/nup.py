@@ -1,7 +1,8 @@
 """The recipe of `nup` (Phy et al. 2020; sections 2.3 and 4 of the IDK paper): fine-tune an encoder on next utterances.
 
 A positive is a context with its own reply, a negative the same context with the reply of a random other place, drawn
-anew for each epoch; binary cross-entropy, Adam. With its 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
+anew for each epoch; binary cross-entropy, Adam. The encoder should have read pairs before, as BERT has; by default it
+is that of aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
 """
 
 from __future__ import annotations
@@ -17,33 +18,37 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness_card import Limits, Marks
+from rejoinder.models.aptness_card import TOKENIZER, Limits, Marks
+from rejoinder.models.aptness_card import read as read_card
 from rejoinder.models.aptness_cross import Row, row_of
 from rejoinder.models.batching import pad
 from rejoinder.models.machine import threads
+from rejoinder.models.manifest import require
 from rejoinder.models.nup_network import NextUtterance, export_nup
 from rejoinder.models.tokenization import TextTokenizer
 from rejoinder.training.aptness import device_of, licence_of
 from rejoinder.training.base import open_base, open_trunk
 from rejoinder.training.batch import FIRST, LAST
 from rejoinder.training.next_turns import Place, places
+from rejoinder.training.optimizing import Schedule
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
 _MARKS = Marks(first=FIRST, last=LAST, between=BETWEEN, padding=0)
 _TOLD = 50  # steps between two lines
+OWN = "aptness"
 
 
 @dataclass(frozen=True)
 class NupRecipe:
-    """All that decides the network, beside the dialogues and the base; published: a rate of 1e-5 for BERT-base."""
+    """All that decides the network, beside the dialogues and the base; published: a steady rate of 1e-5 for BERT."""
 
     seed: int = 0
     contexts: int = 3_750
     held_out: int = 300  # contexts of the split valid that the card's figure comes from
     epochs: int = 2
     batch: int = 16
-    rate: float = 1e-4  # a small encoder takes larger steps
+    rate: float = 3e-5  # after a warm-up, and then less and less; a small encoder takes larger steps
     decay: float = 1e-5
     dropout: float = 0.2
     context_tokens: int = 25  # the last ones
@@ -55,13 +60,13 @@ def train_nup(
     target: Path,
     recipe: NupRecipe,
     corpus: str | None = None,
-    base: str = "minilm",
+    base: str = OWN,
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train on the split ``train`` and write the folder; what was measured on ``valid``."""
     on = device_of(device)
-    folder, tokenizer = open_base(base)
+    trunk, tokenizer = open_encoder(base)
     known = list(dialogues)
     if recipe.contexts < 2:
         raise InputError("nup draws its negatives from the other contexts: train on two or more (--contexts)")
@@ -70,7 +75,7 @@ def train_nup(
     pieces = Pieces(tokenizer, limits)
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(threads())
-    network = NextUtterance(open_trunk(folder), recipe.dropout).to(on)
+    network = NextUtterance(trunk, recipe.dropout).to(on)
     _train(network, pieces, found, recipe, on, say)
     measured = _measure(network, pieces, known, corpus, recipe, on)
     if measured["contexts"]:
@@ -80,12 +85,23 @@ def train_nup(
         "base": base,
         "recipe": asdict(recipe),
         "data": {"corpora": sorted(corpora), "split": "train"},
-        "licence": licence_of(corpora),
+        "licence": read_card(require(OWN)).licence if base == OWN else licence_of(corpora),
         "citation": "Phy, Zhao and Aizawa 2020; Berlot-Attwell and Rudzicz 2022",
         "measured": measured,
     }
     export_nup(network, tokenizer, _MARKS, limits, about, target)
     return measured
+
+
+def open_encoder(base: str) -> tuple[Any, str]:
+    """The encoder to start from and its ``tokenizer.json``: of aptness's cross-encoder, or of a BERT of the catalog."""
+    if base != OWN:
+        folder, tokenizer = open_base(base)
+        return open_trunk(folder), tokenizer
+    from rejoinder.models.aptness_rebuild import float_networks
+
+    folder = require(OWN)
+    return float_networks(folder)[1].trunk, (folder / TOKENIZER).read_text(encoding="utf-8")
 
 
 class Pieces:
@@ -129,6 +145,7 @@ def _train(
     contexts = [place.context for place in found]
     labels = torch.cat([torch.ones(len(found)), torch.zeros(len(found))]).to(device)
     steps = -(-2 * len(found) // recipe.batch)
+    schedule = Schedule(optimizer, recipe.epochs * steps)
     network.train()
     for epoch in range(recipe.epochs):
         rows = pieces.rows([*contexts, *contexts], [*(p.reply for p in found), *other_replies(found, random)])
@@ -137,9 +154,7 @@ def _train(
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
             odds = network(*batch_of([rows[i] for i in at], device))
             loss = functional.binary_cross_entropy_with_logits(odds, labels[torch.from_numpy(at).to(device)])
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+            schedule.step(loss, network)
             if (step + 1) % _TOLD == 0 or step + 1 == steps:
                 say(f"epoch {epoch + 1} of {recipe.epochs}, step {step + 1:,} of {steps:,}, loss {loss.item():.3f}")
 
