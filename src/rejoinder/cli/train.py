@@ -1,4 +1,4 @@
-"""``rejoinder train``: make a model of your own, or rebuild one that the package ships."""
+"""``rejoinder train``: make a model of your own, or follow the recipe of one that the package ships."""
 
 from __future__ import annotations
 
