@@ -27,7 +27,7 @@ LAYERS = [
     ("scoring",),
     ("verdict",),
     ("training",),
-    ("robustness", "explaining"),
+    ("robustness", "explaining", "augmenting"),
     ("reproduce",),
     ("report",),
     ("cli", "__main__"),

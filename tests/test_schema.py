@@ -135,3 +135,20 @@ def test_an_empty_reply_is_let_through_where_it_is_to_be_counted() -> None:
     found = from_object({"item": "i", "system": "s", "text": ""}, AT, allow_empty=True)
     assert isinstance(found, Response)
     assert found.text == ""
+
+
+def test_a_reference_keeps_its_score_and_what_it_was_adapted_from() -> None:
+    reference = Reference("i am in a hurry.", "retrieval", 1.5, "i am in a rush.")
+    item = Item("a", (Turn("hi"),), (reference, Reference("yes")))
+
+    told = to_object(item)
+
+    assert told["references"][1] == "yes"
+    assert from_object(told, AT) == item
+
+
+@pytest.mark.parametrize("score", ["much", True, [1]])
+def test_a_score_of_a_reference_that_is_no_number_is_refused(score: object) -> None:
+    line = {"kind": "item", "id": "a", "context": ["hi"], "references": [{"text": "yes", "score": score}]}
+    with pytest.raises(InputError, match="must be a number"):
+        from_object(line, AT)

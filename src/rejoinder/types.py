@@ -26,10 +26,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reply known to be good, and where it came from ("human" unless said otherwise)."""
+    """A reply known to be good, and where it came from ("human" unless said otherwise).
+
+    One that was found or made carries how sure its source was (``score``) and the text that it was adapted from or made
+    of (``origin``), where there is one.
+    """
 
     text: str
     source: str = "human"
+    score: float | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,14 +198,25 @@ def _turn(found: Any, key: str, what: str, at: Place) -> Turn:
     return Turn(_text(found, "text", name, at), _optional_id(found, "speaker", name, at))
 
 
+_OF_REFERENCE = ("text", "source", "score", "origin")
+
+
 def _reference(found: Any, at: Place) -> Reference:
     if isinstance(found, str):
         found = {"text": found}
     if not isinstance(found, dict):
         raise InputError(f"{at}: a reference is {_type(found)}; write it as a string or an object with 'text'")
-    if not found.keys() <= {"text", "source"}:
-        raise _unknown(found, ("text", "source"), "a reference", at)
-    return Reference(_text(found, "text", "a reference", at), _optional(found, "source", "a reference", at) or "human")
+    if not found.keys() <= set(_OF_REFERENCE):
+        raise _unknown(found, _OF_REFERENCE, "a reference", at)
+    score = found.get("score")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise InputError(f"{at}: a reference has the score {brief(score)}; it must be a number")
+    return Reference(
+        _text(found, "text", "a reference", at),
+        _optional(found, "source", "a reference", at) or "human",
+        None if score is None else float(score),
+        _optional(found, "origin", "a reference", at),
+    )
 
 
 def _situation(o: dict[str, Any], what: str, at: Place) -> tuple[Statement, ...]:
@@ -368,13 +379,13 @@ def turn_object(turn: Turn) -> dict[str, Any]:
     return {"text": turn.text} if turn.speaker is None else {"speaker": turn.speaker, "text": turn.text}
 
 
-def _reference_object(reference: Reference) -> str | dict[str, str]:
-    if reference.source == "human":
+def _reference_object(reference: Reference) -> str | dict[str, Any]:
+    if reference == Reference(reference.text):
         return reference.text
-    return {"text": reference.text, "source": reference.source}
+    return _filled(_fields(reference))
 
 
-def _fields(value: Statement | Candidate) -> dict[str, Any]:
+def _fields(value: Statement | Candidate | Reference) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
