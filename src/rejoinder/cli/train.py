@@ -60,8 +60,9 @@ def aptness(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.training.aptness import PERMISSIVE, AptnessRecipe, train_aptness
+    from rejoinder.training.aptness import AptnessRecipe, train_aptness
     from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.training.licence import PERMISSIVE
     from rejoinder.training.scaling import scaled
 
     recipe = scaled(
@@ -158,3 +159,61 @@ def nup(
     train_nup(given, target, recipe, chosen, base, device, lambda line: click.echo(line, err=True))
     spec = "nup" if output is None else f'"nup(folder={str(output)!r})"'
     click.echo(f"{target}: written; score with it: -m {spec}", err=True)
+
+
+@command.command("comet")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@click.option("--valid", multiple=True, required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Triples that are not trained on, nor their heads (repeatable).")  # fmt: skip
+@click.option("--leave-out", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="More triples whose heads are not trained on (repeatable).")  # fmt: skip
+@click.option("--base", default="smollm2-135m", show_default=True, metavar="NAME", help="The language model.")
+@click.option("--rank", type=click.IntRange(min=1), default=8, show_default=True, help="Of the additions.")
+@click.option("--epochs", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--batch", type=click.IntRange(min=1), default=256, show_default=True, help="Triples a step.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="[cuda where there is one]")
+def comet(
+    files: tuple[Path, ...],
+    output: Path,
+    valid: tuple[Path, ...],
+    leave_out: tuple[Path, ...],
+    base: str,
+    device: str | None,
+    **chosen: int | float,
+) -> None:
+    """Teach a language model to write the tails of knowledge FILES (ATOMIC's or ConceptNet's layout).
+
+    Use what comes out as rejoinder augment --comet FOLDER.
+    """
+    from importlib.util import find_spec
+    from typing import Any
+
+    from rejoinder.data.triples import read_triples
+    from rejoinder.errors import InputError, MissingExtraError
+
+    if not files:
+        raise InputError("no knowledge file is named; give one or more, such as ATOMIC's dev.tsv")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output}: is there already and not empty; name a new folder")
+    for module in ("torch", "transformers", "safetensors"):
+        if find_spec(module) is None:
+            raise MissingExtraError(module, "torch", "training")
+    from rejoinder.training.comet import CometRecipe, train_comet
+
+    read = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # what is wrong is told at once
+    typed: dict[str, Any] = chosen
+    train_comet(
+        [triple for path in files for triple in read[path]],
+        [triple for path in valid for triple in read[path]],
+        output,
+        CometRecipe(**typed),
+        {path.name: "as the file's" for path in files},
+        {triple.head for path in leave_out for triple in read[path]},
+        base,
+        device,
+        lambda line: click.echo(line, err=True),
+    )
+    click.echo(f"{output}: written", err=True)

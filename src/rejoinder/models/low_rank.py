@@ -1,0 +1,73 @@
+"""Low-rank additions to a language model's matrices (Hu et al. 2022, LoRA): a few megabytes that teach it one thing.
+
+Beside each matrix W stand two thin ones, A and B; what is trained is B A, times a scale. For use they are added to W
+once, so that the model runs as fast as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class LowRank(nn.Module):
+    """A frozen linear layer with its low-rank addition, which is nothing at first."""
+
+    def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
+        super().__init__()
+        self.layer = layer
+        self.scale = scale
+        self.a = nn.Parameter(torch.randn(rank, layer.in_features) / layer.in_features**0.5)
+        self.b = nn.Parameter(torch.zeros(layer.out_features, rank))
+
+    def forward(self, given: Tensor) -> Tensor:
+        """What the layer gives, and what is added to it."""
+        added: Tensor = (given @ self.a.T.to(given.dtype)) @ self.b.T.to(given.dtype)
+        found: Tensor = self.layer(given) + self.scale * added
+        return found
+
+
+def attach(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
+    """Put an addition beside each matrix of a network whose weights are frozen; the parameters to train."""
+    torch.manual_seed(seed)
+    network.requires_grad_(False)
+    for name, layer in list(_layers(network)):
+        parent = network.get_submodule(name.rpartition(".")[0])
+        setattr(parent, name.rpartition(".")[2], LowRank(layer, rank, scale).to(layer.weight.device))
+    return [parameter for parameter in network.parameters() if parameter.requires_grad]
+
+
+def additions(network: Any) -> dict[str, Tensor]:
+    """What was trained, by the name of its matrix, the scale in it."""
+    found = {}
+    for name, layer in network.named_modules():
+        if isinstance(layer, LowRank):
+            found[f"{name}.a"] = layer.a.detach().cpu()
+            found[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
+    return found
+
+
+def add(network: Any, parts: Mapping[str, Tensor]) -> None:
+    """Add what was trained to the matrices of a plain network, in place; every part must find its matrix."""
+    layers = dict(_layers(network))
+    wanted = {name.rpartition(".")[0] for name in parts}
+    if not wanted <= layers.keys() or len(parts) != 2 * len(wanted):
+        raise ValueError(f"{len(wanted - layers.keys())} of {len(wanted)} additions have no matrix here")
+    for name in sorted(wanted):
+        weight = layers[name].weight
+        product = parts[f"{name}.b"].double() @ parts[f"{name}.a"].double()
+        if product.shape != weight.shape:
+            raise ValueError(f"{name} has the shape {tuple(weight.shape)} here, not {tuple(product.shape)}")
+        with torch.no_grad():
+            weight += product.to(device=weight.device, dtype=weight.dtype)
+
+
+def _layers(network: Any) -> Iterator[tuple[str, nn.Linear]]:
+    for name, layer in network.named_modules():
+        if isinstance(layer, nn.Linear) and name.rpartition(".")[2] in LAYERS:
+            yield name, layer

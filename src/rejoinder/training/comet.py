@@ -1,0 +1,140 @@
+"""The recipe of our own COMET: triples of ATOMIC and ConceptNet to a small addition on the embedded language model.
+
+The model reads an event and the words of a relation, and learns to write the tail. Heads of the held-out files are left
+out of training.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.data.triples import Triple
+from rejoinder.errors import InputError
+from rejoinder.models.comet import PROMPTS, prompt_of, write
+from rejoinder.models.language_model import LanguageModel, load_language_model
+from rejoinder.models.low_rank import additions, attach
+from rejoinder.training.optimizing import Schedule, optimizer_of
+
+_TOLD = 100  # steps between two lines
+LICENCE = "CC-BY-SA-4.0"  # ConceptNet's; ATOMIC is CC BY 4.0
+
+
+@dataclass(frozen=True)
+class CometRecipe:
+    """All that decides the addition, beside the triples and the language model."""
+
+    seed: int = 0
+    rank: int = 8
+    scale: float = 2.0
+    rate: float = 1e-3
+    epochs: int = 3
+    batch: int = 256
+
+
+class Row(NamedTuple):
+    """Token ids, and how many of them are the prompt."""
+
+    ids: tuple[int, ...]
+    prompt: int
+
+
+def train_comet(
+    train: Iterable[Triple],
+    valid: Iterable[Triple],
+    target: Path,
+    recipe: CometRecipe,
+    data: Mapping[str, str],
+    leave_out: Collection[str] = (),
+    base: str = "smollm2-135m",
+    device: Any = None,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Train on ``train`` and write the folder; the loss a token on ``valid``, before and after.
+
+    Heads of ``valid`` and those to ``leave_out`` are not trained on.
+    """
+    model = load_language_model(base, device=device)
+    held = [triple for triple in valid if triple.relation in PROMPTS]
+    heads = {triple.head.lower() for triple in held} | {head.lower() for head in leave_out}
+    used = [t for t in dict.fromkeys(train) if t.relation in PROMPTS and t.head.lower() not in heads]
+    if not used or not held:
+        raise InputError(f"{len(used)} triples to train on and {len(held)} held out; there must be some of each")
+    say(f"{len(used):,} triples to train on, {len(held):,} held out")
+    rows, held_rows = (rows_of(model, part) for part in (used, held))
+    before = loss_of(model, held_rows, recipe.batch)
+    parameters = attach(model.network, recipe.rank, recipe.scale, recipe.seed)
+    _train(model, parameters, rows, recipe, say)
+    model.network.eval()
+    after = loss_of(model, held_rows, recipe.batch)
+    say(f"held out: loss a token {before:.3f} before, {after:.3f} after")
+    measured = {"valid_loss_before": round(before, 4), "valid_loss": round(after, 4), "triples": len(used)}
+    about = {"recipe": asdict(recipe), "data": dict(data), "licence": LICENCE, "measured": measured}
+    write(target, additions(model.network), model, about)
+    return measured
+
+
+def rows_of(model: LanguageModel, triples: Sequence[Triple]) -> list[Row]:
+    """The token ids of each triple: prompt, tail, end of the line."""
+    encode = model.tokenizer
+    prompts = encode([prompt_of(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
+    tails = encode([f" {t.tail}\n" for t in triples], add_special_tokens=False)["input_ids"]
+    return [Row((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
+
+
+def _train(
+    model: LanguageModel, parameters: list[Any], rows: list[Row], recipe: CometRecipe, say: Callable[[str], None]
+) -> None:
+    network = model.network
+    optimizer = optimizer_of([(parameters, recipe.rate)])
+    order = np.random.default_rng(recipe.seed)
+    steps = recipe.epochs * math.ceil(len(rows) / recipe.batch)
+    schedule = Schedule(optimizer, steps)
+    network.train()
+    step, begun = 0, time.monotonic()
+    for _ in range(recipe.epochs):
+        for batch in _by_length(rows, recipe.batch, order):
+            loss = _loss(network, [rows[i] for i in batch])
+            schedule.step(loss, network)
+            step += 1
+            if step % _TOLD == 0 or step == steps:
+                rate = step * recipe.batch / (time.monotonic() - begun)
+                say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples a second")
+
+
+def _by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> list[Any]:
+    """Batches of about the same length, in an order drawn anew."""
+    lengths = np.array([len(row.ids) for row in rows]) + random.random(len(rows))
+    order = np.argsort(lengths)
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+    return [parts[i] for i in random.permutation(len(parts))]
+
+
+def _loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Tensor:
+    """The cross-entropy of the tails' tokens."""
+    width = max(len(row.ids) for row in rows)
+    ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=network.device)
+    places = torch.arange(width, device=network.device)
+    first = torch.tensor([row.prompt for row in rows], device=network.device)[:, None]
+    end = torch.tensor([len(row.ids) for row in rows], device=network.device)[:, None]
+    wanted = torch.where((places >= first) & (places < end), ids, -100)
+    # What fills a row stands behind it, where no real token looks.
+    with torch.autocast(network.device.type, torch.bfloat16, enabled=network.device.type == "cuda"):
+        logits = network(input_ids=ids).logits[:, :-1].float()
+    return functional.cross_entropy(logits.flatten(0, 1), wanted[:, 1:].flatten(), reduction=reduction)
+
+
+@torch.no_grad()
+def loss_of(model: LanguageModel, rows: Sequence[Row], batch: int) -> float:
+    """The mean loss of the tails' tokens."""
+    total = sum(float(_loss(model.network, rows[start : start + batch], "sum")) for start in range(0, len(rows), batch))
+    return total / sum(len(row.ids) - row.prompt for row in rows)

@@ -1,0 +1,140 @@
+"""Our own COMET: triples as they are read, the addition on a tiny language model, and its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rejoinder.data.triples import Triple, read_triples
+from rejoinder.errors import InputError
+from rejoinder.models.manifest import WEIGHTS
+
+torch = pytest.importorskip("torch")
+
+from tiny_language_model import write_language_model  # noqa: E402
+
+from rejoinder.models import comet  # noqa: E402
+from rejoinder.models.language_model import load_language_model  # noqa: E402
+from rejoinder.models.low_rank import add, additions, attach  # noqa: E402
+from rejoinder.training.comet import CometRecipe, loss_of, rows_of, train_comet  # noqa: E402
+
+TRIPLES = [
+    Triple("PersonX calls PersonY", "oReact", "happy"),
+    Triple("PersonX goes home", "xWant", "to sleep"),
+    Triple("PersonX sings", "oWant", "to listen"),
+    Triple("buy bread", "HasFirstSubevent", "go out"),
+]
+HELD = [Triple("PersonX drinks tea", "xReact", "warm")]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    write_language_model(folder)
+    return folder
+
+
+def test_both_layouts_are_read_and_what_is_none_is_left_out(tmp_path: Path) -> None:
+    atomic, conceptnet = tmp_path / "a.tsv", tmp_path / "c.txt"
+    atomic.write_text("personx~calls~persony\toreact\tnone\npersonx 's cat\toReact\tfond of~personx\n\n")
+    conceptnet.write_text("CausesDesire\tbe cold\tput on coat\t1\nCausesDesire\tbe cold\tfly\t0\n")
+
+    assert list(read_triples(atomic)) == [Triple("PersonX's cat", "oReact", "fond of PersonX")]
+    assert list(read_triples(conceptnet)) == [Triple("be cold", "CausesDesire", "put on coat")]
+
+
+@pytest.mark.parametrize("line", ["only one cell", "a\tb", "a\t\tc", "a\tb\tc\td"])
+def test_a_broken_line_names_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "broken.tsv"
+    path.write_text(f"personx sings\toreact\thappy\n{line}\n")
+    with pytest.raises(InputError, match=r"broken\.tsv, line 2: is no triple"):
+        list(read_triples(path))
+
+
+def test_an_addition_is_nothing_before_training_and_the_same_inside_the_matrices(base: Path) -> None:
+    model, plain = load_language_model(base), load_language_model(base)
+    rows = rows_of(plain, TRIPLES)
+    before = loss_of(plain, rows, 2)
+
+    parameters = attach(model.network, rank=2, scale=3.0, seed=1)
+    assert loss_of(model, rows, 2) == pytest.approx(before, abs=1e-6)
+
+    with torch.no_grad():
+        for number, parameter in enumerate(parameters):
+            parameter += 0.01 * (number % 5)
+    add(plain.network, additions(model.network))
+    assert loss_of(plain, rows, 2) == pytest.approx(loss_of(model, rows, 2), rel=1e-4)
+    assert loss_of(plain, rows, 2) != pytest.approx(before, abs=1e-4)
+
+
+def test_only_the_tail_counts_for_the_loss(base: Path) -> None:
+    model = load_language_model(base)
+    row = rows_of(model, TRIPLES[:1])[0]
+    ids = torch.tensor([row.ids])
+    scores = torch.log_softmax(model.network(ids).logits[0].float(), dim=-1)
+    told = [float(scores[place - 1, row.ids[place]]) for place in range(row.prompt, len(row.ids))]
+
+    assert loss_of(model, [row], 1) == pytest.approx(-sum(told) / len(told), rel=1e-5)
+
+
+def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    recipe = CometRecipe(rank=2, rate=0.05, epochs=20, batch=2)
+    train = [*TRIPLES, Triple("PersonX Drinks Tea", "xReact", "cold")]  # its head is held out
+    for name in ("one", "two"):
+        train_comet(train, [*HELD, *TRIPLES[:1]], tmp_path / name, recipe, {}, (), str(base), "cpu", said.append)
+
+    assert said[0].startswith("3 triples to train on, 2 held out")
+    first, second = ((tmp_path / name / comet.PARTS).read_bytes() for name in ("one", "two"))
+    assert first == second
+    measured = comet.read(tmp_path / "one").about["measured"]
+    assert measured["valid_loss"] < measured["valid_loss_before"]
+
+
+@pytest.fixture(scope="module")
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("comet") / "own"
+    model = load_language_model(base)
+    attach(model.network, 1, 1.0, 0)
+    card = comet.write(folder, additions(model.network), model, {})
+    text = (folder / comet.NAME).read_text().replace(f'"{card.base}"', f'"{base}"')
+    (folder / comet.NAME).write_text(text)
+    return folder
+
+
+def test_tails_are_lines_and_do_not_depend_on_the_batch(trained: Path) -> None:
+    opened = comet.open_comet(trained)
+    heads = ["PersonX sings", "PersonX goes to the market early in the morning", "PersonX sings"]
+
+    together = opened.tails(heads, "oWant", 2)
+
+    assert together == [opened.tails([head], "oWant", 2)[0] for head in heads]
+    assert all("\n" not in tail for tails in together for tail in tails)
+    with pytest.raises(InputError, match="knows no relation 'isAfter'"):
+        opened.tails(heads, "isAfter")
+
+
+def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_language_model(other, seed=5)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / comet.NAME).write_text((trained / comet.NAME).read_text().replace(str(base), str(other)))
+    (copy / comet.PARTS).write_bytes((trained / comet.PARTS).read_bytes())
+    with pytest.raises(InputError, match="was trained on other weights"):
+        comet.open_comet(copy)
+    (copy / comet.PARTS).write_bytes(b"12345678")
+    with pytest.raises(InputError, match="is not the file of its card"):
+        comet.open_comet(copy)
+    with pytest.raises(InputError, match="cannot be read"):
+        comet.open_comet(tmp_path / "nowhere")
+
+
+def test_the_shipped_addition_is_whole_and_small() -> None:
+    card = comet.read(comet.SHIPPED)
+    from rejoinder.data.datasets._checking import sha256_of
+
+    assert sha256_of(comet.SHIPPED / comet.PARTS) == card.parts
+    assert (comet.SHIPPED / comet.PARTS).stat().st_size < 8 * 2**20
+    assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 64 * 2**20
