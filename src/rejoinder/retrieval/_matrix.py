@@ -38,6 +38,11 @@ def save(
     np.save(folder / "lengths.npy", postings.lengths)
 
 
+def rounding(query: Mapping[int, int]) -> float:
+    """How far a rough score may be from the true one, relative to it."""
+    return (len(query) + 2) * _ROUNDING
+
+
 class Matrix:
     """What each word is worth to each passage; a query is the numbers of its words and how often it has each."""
 
@@ -57,9 +62,9 @@ class Matrix:
         self, query: Mapping[int, int], k: int, handicap: NDArray[np.float32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Passages among which are the k best that have a score above 0, and the scores of these."""
-        rough = self._product(query)
+        rough = self.rough_scores(query)
         rough += handicap
-        floor = floor_of(rough, k) * (1 - (len(query) + 2) * _ROUNDING)
+        floor = floor_of(rough, k) * (1 - rounding(query))
         found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
         return found, self.scores(query, found)
 
@@ -76,6 +81,8 @@ class Matrix:
         totals = np.zeros(len(found))
         for word, times in query.items():
             begin, end = self.postings.starts[word : word + 2]
+            if begin == end:
+                continue
             listed = self.postings.passages[begin:end]
             places = np.searchsorted(listed, found)
             places[places == len(listed)] = 0
@@ -83,7 +90,8 @@ class Matrix:
             totals[has] += times * self.weights[begin:end][places[has]].astype(np.float64)
         return totals
 
-    def _product(self, query: Mapping[int, int]) -> NDArray[np.float32]:
+    def rough_scores(self, query: Mapping[int, int]) -> NDArray[np.float32]:
+        """The score of every passage in single precision: off by less than ``rounding`` of it."""
         rough: NDArray[np.float32] = self._columns[:, list(query)] @ np.array(list(query.values()), np.float32)
         return rough
 

@@ -144,8 +144,18 @@ class Passages:
 
     def best(self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int) -> list[Hit]:
         """The k best of some passages, best first, ties by dialogue and turn."""
+        return [self.hit(number, score) for number, score in self.order(numbers, scores, k)]
+
+    def order(
+        self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int
+    ) -> list[tuple[int, float]]:
+        """The numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
         order = np.lexsort((numbers, self.ranks[self.dialogue_of[numbers]], -scores))[:k]
-        return [self.hit(int(numbers[i]), float(scores[i])) for i in order]
+        return [(int(numbers[i]), float(scores[i])) for i in order]
+
+    def text(self, number: int) -> str:
+        """What a passage says."""
+        return self.hit(number, 0.0).text
 
     def hit(self, number: int, score: float) -> Hit:
         """A passage as it was found."""

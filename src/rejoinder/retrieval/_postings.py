@@ -46,17 +46,22 @@ def count(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words
         flat.extend(map(words.__getitem__, tokens_of(text)))
         lengths.append(len(flat) - before)
     sizes = np.asarray(lengths)
+    return sort_out(np.asarray(flat), np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
+
+
+def sort_out(flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArray[np.int32], n_words: int) -> Postings:
+    """The postings of words that stand in a row, each with the passage that it belongs to."""
     # One number holds word and passage, so that one sort puts them in order.
-    pairs = np.asarray(flat).astype(np.int64)
+    pairs = flat.astype(np.int64)
     pairs <<= _NUMBER_BITS
-    pairs |= np.repeat(np.arange(len(sizes)), sizes)
+    pairs |= owners
     pairs.sort()
     firsts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]])) if len(pairs) else pairs
     counts = np.diff(firsts, append=len(pairs)).astype(np.int32)
     pairs = pairs[firsts]
-    starts = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.bincount(pairs >> _NUMBER_BITS, minlength=len(words)), out=starts[1:])
-    return Postings(starts, (pairs & (2**_NUMBER_BITS - 1)).astype(np.int32), counts, sizes)
+    starts = np.zeros(n_words + 1, np.int64)
+    np.cumsum(np.bincount(pairs >> _NUMBER_BITS, minlength=n_words), out=starts[1:])
+    return Postings(starts, (pairs & (2**_NUMBER_BITS - 1)).astype(np.int32), counts, lengths)
 
 
 def join(first: Postings, second: Postings) -> Postings:
@@ -80,7 +85,7 @@ def weigh(postings: Postings, k1: float, b: float) -> NDArray[np.float32]:
     if not len(postings.passages):
         return np.empty(0, np.float32)
     frequencies = np.diff(postings.starts)
-    rarity = np.log(len(postings.lengths) / frequencies)
+    rarity = np.log(len(postings.lengths) / np.maximum(frequencies, 1))  # a word may stand in no passage of a field
     damping = k1 * ((1 - b) + b * postings.lengths / postings.lengths.mean())
     weights = np.repeat(rarity * (k1 + 1), frequencies)
     weights *= postings.counts

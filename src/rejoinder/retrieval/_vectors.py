@@ -72,9 +72,13 @@ class VectorStore:
 
     def cosines(self, numbers: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float64]:
         """The products of some passages' vectors with one, each by itself and in double precision."""
-        rows = np.empty((len(numbers), len(vector)))
+        cosines: NDArray[np.float64] = (self.rows(numbers) * vector.astype(np.float64)).sum(axis=1)
+        return cosines
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The vectors of some passages in double precision."""
+        rows = np.empty((len(numbers), self._parts[0].shape[1]))
         for first, part in zip(self._firsts, self._parts, strict=False):
             here = (numbers >= first) & (numbers < first + len(part))
             rows[here] = part[numbers[here] - first]
-        cosines: NDArray[np.float64] = (rows * vector.astype(np.float64)).sum(axis=1)
-        return cosines
+        return rows
