@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.models.causal_folder import Device
 from rejoinder.models.joining import context_ids
 from rejoinder.models.language_model import LanguageModel, load_language_model
 from rejoinder.models.manifest import ModelMissingError
@@ -33,14 +34,14 @@ def replies(count: int) -> list[str]:
     return [" ".join(random.choice(WORDS, 16)) for _ in range(count)]
 
 
-def a_model() -> LanguageModel:
+def a_model(device: Device = "cpu") -> LanguageModel:
     """SmolLM2-135M where it is in the cache, else a smaller network of random weights."""
     try:
-        return load_language_model("smollm2-135m", device="cpu")
+        return load_language_model("smollm2-135m", device=device)
     except ModelMissingError:
         with tempfile.TemporaryDirectory() as folder, quiet():
             save_random(Path(folder) / "random-12-layers")
-            return load_language_model(Path(folder) / "random-12-layers", device="cpu")
+            return load_language_model(Path(folder) / "random-12-layers", device=device)
 
 
 def save_random(folder: Path) -> None:

@@ -1,0 +1,134 @@
+"""Translation by any sequence-to-sequence model of a local folder: sampled, the same for the same text and seed.
+
+Only safetensors are read, nothing is fetched, no remote code is run. A model that needs to be told its languages is
+one whose folder says so (``forced_bos_token_id`` of its generation settings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.causal_folder import Device, _device, digest_of
+from rejoinder.models.decoding import Decoding, rules
+from rejoinder.models.joining import Ids
+from rejoinder.models.quiet import quiet
+
+MOST_ROWS = 64
+MOST_TOKENS = 4_096
+_LONGEST = 256  # tokens of a text that are read, and of a translation
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A translation model."""
+
+    name: str
+    digest: str
+    network: Any = field(repr=False, compare=False)
+    tokenizer: Any = field(repr=False, compare=False)
+
+    def translate(self, texts: Sequence[str], temperature: float = 0.9, seed: int = 0) -> list[str]:
+        """Each text in the model's other language, drawn at a temperature (0: the likeliest tokens).
+
+        A translation depends on its text and the seed, not on the batch. An empty text stays empty; one beyond 256
+        tokens loses its end.
+        """
+        ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
+        known = [text for text in ids if text.strip()]
+        found = dict.fromkeys(ids, "")
+        for batch in batches([len(ids[text]) for text in known], MOST_ROWS, MOST_TOKENS):
+            together = [known[i] for i in batch]
+            written = self._written([ids[text] for text in together], temperature, seed)
+            decoded = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+            found.update(zip(together, (" ".join(str(text).split()) for text in decoded), strict=True))
+        return [found[text] for text in texts]
+
+    def _ids(self, text: str) -> Ids:
+        readable = text.encode("utf-8", "replace").decode("utf-8")
+        return tuple(self.tokenizer(readable, truncation=True, max_length=self._longest)["input_ids"])
+
+    @property
+    def _longest(self) -> int:
+        named = getattr(self.network.config, "max_position_embeddings", None) or _LONGEST
+        return min(_LONGEST, int(named) - 1)
+
+    def _written(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
+        """The ids of a translation of each row, which may be twice as long and a little more, whatever its batch."""
+        import torch
+        from transformers import LogitsProcessorList
+
+        ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad(rows, self._filler))
+        longest = [min(self._longest, 2 * len(row) + 10) for row in rows]
+        method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
+        decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
+        stops = self.network.generation_config.eos_token_id
+        ends = list(stops) if isinstance(stops, list | tuple) else [stops]
+        settings = LogitsProcessorList(rules(rows, decoding, [end for end in ends if end is not None], 1))
+        with torch.no_grad(), quiet():
+            written = self.network.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                max_new_tokens=decoding.max_tokens,
+                do_sample=False,
+                num_beams=1,
+                logits_processor=settings,
+            )
+        return [row[: 1 + most] for row, most in zip(written.tolist(), longest, strict=True)]
+
+    @property
+    def _filler(self) -> int:
+        return int(self.tokenizer.pad_token_id or 0)
+
+
+def open_translator(name: str) -> Translator:
+    """The translator of a folder, or of a name in the hub's local cache, opened once as long as it does not change."""
+    folder = Path(name) if Path(name).is_dir() else _in_hub_cache(name)
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: is no model folder (it has no config.json)")
+    return _open(folder, (folder / "config.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)  # there and back
+def _open(folder: Path, changed: int, device: Device | None = None) -> Translator:
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", "a translation model") from None
+    if not any(folder.glob("*.safetensors")):
+        raise InputError(f"{folder}: has no weights in safetensors; save them with save_pretrained of transformers")
+    opened: Any = transformers.AutoModelForSeq2SeqLM
+    tokens: Any = transformers.AutoTokenizer
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    with quiet():
+        try:
+            network, found = opened.from_pretrained(
+                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+            )
+            tokenizer = tokens.from_pretrained(folder, **local)
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
+    if absent := sorted(found["missing_keys"]):
+        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
+    network.requires_grad_(False).eval().to(_device(device, torch.cuda.is_available()))
+    return Translator(folder.name, digest_of(folder), network, tokenizer)
+
+
+def _in_hub_cache(name: str) -> Path:
+    """The folder of a model that another program fetched from the hub."""
+    problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except ImportError:
+        raise InputError(problem) from None
+    except Exception:  # not there, or not a name: the library has a class for each
+        raise InputError(problem) from None
