@@ -27,9 +27,10 @@ LAYERS = [
     ("scoring",),
     ("verdict",),
     ("training",),
-    ("robustness", "explaining", "augmenting"),
+    ("robustness", "explaining", "augmenting", "annotation"),
     ("reproduce",),
     ("report",),
+    ("web",),
     ("cli", "__main__"),
 ]
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "matplotlib", "scipy", "nltk", "pyarrow", "rich", "sacrebleu")

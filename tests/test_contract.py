@@ -44,12 +44,14 @@ VARIANTS = [
     "bleu(smoothing='epsilon')",
     "bleu(smoothing='method7')",
     "cosine(encoder='glove-6b-50d', pooling='max')",
+    "delta_bleu(smoothing='epsilon', human=0.5)",
     "distinct(over='system')",
     "length(unit='characters')",
     "meteor(synonym=0.0, stem=0.0)",
     "rouge_l(tokenizer='rouge', aggregate='best')",
     "self_bleu(over='references')",
     "sentence_mover(encoder='glove-6b-50d', units='both')",
+    "with_references(metric='rouge_l', sources='human+retrieval')",
 ]
 
 # Metrics whose default model is the embedded language model.

@@ -57,7 +57,8 @@ class LineStore(Generic[Value]):
         rows = dict(found)
         self._known.update(rows)
         lines = [
-            orjson.dumps({"key": key, **one._asdict()}, option=orjson.OPT_APPEND_NEWLINE) for key, one in rows.items()
+            orjson.dumps({"key": key, **one._asdict()}, default=list, option=orjson.OPT_APPEND_NEWLINE)
+            for key, one in rows.items()
         ]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from rejoinder import spec as specs
 from rejoinder.augmenting.proposal import Proposal
-from rejoinder.errors import SpecError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.retrieval.three_field import FieldHit, FieldIndex, Settings
 from rejoinder.retrieval.three_field_opening import Dialogues, Kind, open_three_field
+from rejoinder.scoring.inputs import Input
 from rejoinder.sources._sameness import same_words
 from rejoinder.types import Dialogue, Item, Record, Turn
 
@@ -56,18 +57,23 @@ class Retrieval:
 
     def over_file(self, given: str) -> Retrieved:
         """The source over the dialogues of a file or of ``dataset:NAME`` (else over those of its items)."""
-        from rejoinder.scoring.inputs import Input
-
         opened = Input(given)
         try:
-            return self.over(
-                lambda: _dialogues(record for record, _ in opened.records(allow_empty=True)), opened.digest
-            )
+            return self.over(lambda: _dialogues(opened), opened.digest)
         finally:
             opened.close()
 
 
-def _dialogues(records: Iterable[Record]) -> Iterator[Dialogue]:
+def _dialogues(opened: Input) -> Iterator[Dialogue]:
+    empty = True
+    for dialogue in dialogues_of(record for record, _ in opened.records(allow_empty=True)):
+        empty = False
+        yield dialogue
+    if empty:
+        raise InputError(f"{opened.name}: holds neither dialogues nor items, so nothing can be retrieved from it")
+
+
+def dialogues_of(records: Iterable[Record]) -> Iterator[Dialogue]:
     """The dialogues among some records; where there are none, those that the items are pieces of.
 
     Items of one dialogue are mostly ever longer beginnings of it, so the longest stands for all.

@@ -20,12 +20,12 @@ def orders_needed(n: int, smoothing: Smoothing) -> int:
     return 5 if smoothing == "method7" else n
 
 
-def bleu(matches: Sequence[int], length: int, closest: int, n: int, smoothing: Smoothing) -> float:
+def bleu(matches: Sequence[float], length: int, closest: int, n: int, smoothing: Smoothing) -> float:
     """Sentence BLEU over n-grams of order 1 to n."""
     return _SMOOTHINGS[smoothing](matches, length, closest, n)
 
 
-def _epsilon(matches: Sequence[int], length: int, closest: int, n: int) -> float:
+def _epsilon(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """The COCO caption scorer's (Chen et al. 2015), which SCARCE used: tiny numbers keep every precision above 0."""
     product = 1.0
     for k in range(n):
@@ -35,7 +35,7 @@ def _epsilon(matches: Sequence[int], length: int, closest: int, n: int) -> float
     return score * math.exp(1 - 1 / ratio) if ratio < 1 else score
 
 
-def _method7(matches: Sequence[int], length: int, closest: int, n: int) -> float:
+def _method7(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """Smoothing 7 of Chen and Cherry (2014) as NLTK has it, which SSREM used.
 
     First each precision without a match becomes ln(length) / (5 * 2^i * guesses), i being 1, 2, ... (method 4;
@@ -61,7 +61,7 @@ def _method7(matches: Sequence[int], length: int, closest: int, n: int) -> float
     return _brevity(length, closest) * math.exp(logs / n)
 
 
-def _exp(matches: Sequence[int], length: int, closest: int, n: int) -> float:
+def _exp(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """Smoothing 3 of Chen and Cherry (2014), sacrebleu's default, over the orders that the reply is long enough for."""
     if not matches[0]:
         return 0.0
@@ -73,7 +73,7 @@ def _exp(matches: Sequence[int], length: int, closest: int, n: int) -> float:
     return min(1.0, _brevity(length, closest) * math.exp(logs / orders))
 
 
-def _none(matches: Sequence[int], length: int, closest: int, n: int) -> float:
+def _none(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """The plain formula: 0 as soon as one order has no match, as always in a reply of fewer than n tokens."""
     if not all(matches[:n]):
         return 0.0
@@ -85,7 +85,7 @@ def _brevity(length: int, closest: int) -> float:
     return 1.0 if length >= closest else math.exp(1 - closest / length)
 
 
-_SMOOTHINGS: dict[Smoothing, Callable[[Sequence[int], int, int, int], float]] = {
+_SMOOTHINGS: dict[Smoothing, Callable[[Sequence[float], int, int, int], float]] = {
     "epsilon": _epsilon,
     "method7": _method7,
     "exp": _exp,

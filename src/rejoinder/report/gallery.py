@@ -13,7 +13,7 @@ from rejoinder.report.chart import shown
 from rejoinder.report.findings import Findings
 from rejoinder.report.leaderboard import WAYS
 from rejoinder.stats.ranks import midranks
-from rejoinder.types import Pair
+from rejoinder.types import Pair, Reference
 from rejoinder.verdict.trust import Trust
 
 BEST = 5
@@ -32,6 +32,7 @@ class Exhibit:
     ratings: Mapping[str, str]
     flags: Sequence[str]
     why: str = ""
+    matched: Reference | None = None  # the one that it matched best, where the run says so
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,9 @@ class _Curator:
         response = self._scores.responses[place]
         scores = {name: float(column[place]) for name, column in self._scores.values.items()}
         pair, flags = self._findings.data.pair(response), self._findings.flags.get(response, ())
-        return Exhibit(pair, scores[spec], scores, self._ratings.get(response, {}), flags, why)
+        best = self._scores.matched[spec][place] if spec in self._scores.matched else None
+        matched = None if best is None else pair.item.references[best]
+        return Exhibit(pair, scores[spec], scores, self._ratings.get(response, {}), flags, why, matched)
 
 
 def _more_like(upward: NDArray[np.float64], chosen: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rejoinder.errors import RunError
 from rejoinder.report.findings import find
+from rejoinder.report.matched import matched_table
 from rejoinder.report.page import render
 from rejoinder.report.table import FORMATS, Table, to_csv, to_json
 
@@ -18,7 +19,8 @@ def written(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> s
     findings = find(run, aspect, seed)
     if form == "html":
         return render(findings)
-    return together(findings.tables(), form).rstrip("\n") + "\n"
+    matched = matched_table(findings)
+    return together([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
 
 
 def together(tables: list[Table], form: str) -> str:

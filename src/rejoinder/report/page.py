@@ -18,6 +18,7 @@ from rejoinder.report.chart import Markup, shown, visible
 from rejoinder.report.findings import Findings, find
 from rejoinder.report.gallery import galleries
 from rejoinder.report.leaderboard import boards
+from rejoinder.report.matched import matched_table
 from rejoinder.report.missing import missing_table, raised_flags
 from rejoinder.report.people import aspects
 from rejoinder.report.summary import commands, lead, ratings, records, sentences, title
@@ -56,6 +57,7 @@ def render(findings: Findings) -> str:
             boards=boards(findings),
             aspects=aspects(findings),
             galleries=galleries(findings),
+            matched=matched_table(findings),
             missing=missing_table(findings),
             flags=raised_flags(findings),
             commands=commands(findings),

@@ -1,0 +1,172 @@
+"""``rejoinder augment``: more references for every item, from a corpus, common sense and paraphrases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli._options import seed, table_form
+
+if TYPE_CHECKING:
+    from rejoinder.augmenting.plan import Plan
+    from rejoinder.scoring.inputs import Input
+    from rejoinder.types import Record
+
+
+@click.command(short_help="More references for every item")
+@click.argument("items")
+@click.option("-o", "--out", default="-", metavar="FILE", help="Where the items go [standard output].")
+@click.option("--corpus", metavar="FILE", help="Dialogues to retrieve from: JSONL or dataset:NAME [those of ITEMS].")
+@click.option("--split", metavar="NAME", help="Only the corpus's dialogues of this split [all].")
+@click.option("--retrieval", default="bm25", show_default=True, metavar="SPEC", help="bm25, dense, hybrid or none.")
+@click.option("--retrieved", type=click.IntRange(min=1), metavar="N", help="Texts retrieved for an item [twice -k].")
+@click.option(
+    "--knowledge",
+    multiple=True,
+    metavar="FILE",
+    help="A knowledge file (ATOMIC or ConceptNet) or dataset:knowledge/NAME; may be repeated.",
+)
+@click.option("--skip-broken", is_flag=True, help="Leave out the broken lines of knowledge files, and count them.")
+@click.option("--comet/--no-comet", default=None, help="Inferences by our own COMET [where what it needs is there].")
+@click.option("--comet-model", metavar="NAME", help="Another COMET: a folder, or comet (from a hub).")
+@click.option("--paraphrase", metavar="SPEC", help="Paraphrases of the references too, e.g. rewording [none].")
+@click.option(
+    "--adapt", type=click.IntRange(min=0), metavar="N", help="Adapt N texts to their context, and known ones."
+)
+@click.option("--adaptation", default="delorean", show_default=True, metavar="SPEC", help="How texts are adapted.")
+@click.option("-k", type=click.IntRange(min=0), default=20, show_default=True, help="References an item gets at most.")
+@click.option(
+    "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out what is less apt [keep all]."
+)
+@click.option("--review", metavar="FILE.csv", help="Also write a file for people to accept, edit or reject.")
+@click.option("--reviewed", metavar="FILE.csv", help="Do what people decided in that file, and propose nothing.")
+@seed
+@table_form
+def command(
+    items: str,
+    out: str,
+    corpus: str | None,
+    split: str | None,
+    retrieval: str,
+    retrieved: int | None,
+    knowledge: tuple[str, ...],
+    skip_broken: bool,
+    comet: bool | None,
+    comet_model: str | None,
+    paraphrase: str | None,
+    adapt: int | None,
+    adaptation: str,
+    k: int,
+    least_aptness: float | None,
+    review: str | None,
+    reviewed: str | None,
+    seed: int,
+    form: str,
+) -> None:
+    """Give every item in ITEMS more references, each with its source, its score and what it was made of.
+
+    The references that an item has stay first and as they are; other records go through. Without --corpus the dialogues
+    of ITEMS themselves are searched. Nothing is fetched: COMET is left out where its model is not here, and that is
+    said.
+    """
+    from rejoinder.augmenting.adapting import parse as parse_adaptation
+    from rejoinder.augmenting.plan import Plan, parse_retrieval
+
+    if reviewed is not None:
+        if review or corpus or knowledge or comet or comet_model or paraphrase or adapt is not None:
+            raise click.UsageError("--reviewed proposes nothing: leave out --review and all that names a source")
+        _decide(items, reviewed, out)
+        return
+    if review == out:
+        raise click.UsageError(f"the items and the review cannot both go to {out!r}")
+    plan = Plan(
+        corpus,
+        parse_retrieval(retrieval),
+        retrieved,
+        split,
+        knowledge,
+        skip_broken,
+        comet,
+        comet_model,
+        paraphrase,
+        adapt=adapt,
+        delorean=parse_adaptation(adaptation),
+        k=k,
+        least_aptness=least_aptness,
+        seed=seed,
+    )
+    _augment(items, plan, out, review, form)
+
+
+def _augment(given: str, plan: Plan, out: str, review: str | None, form: str) -> None:
+    from rejoinder.augmenting.reviewing import write_review
+    from rejoinder.augmenting.tally import Tally
+    from rejoinder.augmenting.verb import augment_records
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.writing import write
+    from rejoinder.report.table import FORMATS
+
+    tally = Tally()
+    with _checked(given) as (opened, total), progress_bar("augmenting") as progress:
+        made = augment_records(_records(opened), plan, lambda note: click.echo(note, err=True), tally)
+        watched = _watched(made, total, progress)
+        write(write_review(watched, review) if review is not None else watched, out)
+    if plan.k:
+        click.echo(FORMATS[form](tally.table(plan.k)), err=out == "-")
+    if out != "-":
+        click.echo(f"written: {out}" + (f" and {review}" if review else ""), err=True)
+
+
+def _decide(given: str, reviewed: str, out: str) -> None:
+    from collections import Counter
+
+    from rejoinder.augmenting.reviewing import apply_review
+    from rejoinder.data.writing import write
+
+    decisions: Counter[str] = Counter()
+    with _checked(given) as (opened, _):
+        write(apply_review(_records(opened), reviewed, decisions), out)
+    accepted, edited, rejected = (decisions[word] for word in ("accept", "edit", "reject"))
+    click.echo(f"{accepted:,} references accepted, {edited:,} edited, {rejected:,} rejected", err=True)
+
+
+@contextmanager
+def _checked(given: str) -> Iterator[tuple[Input, int]]:
+    """The input, read once to the end so that what is wrong with it is said before any work; how many items it has."""
+    from rejoinder.data.ledger import Ledger
+    from rejoinder.errors import InputError
+    from rejoinder.scoring.inputs import Input
+    from rejoinder.types import Item
+
+    opened = Input(given)
+    try:
+        ledger, items = Ledger(), 0
+        for record, place in opened.records(allow_empty=True):
+            ledger.add(record, place)
+            items += isinstance(record, Item)
+        ledger.close()
+        if not items:
+            raise InputError(
+                f"{opened.name}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
+            )
+        yield opened, items
+    finally:
+        opened.close()
+
+
+def _records(opened: Input) -> Iterator[Record]:
+    return (record for record, _ in opened.records(allow_empty=True))
+
+
+def _watched(records: Iterable[Record], total: int, progress: Callable[[int, int], None] | None) -> Iterator[Record]:
+    from rejoinder.types import Item
+
+    done = 0
+    for record in records:
+        done += isinstance(record, Item)
+        if progress is not None:
+            progress(done, total)
+        yield record

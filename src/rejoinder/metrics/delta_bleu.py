@@ -1,0 +1,158 @@
+"""Delta-BLEU (Galley et al. 2015): BLEU over references that do not all weigh the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from rejoinder.contract import NAN, Metric
+from rejoinder.errors import SpecError
+from rejoinder.metrics._bleu import bleu
+from rejoinder.metrics._ngram import Ngram, ngrams
+from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
+from rejoinder.metrics._sources import is_of
+from rejoinder.text import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.types import Pair, Reference
+
+Weight: TypeAlias = Literal["source", "score"]
+Smoothing: TypeAlias = Literal["exp", "epsilon", "none"]
+_NAMED = ("human", "retrieval", "commonsense", "paraphrase")
+
+
+@dataclass(frozen=True)
+class DeltaBleu(Metric):
+    """BLEU whose n-gram matches count as much as the best reference that has them weighs.
+
+    Weights go by source: ``human`` (edited by people included), ``retrieval``, ``commonsense``, ``paraphrase``, and
+    ``other`` for the rest and for those that are None. ``weight='score'`` multiplies them by the reference's score, put
+    linearly between 0 (the lowest of its source in the item) and 1 (the highest, or a reference without a score).
+    Smoothing is that of ``bleu``, an order without a match counting as half of one of the lightest reference, a
+    quarter, ... (``exp``). NaN without references, and where none has a weight.
+    """
+
+    n: int = 4
+    weight: Weight = "source"
+    human: float = 1.0
+    retrieval: float | None = None
+    commonsense: float | None = None
+    paraphrase: float | None = None
+    other: float = 0.5
+    smoothing: Smoothing = "exp"
+    tokenizer: TokenizerName = "13a"
+    lowercase: bool = True
+
+    needs = frozenset({"references"})
+    citation = (
+        "Galley et al. 2015, deltaBLEU: A Discriminative Metric for Generation Tasks with Intrinsically Diverse Targets"
+    )
+
+    def __post_init__(self) -> None:
+        check_between("delta_bleu", "n", self.n, 1, 4)
+        check_choice("delta_bleu", "weight", self.weight, Weight)
+        check_choice("delta_bleu", "smoothing", self.smoothing, Smoothing)
+        check_tokenizer("delta_bleu", self.tokenizer, self.lowercase)
+        for name in (*_NAMED, "other"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise SpecError(f"delta_bleu: {name} is a weight and must be from 0 to 1, not {value!r}")
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """Delta-BLEU of each response against its item's references."""
+        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        scores = []
+        seen: tuple[Reference, ...] | None = None
+        known: list[_Known] = []
+        for pair in pairs:
+            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+                seen = pair.item.references
+                known = self._known(seen, tokens_of)
+            reply = tokens_of(pair.response.text)
+            scores.append(self._bleu(reply, known) if reply and known else NAN)
+        return scores
+
+    def match(self, pairs: Sequence[Pair]) -> list[int | None]:
+        """Which reference each response matched best: the first whose score alone, times its weight, is highest."""
+        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        matched: list[int | None] = []
+        for pair in pairs:
+            reply, known = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
+            values = [one.weight * self._bleu(reply, [one]) for one in known] if reply else []
+            matched.append(known[values.index(max(values))].place if values else None)
+        return matched
+
+    def details(self) -> dict[str, str]:
+        """The version of the tokeniser's package."""
+        return tokenizer_details(self.tokenizer)
+
+    def weights(self, references: Sequence[Reference]) -> list[float]:
+        """What each reference of an item weighs."""
+        found = [self._of_source(reference.source) for reference in references]
+        if self.weight == "source":
+            return found
+        return [one * scaled for one, scaled in zip(found, _scaled(references), strict=True)]
+
+    def _of_source(self, source: str) -> float:
+        for name in _NAMED:
+            value: float | None = getattr(self, name)
+            if value is not None and is_of(source, name):
+                return value
+        return self.other
+
+    def _known(self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]) -> list[_Known]:
+        """The references that have words and a weight."""
+        return [
+            _Known(place, weight, len(tokens), [Counter(ngrams(tokens, k)) for k in range(1, self.n + 1)])
+            for place, (reference, weight) in enumerate(zip(references, self.weights(references), strict=True))
+            if weight > 0 and (tokens := tokens_of(reference.text))
+        ]
+
+    def _bleu(self, reply: Tokens, known: Sequence[_Known]) -> float:
+        heaviest, lightest = (of([one.weight for one in known]) for of in (max, min))
+        # Both sums of a precision carry weights, so matches count as shares of the heaviest reference's.
+        matches = [_matches(reply, k, known) / heaviest for k in range(1, self.n + 1)]
+        length = len(reply)
+        closest = min((abs(one.length - length), one.length) for one in known)[1]
+        if self.smoothing != "exp":
+            return bleu(matches, length, closest, self.n, self.smoothing)
+        if not matches[0]:
+            return 0.0
+        orders, missing = min(self.n, length), lightest / heaviest
+        for k in range(orders):
+            if not matches[k]:
+                missing /= 2
+                matches[k] = missing
+        return bleu(matches, length, closest, orders, "none")
+
+
+class _Known(NamedTuple):
+    """A reference as it is compared: its place, weight and length, and how often it has each n-gram of each order."""
+
+    place: int
+    weight: float
+    length: int
+    grams: list[Counter[Ngram]]
+
+
+def _matches(reply: Tokens, k: int, known: Sequence[_Known]) -> float:
+    """The weighted matches of one order: each n-gram counts by the reference that gives it most."""
+    total = 0.0
+    for gram, times in Counter(ngrams(reply, k)).items():
+        total += max([one.weight * min(times, one.grams[k - 1][gram]) for one in known])
+    return total
+
+
+def _scaled(references: Sequence[Reference]) -> list[float]:
+    """The scores of an item's references between 0 and 1, source by source; 1 where there is none."""
+    by_source: dict[str, list[float]] = {}
+    for reference in references:
+        if reference.score is not None:
+            by_source.setdefault(reference.source, []).append(reference.score)
+    found = []
+    for reference in references:
+        scores = by_source.get(reference.source, [])
+        low, high = (min(scores), max(scores)) if scores else (0.0, 0.0)
+        known = reference.score is not None and high > low
+        found.append(((reference.score or 0.0) - low) / (high - low) if known else 1.0)
+    return found
