@@ -102,6 +102,23 @@ def test_a_conversation_is_read_once_for_all_followups(own_cache: Path, monkeypa
     assert sum(read) == len(PAIRS)
 
 
+def test_several_aspects_read_a_conversation_once_and_score_as_alone(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_language_model.install(own_cache)
+    metrics = [Fed(), Fed("correct"), Fed("understandable", followups="both"), Fed("correct", over="conversation")]
+    given = [*PAIRS, pair([" "], "yes")]
+    alone = [metric.score(given) for metric in metrics]
+    read: list[int] = []
+    one = likelihood.read
+    monkeypatch.setattr(likelihood, "read", lambda network, rows: (read.append(len(rows)), one(network, rows))[1])
+    together = fed.score_together(metrics[:3], given)
+    assert sum(read) == len(PAIRS)
+    for mine, theirs in zip([*together, *fed.score_together(metrics[3:], given)], alone, strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-4, nan_ok=True)
+        assert math.isnan(mine[-1])
+
+
 def test_the_followup_is_said_by_the_party_that_the_reply_was_made_to(own_cache: Path) -> None:
     given = pair(["be short", "hi", "hello", "how are you?"], "fine", ["system", "user", "assistant", "user"])
     roles = [turn.speaker for turn in fed.conversation(given)]

@@ -64,6 +64,17 @@ def judged(n: int = 1, spec: str = "judge(model='m')") -> list[float]:
     return parse(spec).score(pairs(n))
 
 
+def chats(folder: Path, n: int) -> Path:
+    """A file of replies to one item."""
+    file = folder / "chats.jsonl"
+    records: list[dict[str, Any]] = [{"kind": "item", "id": "i", "context": [{"text": "Well?"}]}]
+    records += [
+        {"kind": "response", "id": f"r{k}", "item": "i", "system": "s", "text": f"Reply {k}."} for k in range(n)
+    ]
+    file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+    return file
+
+
 # What is asked, and what comes back
 
 
@@ -287,7 +298,76 @@ def test_when_every_request_is_refused_the_run_ends(monkeypatch: pytest.MonkeyPa
             reach(server, monkeypatch)
             with pytest.raises(JudgeError, match="refuses every request with HTTP 400 and says 'max_tokens is not"):
                 judged(n)
-            assert len(server.sent) == 1 if n == 1 else len(server.sent) < n, "it ends before all were asked"
+            assert len(server.sent) == min(n, 3)
+
+
+def test_workers_stop_by_themselves_when_all_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "8")
+    slow = AnswerStore.add
+
+    def add(store: AnswerStore, answer: Answer) -> None:
+        time.sleep(0.2)  # whoever reads the answers is slow: the workers must not run ahead meanwhile
+        slow(store, answer)
+
+    monkeypatch.setattr(AnswerStore, "add", add)
+    with served(fails(400)) as server:
+        reach(server, monkeypatch)
+        with pytest.raises(JudgeError, match="refuses every request"):
+            judged(200)
+        assert 3 <= len(server.sent) <= 3 + 7, "the third refusal, and what the other seven had in flight"
+
+
+def test_a_score_cache_does_not_keep_a_refusal_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rejoinder.scoring.run import Plan, run
+
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    file, plan = chats(tmp_path, 3), Plan.of(["judge(model='m')"])
+
+    def scored(name: str) -> list[float]:
+        return list(run([file], plan, tmp_path / name).scores.values["judge(model='m')"])
+
+    with served(scores(4), fails(400), scores(2)) as server:
+        reach(server, monkeypatch)
+        assert scored("first") == [4.0, pytest.approx(math.nan, nan_ok=True), 2.0]
+        assert scored("second") == [4.0, 2.0, 2.0]
+        assert len(server.sent) == 4, "only what was refused is asked again"
+        monkeypatch.delenv("REJOINDER_JUDGE_URL")
+        assert scored("third") == [4.0, 2.0, 2.0], "all is answered: no judge is needed"
+
+
+def test_an_unreadable_answer_is_asked_for_again_only_with_more_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rejoinder.scoring.run import Plan, run
+
+    file, plan = chats(tmp_path, 1), Plan.of(["judge(model='m')"])
+
+    def scored(name: str) -> float:
+        return float(run([file], plan, tmp_path / name).scores.values["judge(model='m')"][0])
+
+    with served(says("four"), says("four"), says("four"), scores(4)) as server:
+        reach(server, monkeypatch)
+        assert math.isnan(scored("first"))
+        assert math.isnan(scored("second"))
+        assert len(server.sent) == 3
+        monkeypatch.setenv("REJOINDER_JUDGE_TRIES", "5")
+        assert scored("third") == 4.0
+        assert len(server.sent) == 4
+
+
+def test_a_run_of_which_the_answers_were_deleted_is_not_paid_again(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rejoinder.scoring.run import Plan, run
+
+    file, plan = chats(tmp_path, 2), Plan.of(["judge(model='m')"])
+    with served(scores(4)) as server:
+        reach(server, monkeypatch)
+        run([file], plan, tmp_path / "first")
+        for path in (own_cache / "judge").iterdir():
+            path.unlink()
+        assert list(run([file], plan, tmp_path / "second").scores.values["judge(model='m')"]) == [4.0, 4.0]
+        assert len(server.sent) == 2
 
 
 # A server that lies
@@ -576,12 +656,7 @@ def test_a_run_shows_its_judge_and_hands_out_the_raw_answers(tmp_path: Path, mon
 
     from rejoinder.cli import program
 
-    file = tmp_path / "chats.jsonl"
-    records = [
-        {"kind": "item", "id": "i", "context": [{"text": "Well?"}]},
-        *({"kind": "response", "id": f"r{k}", "item": "i", "system": "s", "text": f"Reply {k}."} for k in range(3)),
-    ]
-    file.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+    file = chats(tmp_path, 3)
     run, raw = tmp_path / "run", tmp_path / "answers.jsonl"
     spec = "judge(model='m', repeats=2)"
     with served(scores(2), scores(4)) as server:

@@ -26,9 +26,11 @@ from rejoinder.reproduce._contract import Figure, Reproduction, write_results
 from rejoinder.reproduce._contract import tables as tables_of
 from rejoinder.reproduce._idk_judged import Judged, judge, read_test, read_valid
 from rejoinder.reproduce._idk_masking import HELD_OUT, Masked, largest, mask, read_head
+from rejoinder.reproduce._idk_sample import draw, score_samples
 from rejoinder.reproduce._idk_variants import SEEDS, Variant, train_all, variants
 from rejoinder.reproduce._relevance_published import FIVE, PUBLISHED
 from rejoinder.reproduce._relevance_rows import Column, Rows
+from rejoinder.stats.bootstrap import Plan, correlation_intervals
 from rejoinder.training.idk_steps import Fitted
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
 
@@ -70,7 +72,8 @@ def made_up(name: str, seed: int, n: int = 60) -> Judged:
     random = np.random.default_rng(seed)
     features = np.tanh(0.5 * random.normal(size=(n, DIMENSIONS))).astype(np.float32)
     ratings = np.clip(np.round(3 + 2 * features[:, 0] + 0.3 * random.normal(size=n), 1), 1, 5)
-    return Judged(name, features, ratings, {"length": random.normal(size=n)})
+    others = {"length": random.normal(size=n), "norm_prob": np.where(np.arange(n) < 20, ratings, math.nan)}
+    return Judged(name, features, ratings, others, [f"u{i // 2}" for i in range(n)])
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +82,13 @@ def measured() -> idk.Measured:
     head = Fitted(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
     masked = mask(Made(), talks(), head, Fitted(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
     test = [made_up(name, seed) for seed, name in enumerate(FIVE)]
-    return idk.Measured(runs, test, made_up("USR-TC", 9), head, masked, {"COS-FT": "length"})
+    specs = {"COS-FT": "length", "NUP-BERT (H)": "length", "NORM-PROB": "norm_prob"}
+    return idk.Measured(runs, test, made_up("USR-TC", 9), head, masked, specs, frozenset({"NORM-PROB"}))
 
 
 @pytest.fixture(scope="module")
 def found(measured: idk.Measured) -> Reproduction:
-    return idk.assemble(measured, ["Not measured: nup (no network)."])
+    return idk.assemble(measured, {"FED-RELEVANT": "FED-RELEVANT: not measured: fed (get it with: do so)."})
 
 
 def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
@@ -158,6 +162,47 @@ def test_every_table_is_there_in_the_papers_order(found: Reproduction) -> None:
     assert not math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S").measured)
 
 
+def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduction, measured: idk.Measured) -> None:
+    figure = at(found, tables.PRIOR, "COS-FT", "P-DD S")
+    one = measured.test[2]
+    assert figure.measured == pytest.approx(stats.spearmanr(one.others["length"], one.ratings).statistic)
+    plan = Plan(method="spearman", seed=one.seed)
+    [interval] = correlation_intervals({"x": one.others["length"]}, one.ratings, plan, items=list(one.units)).values()
+    assert (figure.low, figure.high, figure.n) == (interval.low, interval.high, 60)
+    assert figure.published == -0.02
+
+
+def test_a_sampled_row_says_so_and_counts_its_rows(found: Reproduction) -> None:
+    figure = at(found, tables.PRIOR, "NORM-PROB, 100 rows a column", "HUMOD S")
+    assert (figure.published, figure.measured, figure.n) == (0.19, pytest.approx(1.0), 20)
+    assert any("drawn once by the column's seed" in note for note in found.notes)
+    assert at(found, tables.RATIO, "NORM-PROB, 100 rows a column", "ratio").measured == pytest.approx(1.0)
+    [said] = [note for note in found.notes if note.startswith("IDK depends least")]
+    assert "NORM-PROB" not in said, "a sample's ratio is no rival"
+
+
+def test_a_row_that_cannot_be_measured_says_what_to_do(found: Reproduction) -> None:
+    figure = at(found, tables.PRIOR, "FED-RELEVANT", "HUMOD S")
+    assert math.isnan(figure.measured)
+    assert figure.note == "FED-RELEVANT: not measured: fed (get it with: do so)."
+
+
+def test_nup_stands_in_every_table_that_prints_it(found: Reproduction) -> None:
+    values = {
+        at(found, table, "NUP-BERT (H)", "HUMOD S").measured for table in (tables.PRIOR, tables.OWN, tables.NEGATIVES)
+    }
+    assert len(values) == 1
+    assert not math.isnan(values.pop())
+
+
+def test_what_is_absent_is_named_with_its_command_and_the_rest_goes_on() -> None:
+    specs, absent = idk._able({"COS-MAX-BERT": "context_overlap", "NUP-BERT (H)": "nup", "NORM-PROB": "norm_prob"})
+    assert specs == {"COS-MAX-BERT": "context_overlap"}
+    assert absent["NUP-BERT (H)"].startswith("NUP-BERT (H): not measured: nup (")
+    assert "rejoinder train nup" in absent["NUP-BERT (H)"]
+    assert "rejoinder models get smollm2-135m" in absent["NORM-PROB"] or "torch" in absent["NORM-PROB"]
+
+
 def test_the_ratio_is_of_the_mean_correlations(found: Reproduction) -> None:
     values = [at(found, tables.OWN, "IDK (H)", f"{column} S").measured for column in FIVE]
     ratio = at(found, tables.RATIO, "IDK (H)", "ratio")
@@ -210,7 +255,7 @@ def test_each_finding_is_said_in_one_sentence_with_its_figures(found: Reproducti
         assert note.startswith(start), note
         assert re.search(r"\.\d", note)
         assert note.count("; ") + 1 >= 1
-    assert found.notes[-1] == "Not measured: nup (no network)."
+    assert found.notes[-1] == "FED-RELEVANT: not measured: fed (get it with: do so)."
 
 
 def runs_of(humod: float) -> list[dict[str, float]]:
@@ -274,10 +319,109 @@ def test_rows_are_read_with_vectors_ratings_and_other_scores() -> None:
         records += [Item(f"i{i}", (Turn("m1 what now?"),)), Response(f"r{i}", f"i{i}", "s", "m1 " + "word " * i)]
         records.append(Rating("mean", "relevance", float(i), f"r{i}"))
     rows = Rows(Column("X", "x", "relevance", None, 0), collect(records), {f"r{i}": f"i{i}" for i in range(6)})
-    one = judge(rows, Made(), ["context_overlap"])  # type: ignore[arg-type]
+    one = judge(rows, Made(), ["context_overlap"])
     assert one.ratings.tolist() == [0, 1, 2, 3, 4, 5]
     assert one.features.shape == (6, DIMENSIONS)
     assert list(one.others) == ["context_overlap"]
+
+
+def made_up_rows(name: str, seed: int, n: int) -> Rows:
+    records: list[Any] = []
+    for i in range(n):
+        records += [Item(f"i{i}", (Turn(f"what is {i}?"),)), Response(f"{name}-{i}", f"i{i}", "s", "word " * (i + 1))]
+        records.append(Rating("mean", "relevance", float(i % 5), f"{name}-{i}"))
+    return Rows(
+        Column(name, "x", "relevance", None, seed), collect(records), {f"{name}-{i}": f"i{i}" for i in range(n)}
+    )
+
+
+def test_a_sample_is_drawn_once_by_the_columns_seed() -> None:
+    first, second, other = (made_up_rows(name, seed, 50) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
+    drawn = [[pair.response.text for pair in draw(rows, 10)] for rows in (first, second, other)]
+    assert drawn[0] == drawn[1] == [pair.response.text for pair in draw(first, 10)]
+    assert drawn[0] != drawn[2]
+    assert len(set(drawn[0])) == 10
+    assert len(draw(first, 50)) == len(draw(first, 99)) == 50
+
+
+def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    import tiny_language_model
+
+    from rejoinder.models import likelihood
+    from rejoinder.registry import parse
+    from rejoinder.scoring.memory import score_pairs
+
+    monkeypatch.setenv("REJOINDER_THREADS", "1")
+    tiny_language_model.install(own_cache)
+    specs = ["norm_prob", "fed", "fed(aspect='correct')"]
+    columns = [made_up_rows(name, seed, 20) for name, seed in (("a", 3), ("b", 3))]
+    read: list[int] = []
+    one = likelihood.read
+    monkeypatch.setattr(likelihood, "read", lambda network, rows: (read.append(len(rows)), one(network, rows))[1])
+    found = score_samples(columns, specs, 8)
+    assert sum(read) == 8 * 2, "contexts once for norm_prob, conversations once for both aspects, of one column alone"
+    for rows, scores in zip(columns, found, strict=True):
+        drawn = draw(rows, 8)
+        for spec in specs:
+            assert list(scores[spec]) == [pair.response.id for pair in drawn]
+            assert list(scores[spec].values()) == pytest.approx(score_pairs(parse(spec), drawn).tolist(), abs=1e-4)
+
+
+@pytest.fixture
+def small(measured: idk.Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command on made-up rows and vectors, with what was trained above."""
+    monkeypatch.setenv("REJOINDER_THREADS", "1")
+    replaced: dict[str, Any] = {
+        "open_aptness": lambda: None,
+        "load_pair_encoder": Made,
+        "read_dataset": lambda _: iter(talks()),
+        "train_all": lambda *_: measured.runs,
+        "head_of": lambda *_: measured.head,
+        "mask": lambda *_: measured.masked,
+        "read_test": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],
+        "read_valid": lambda _: made_up_rows("USR-TC", 1, 12),
+    }
+    for name, made in replaced.items():
+        monkeypatch.setattr(idk, name, made)
+    monkeypatch.setattr(idk, "SPECS", {**dict.fromkeys(("COS-FT", "COS-MAX-BERT"), "length"), **SLOW_SPECS})
+
+
+SLOW_SPECS = {row: idk.SPECS[row] for row in (*idk.SLOW, "NUP-BERT (H)")}
+
+
+def test_without_the_models_the_command_goes_on_and_says_what_to_run(small: None, own_cache: Path) -> None:
+    found = idk.reproduce()
+    assert not math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S").measured)
+    assert math.isnan(at(found, tables.PRIOR, "NORM-PROB", "HUMOD S").measured)
+    assert "rejoinder train nup" in at(found, tables.PRIOR, "NUP-BERT (H)", "HUMOD S").note
+    assert [note.partition(":")[0] for note in found.notes[-4:]] == list(SLOW_SPECS)
+
+
+def test_with_the_models_their_rows_are_measured_on_a_sample(small: None, own_cache: Path) -> None:
+    pytest.importorskip("transformers")
+    import tiny_language_model
+
+    tiny_language_model.install(own_cache)
+    found = idk.reproduce()
+    for row in idk.SLOW:
+        for table, cell in ((tables.PRIOR, "FED-rel P"), (tables.PRIOR_VALID, "USR-TC S")):
+            figure = at(found, table, f"{row}, 100 rows a column", cell)
+            assert not math.isnan(figure.measured)
+            assert figure.n == 12
+    whole = idk.reproduce(["fed"])
+    named = at(whole, tables.PRIOR, "FED-RELEVANT", "HUMOD S")
+    sampled = at(found, tables.PRIOR, "FED-RELEVANT, 100 rows a column", "HUMOD S")
+    assert named.measured == pytest.approx(sampled.measured), "all rows, by the usual way, where the metric is named"
+    assert named.published == sampled.published
+
+
+def test_scores_of_a_sample_are_joined_by_id() -> None:
+    rows = made_up_rows("a", 0, 5)
+    one = judge(rows, Made(), ["length"], {"fed": {"a-3": 0.5, "a-1": 0.2}})
+    assert one.others["fed"] == pytest.approx([math.nan, 0.2, math.nan, 0.5, math.nan], nan_ok=True)
+    assert list(one.units) == [f"i{i}" for i in range(5)]
+    assert list(one.others) == ["length", "fed"]
 
 
 def test_the_validation_rows_are_the_contexts_that_are_not_tested(published: Path) -> None:

@@ -18,6 +18,7 @@ from rejoinder.data.collection import Collection, collect
 from rejoinder.reproduce import relevance
 from rejoinder.reproduce._contract import Figure, Reproduction, tables, write_results
 from rejoinder.reproduce._relevance_measures import Correlated, Scored, correlate, macro, score_rows, sensitivity, worst
+from rejoinder.reproduce._relevance_notes import _OURS, notes_on
 from rejoinder.reproduce._relevance_published import FIVE, FLOORS, PUBLISHED, SIX
 from rejoinder.reproduce._relevance_rows import COLUMNS, UNKNOWN, Column, Rows, join, read_rows
 from rejoinder.stats.bootstrap import Plan
@@ -241,6 +242,13 @@ def test_every_default_spec_needs_at_most_the_context() -> None:
     for spec in relevance.SPECS:
         if spec.partition("(")[0] in metric_names():
             assert parse(spec).needs <= {"context"}
+
+
+def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:
+    assert {"cosine", "idk", "nsp", "aptness"} <= set(relevance.SPECS)
+    said = list(notes_on([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
+    assert not any("BERT's" in note for note in said)
+    assert set(_OURS) <= set(relevance.SPECS)
 
 
 def test_the_two_columns_of_fed_are_drawn_together() -> None:

@@ -29,18 +29,12 @@ from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.training.aptness import (  # noqa: E402
-    LICENCES,
-    PERMISSIVE,
-    AptnessRecipe,
-    device_of,
-    generic_replies,
-    licence_of,
-)
+from rejoinder.training.aptness import AptnessRecipe, device_of, generic_replies  # noqa: E402
 from rejoinder.training.base import open_base  # noqa: E402
 from rejoinder.training.calibrating import calibrate  # noqa: E402
 from rejoinder.training.corpora import dialogues_of  # noqa: E402
 from rejoinder.training.held_out import measured_on  # noqa: E402
+from rejoinder.training.licence import PERMISSIVE  # noqa: E402
 from rejoinder.training.scaling import scaled  # noqa: E402
 from rejoinder.training.selection import OTHERS, SPOILED, Raw  # noqa: E402
 
@@ -179,12 +173,6 @@ def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
     for key in ("seed", "corpora"):  # given on the command line
         del told[key], mine[key]
     assert told == mine
-
-
-def test_the_licence_of_weights_follows_from_the_corpora() -> None:
-    assert licence_of(PERMISSIVE) == "CC-BY-SA-4.0"
-    assert licence_of(["sgd", "dailydialog"]) == licence_of(LICENCES) == "CC-BY-NC-SA-4.0"
-    assert licence_of(["sgd", "my chats"]) == "not known"
 
 
 def test_a_dialogue_without_a_corpus_goes_by_its_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TypeAlias
@@ -43,27 +43,32 @@ _Event: TypeAlias = Answer | JudgeError | None  # None: a worker has nothing mor
 
 def ask(requests: Iterable[Request], settings: Settings, store: AnswerStore, readable: Readable) -> None:
     """Have every request answered into the store; what it already has is not sent. The store must be claimed."""
-    asking = _Asking(settings, _unanswered(requests, settings, store, readable), readable)
-    alike = not store.has_answers  # where one was answered, a refusal concerns its own request alone
-    refused: list[Answer] = []
+    # Where one was answered, a refusal concerns its own request alone.
+    asking = _Asking(
+        settings, _unanswered(requests, settings.tries, store, readable), readable, alike=not store.has_answers
+    )
     try:
         asking.start()
         for event in asking.events():
             if isinstance(event, JudgeError):
                 raise event
             store.add(event)
-            refused += [event] if event.outcome == "refused" else []
-            alike = alike and event.outcome == "refused"
-            if alike and len(refused) >= _MOST_REFUSED:
+            if asking.stopped:
                 break
-        if alike and refused:
-            raise _refusal(refused[0], settings)
+        if asking.refusal is not None:
+            raise _refusal(asking.refusal, settings)
     finally:
         asking.stop()
 
 
+def is_open(kept: Sequence[Answer], tries: int, readable: Readable) -> bool:
+    """Whether a request is still to be answered: nothing that was kept can be read, and it was not given up."""
+    said = [answer for answer in kept if answer.outcome != "refused"]
+    return len(said) < tries and not any(readable(read_body(answer.body.encode()).content) for answer in said)
+
+
 def _unanswered(
-    requests: Iterable[Request], settings: Settings, store: AnswerStore, readable: Readable
+    requests: Iterable[Request], tries: int, store: AnswerStore, readable: Readable
 ) -> Iterator[tuple[Request, int]]:
     """The requests that still need an answer, each once, with how often an unreadable one has come already."""
     seen: set[str] = set()
@@ -71,18 +76,23 @@ def _unanswered(
         if request.key in seen:
             continue
         seen.add(request.key)
-        kept = [answer for answer in store.of(request.key) if answer.outcome != "refused"]
-        if len(kept) < settings.tries and not any(readable(read_body(a.body.encode()).content) for a in kept):
-            yield request, len(kept)
+        kept = store.of(request.key)
+        if is_open(kept, tries, readable):
+            yield request, sum(answer.outcome != "refused" for answer in kept)
 
 
 @dataclass
 class _Asking:
-    """The workers of one call of ``ask``: threads that take requests, send them and hand back what came."""
+    """The workers of one call of ``ask``: threads that take requests, send them and hand back what came.
+
+    They stop by themselves after the first refusals where nothing else has come: whoever reads may be slower than they.
+    """
 
     settings: Settings
     todo: Iterator[tuple[Request, int]]
     readable: Readable
+    alike: bool  # nothing but refusals has come
+    _refused: list[Answer] = field(default_factory=list)
     _came: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _taking: threading.Lock = field(default_factory=threading.Lock)
@@ -120,6 +130,16 @@ class _Asking:
             else:
                 yield event
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the workers take nothing more."""
+        return self._stopped.is_set()
+
+    @property
+    def refusal(self) -> Answer | None:
+        """The first refusal, where nothing else has come."""
+        return self._refused[0] if self.alike and self._refused else None
+
     def stop(self) -> None:
         """End all workers; what is in flight is lost."""
         self._stopped.set()
@@ -155,10 +175,20 @@ class _Asking:
             readable = received.status == 200 and self.readable(read_body(received.body).content)
             outcome: Outcome = "answered" if readable else "unreadable" if received.status == 200 else "refused"
             body = self.settings.without_key(received.body.decode(errors="replace"))
-            self._came.put(Answer(request.key, outcome, received.status, body, round(time.monotonic() - begun, 3)))
+            self._hand_back(Answer(request.key, outcome, received.status, body, round(time.monotonic() - begun, 3)))
             if outcome != "unreadable":
                 return
             unreadable += 1
+
+    def _hand_back(self, answer: Answer) -> None:
+        with self._taking:
+            if answer.outcome == "refused":
+                self._refused.append(answer)
+            elif not self.stopped:
+                self.alike = False
+            if self.alike and len(self._refused) >= _MOST_REFUSED:
+                self._stopped.set()
+        self._came.put(answer)
 
     def _answered(self, body: bytes, connection: Connection) -> Received | None:
         """An answer of 200, or one that refuses this request; None where all was stopped."""

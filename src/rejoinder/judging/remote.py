@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from rejoinder.judging.answer import Usage, read_body, read_choice, read_score
-from rejoinder.judging.asking import Request, ask
+from rejoinder.judging.asking import Request, ask, is_open
 from rejoinder.judging.comparison import Comparison, Duel
 from rejoinder.judging.prompt import AGAIN, VERSION, Messages, choice_messages, rating_messages
 from rejoinder.judging.rubric import Rubric
-from rejoinder.judging.settings import read_settings
+from rejoinder.judging.settings import read_settings, tries
 from rejoinder.judging.store import Answer, AnswerStore
 from rejoinder.paths import cache_home
 from rejoinder.types import Choice, Turn
@@ -62,8 +62,15 @@ class RemoteJudge:
 
     def rate(self, asked: Sequence[Rated]) -> list[list[int | None]]:
         """The scores of each reply, one a repeat; None where no answer could be read."""
-        self._ask((r for one in asked for r in self._ratings(one)), lambda c: read_score(c, self.rubric) is not None)
+        self._ask((r for one in asked for r in self._ratings(one)), self._has_score)
         return [[self._rating(r) for r in self._ratings(one)] for one in asked]
+
+    def is_open(self, asked: Sequence[Rated]) -> bool:
+        """Whether a request about these replies came to nothing and would be sent again; nothing is sent now."""
+        store, most = self._store(), tries()
+        store.refresh()
+        kept = (store.of(request.key) for one in asked for request in self._ratings(one))
+        return any(answers and is_open(answers, most, self._has_score) for answers in kept)
 
     def compare(self, duels: Sequence[Duel]) -> list[Comparison]:
         """Which of two replies is better, asked in both orders."""
@@ -85,6 +92,9 @@ class RemoteJudge:
 
     def _score(self, content: str | None) -> int | None:
         return read_score(content, self.rubric)
+
+    def _has_score(self, content: str | None) -> bool:
+        return self._score(content) is not None
 
     def _ask(self, requests: Iterator[Request], readable: Callable[[str | None], bool]) -> None:
         settings, store = read_settings(), self._store()

@@ -1,6 +1,7 @@
 """Where a judge is and how it may be asked: from the environment alone, so that no spec, run or log ever holds it.
 
-None of these changes a number: the model, the rubric and the repeats, which do, are the spec's.
+None of these changes a number (more tries may find one where there was none): the model, the rubric and the repeats,
+which do, are the spec's.
 """
 
 from __future__ import annotations
@@ -59,7 +60,13 @@ def read_settings() -> Settings:
         in_flight=int(_number("IN_FLIGHT", 32, 1, 1024)),
         timeout=_number("TIMEOUT", 60.0, 0.01, 3600),
         retries=int(_number("RETRIES", 6, 0, 100)),
+        tries=tries(),
     )
+
+
+def tries() -> int:
+    """How many answers are paid for where none can be read."""
+    return int(_number("TRIES", 3, 1, 100))
 
 
 def prices() -> tuple[float, float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from rejoinder.metrics._context import said_turns, where_said
 from rejoinder.metrics._language_model import language_model_details
 from rejoinder.metrics._parameters import check_choice
 from rejoinder.models.language_model import LanguageModel
+from rejoinder.models.likelihood import TokenScores
 from rejoinder.models.open_language_model import open_language_model
 from rejoinder.types import Pair, Turn
 
@@ -69,7 +70,7 @@ class Fed(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """How unlikely complaints are after each response."""
-        return where_said(pairs, self._scores, NAN)
+        return score_together([self], pairs)[0]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold more tokens than the model reads."""
@@ -81,29 +82,27 @@ class Fed(Metric):
         """The digests of the language model and of the follow-ups, and how the model reads turns."""
         return {**language_model_details(self.model), "utterances": _read().digest[:12]}
 
-    def _scores(self, pairs: Sequence[Pair]) -> list[float]:
-        model = open_language_model(self.model)
-        conversations = [conversation(pair) for pair in pairs]
-        negative = self._losses(model, conversations, "negative")
+    def _texts(self) -> list[str]:
+        """All follow-ups that are read."""
+        kinds = _read().aspects[self.aspect]
+        return kinds["negative"] if self.followups == "negative" else [*kinds["negative"], *kinds["positive"]]
+
+    def _scores(self, model: LanguageModel, said: Sequence[_Said]) -> list[float]:
+        kinds = _read().aspects[self.aspect]
+        negative = self._losses(model, said, kinds["negative"])
         if self.followups == "negative":
             return negative
-        positive = self._losses(model, conversations, "positive")
+        positive = self._losses(model, said, kinds["positive"])
         return [bad - good for bad, good in zip(negative, positive, strict=True)]
 
-    def _losses(
-        self, model: LanguageModel, conversations: Sequence[tuple[Turn, ...]], kind: Literal["negative", "positive"]
-    ) -> list[float]:
-        """The mean loss over the follow-ups of one kind; 0 where the aspect has none."""
-        texts = _read().aspects[self.aspect][kind]
+    def _losses(self, model: LanguageModel, said: Sequence[_Said], texts: Sequence[str]) -> list[float]:
+        """The mean loss over some follow-ups; 0 where there are none."""
         if not texts:
-            return [0.0] * len(conversations)
-        found = iter(
-            model.log_probabilities([c for c in conversations for _ in texts], list(texts) * len(conversations))
-        )
-        of_followups = [[next(found) for _ in texts] for _ in conversations]
+            return [0.0] * len(said)
+        of_followups = [[after.followups[text] for text in texts] for after in said]
         if self.over == "followup":
             return [sum(-scores.total for scores in line) / len(texts) for line in of_followups]
-        before = model.context_log_probabilities(conversations, self._room(model))
+        before = model.context_log_probabilities([after.conversation for after in said], self._room(model))
         return [
             sum(-(b.log_probabilities.sum() + s.total) / (len(b.tokens) + len(s.tokens)) for s in line) / len(texts)
             for b, line in zip(before, of_followups, strict=True)
@@ -111,8 +110,30 @@ class Fed(Metric):
 
     def _room(self, model: LanguageModel) -> int:
         """The tokens of the longest follow-up."""
-        kinds = ("negative",) if self.followups == "negative" else ("negative", "positive")
-        return max(len(model.reply_ids(text)) for kind in kinds for text in _read().aspects[self.aspect][kind])
+        return max(len(model.reply_ids(text)) for text in self._texts())
+
+
+class _Said(NamedTuple):
+    """A conversation, and the scores of what may follow it."""
+
+    conversation: tuple[Turn, ...]
+    followups: Mapping[str, TokenScores]
+
+
+def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[float]]:
+    """The scores by each of several metrics with one model, which reads every conversation once for all of them."""
+    (name,) = {metric.model for metric in metrics}
+
+    def score(chosen: Sequence[Pair]) -> list[tuple[float, ...]]:
+        model = open_language_model(name)
+        texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
+        conversations = [conversation(pair) for pair in chosen]
+        found = iter(model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations)))
+        said = [_Said(c, {text: next(found) for text in texts}) for c in conversations]
+        return list(zip(*(metric._scores(model, said) for metric in metrics), strict=True))
+
+    lines = where_said(pairs, score, (NAN,) * len(metrics))
+    return [[line[i] for line in lines] for i in range(len(metrics))]
 
 
 def conversation(pair: Pair) -> tuple[Turn, ...]:

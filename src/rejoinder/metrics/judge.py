@@ -75,6 +75,11 @@ class Judge(Metric):
         """A pair as the judge is asked about it."""
         return Rated(pair.item.context, pair.response.text)
 
+    def is_open(self, pairs: Sequence[Pair]) -> bool:
+        """Whether a refused or unreadable answer about some pair would be asked for again."""
+        judge = self.judge()
+        return isinstance(judge, RemoteJudge) and judge.is_open([self.asked(pair) for pair in pairs])
+
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
         """Every raw answer about each pair as it came, and what was read from it; nothing for the embedded model."""
         judge = self.judge()

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.contract import NAN
 from rejoinder.models.contract import Vectors
 from rejoinder.models.idk import probabilities
 from rejoinder.models.pair_encoder import PairEncoder
 from rejoinder.reproduce._idk_published import PEARSON, SPEARMAN
+from rejoinder.reproduce._idk_sample import Scores
 from rejoinder.reproduce._relevance_measures import score_rows
 from rejoinder.reproduce._relevance_rows import COLUMNS, Column, Rows, read_rows
 from rejoinder.scoring.inputs import read
-from rejoinder.stats.correlation import pearson, spearman
+from rejoinder.stats.bootstrap import Plan, correlation_intervals
+from rejoinder.stats.correlation import Method, pearson, spearman
+from rejoinder.stats.interval import Interval
 from rejoinder.training.idk_steps import Fitted
 
 Values = NDArray[np.float64]
@@ -29,7 +33,9 @@ class Judged:
     name: str
     features: Vectors
     ratings: Values
-    others: Mapping[str, Values]  # the scores of other metrics, by spec
+    others: Mapping[str, Values]  # the scores of other metrics, by spec; NaN where a reply was not scored
+    units: Sequence[str] = ()  # the dialogue or context of each reply: what intervals are drawn by
+    seed: int = 0
 
     def correlations(self, scores: Values) -> dict[str, float]:
         """Both correlations of some scores with the ratings, under the names of the column's two cells."""
@@ -38,19 +44,34 @@ class Judged:
             f"{self.name} {PEARSON}": pearson(scores, self.ratings).value,
         }
 
+    def intervals(self) -> dict[str, dict[str, Interval]]:
+        """The correlations of every other metric with their intervals, by spec and cell."""
+        found: dict[str, dict[str, Interval]] = {spec: {} for spec in self.others}
+        methods: tuple[tuple[str, Method], ...] = ((SPEARMAN, "spearman"), (PEARSON, "pearson"))
+        for kind, method in methods if self.others else ():
+            plan = Plan(method=method, seed=self.seed)
+            drawn = correlation_intervals(self.others, self.ratings, plan, items=list(self.units) or None)
+            for spec, interval in drawn.items():
+                found[spec][f"{self.name} {kind}"] = interval
+        return found
+
     def scores(self, fitted: Fitted) -> Values:
         """What a regression says of the replies."""
         return probabilities(self.features, fitted.weights, fitted.bias)
 
 
-def judge(rows: Rows, encoder: PairEncoder, specs: Sequence[str], name: str | None = None) -> Judged:
-    """Read the vectors of a column's replies and score them with other metrics."""
+def judge(rows: Rows, encoder: PairEncoder, specs: Sequence[str], sampled: Scores | None = None) -> Judged:
+    """Read the vectors of a column's replies and score them with other metrics; ``sampled`` are scores of some rows."""
     scored = score_rows(rows, [*_NOTHING, *specs])
     pairs = [rows.data.pair(response) for response in scored.evidence.responses]
     contexts = [[turn.text for turn in pair.item.context] for pair in pairs]
     features = encoder.features(contexts, [pair.response.text for pair in pairs])
-    others = {spec: scored.evidence.scores[spec] for spec in specs}
-    return Judged(name or rows.column.name, features, scored.evidence.mean, others)
+    names = scored.evidence.responses
+    others = {spec: scored.evidence.scores[spec] for spec in specs} | {
+        spec: np.array([of_some.get(name, NAN) for name in names]) for spec, of_some in (sampled or {}).items()
+    }
+    units = [rows.units[name] for name in names]
+    return Judged(rows.column.name, features, scored.evidence.mean, others, units, rows.column.seed)
 
 
 def read_test() -> list[Rows]:

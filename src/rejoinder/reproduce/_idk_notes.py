@@ -17,6 +17,15 @@ NOTES = (
     "which are true pairs: this may be why the printed rows of TC-S with random negatives vary so much.",
     "Validation rows: the 30 contexts of USR that are not among the test rows; HUMOD's are not public here.",
     "Prior metrics: COS-FT with GloVe for fastText, COS-MAX and COS-NSP with the encoder of aptness for BERT, "
-    "NORM-PROB and FED with SmolLM2-135M for GPT-2 and DialoGPT, where those models are here; GRADE and DYNA-EVAL "
-    "are printed only.",
+    "NORM-PROB and FED with SmolLM2-135M for GPT-2 and DialoGPT; GRADE and DYNA-EVAL are printed only.",
+    "NUP-BERT (H) is one network as rejoinder train nup makes it: the encoder of aptness's cross-encoder for BERT, "
+    "fine-tuned on 3,750 contexts of Cornell's films. That encoder had learned to judge replies before, BERT had not.",
+    "Intervals of Tables 2 and 8: 95% bootstrap, 1,000 resamples of whole dialogues where they are known (USR, FED), "
+    "else of contexts.",
+)
+SAMPLED = (
+    "NORM-PROB and FED ask a language model, which takes a second or more a reply on a CPU: they are measured on "
+    "{rows} rows of each column, drawn once by the column's seed (the same replies of FED-cor and FED-rel), so their "
+    "intervals are wide. NORM-PROB's 5th percentile is that of the sample. On all rows: rejoinder reproduce idk "
+    "-m norm_prob -m fed."
 )

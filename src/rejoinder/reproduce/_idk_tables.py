@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from rejoinder.reproduce._idk_published import (
 )
 from rejoinder.reproduce._idk_variants import Runs, Variant
 from rejoinder.reproduce._relevance_published import FIVE, PUBLISHED
+from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.training.idk_steps import Fitted
 
@@ -79,8 +81,17 @@ def rows_of(
                 yield Figure(table + DEVIATION, name, cell, known.deviation, value)
 
 
-def prior(test: Sequence[Judged], valid: Judged, specs: Mapping[str, str]) -> Iterator[Figure]:
-    """Tables 2 and 8: metrics that were there before; ``specs`` are those of ours that stand for printed ones."""
+def prior(
+    test: Sequence[Judged],
+    valid: Judged,
+    specs: Mapping[str, str],
+    absent: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Iterator[Figure]:
+    """Tables 2 and 8: metrics that were there before; ``specs`` are those of ours that stand for printed ones.
+
+    ``absent`` says why a row is not measured, ``labels`` what a row is called that is measured on a sample.
+    """
     printed = {
         row: {**_cells(SPEARMAN, known.spearman), **_cells(PEARSON, known.pearson), **TABLE_11.get(row, {})}
         for row, known in PUBLISHED.items()
@@ -90,20 +101,28 @@ def prior(test: Sequence[Judged], valid: Judged, specs: Mapping[str, str]) -> It
         (PRIOR, test, TEST, printed),
         (PRIOR_VALID, [valid], VALID, TABLE_8),
     ):
-        measured = {
-            row: [{cell: v for one in columns for cell, v in one.correlations(one.others[spec]).items()}]
-            for row, spec in specs.items()
-        }
-        yield from rows_of(table, cells, known, measured, specs)
+        found: dict[str, dict[str, Interval]] = {row: {} for row in specs}
+        for intervals in (one.intervals() for one in columns):
+            for row, spec in specs.items():
+                found[row].update(intervals[spec])
+        runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in found.items()}
+        for figure in rows_of(table, cells, known, runs, {**specs, **absent}):
+            named = replace(figure, row=labels.get(figure.row, figure.row))
+            interval = found.get(figure.row, {}).get(figure.column) if figure.table == table else None
+            if interval is None:
+                yield named
+            else:
+                yield replace(named, low=interval.low, high=interval.high, n=interval.n)
 
 
 def _cells(kind: str, values: Mapping[str, float]) -> dict[str, Printed]:
     return {f"{column} {kind}": Printed(value) for column, value in values.items()}
 
 
-def own(test: Correlations, head: Run) -> Iterator[Figure]:
-    """Tables 3, 5, 9 and 11: the regressions on the test rows, and the bare head."""
+def own(test: Correlations, head: Run, others: Mapping[str, Run]) -> Iterator[Figure]:
+    """Tables 3, 5, 9 and 11: the regressions on the test rows, the bare head, and what else the paper trained."""
     named = {variant.metric: runs for variant, runs in test.items() if _as_proposed(variant)}
+    named |= {row: [run] for row, run in others.items() if row in TABLE_11}
     first = {row: cells for row, cells in TABLE_11.items() if row.startswith(("NUP", "IDK ("))}
     yield from rows_of(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
     for table, printed, loss in ((ABLATIONS, TABLE_5, "bce"), (TRIPLET, TABLE_9, "triplet")):
@@ -128,7 +147,7 @@ def on_validation(valid: Correlations) -> Iterator[Figure]:
     yield from rows_of(ALL_VALID, VALID, TABLE_10, mine, {})
 
 
-def ratios(test: Correlations, head: Run, others: Mapping[str, Run]) -> Iterator[Figure]:
+def ratios(test: Correlations, head: Run, others: Mapping[str, Run], labels: Mapping[str, str]) -> Iterator[Figure]:
     """Table 4: how much each metric depends on the test set."""
     printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")} | RATIOS
     measured = {row: ratio_of([run]) for row, run in {**others, HEAD: head}.items()}
@@ -136,7 +155,7 @@ def ratios(test: Correlations, head: Run, others: Mapping[str, Run]) -> Iterator
         if _as_proposed(variant):
             measured[variant.metric] = ratio_of(runs)
     for row in dict.fromkeys([*printed, *measured]):
-        yield Figure(RATIO, row, "ratio", printed.get(row), measured.get(row, math.nan))
+        yield Figure(RATIO, labels.get(row, row), "ratio", printed.get(row), measured.get(row, math.nan))
 
 
 def ratio_of(runs: Sequence[Run]) -> float:

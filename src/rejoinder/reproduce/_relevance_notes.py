@@ -27,6 +27,14 @@ _ROWS = (
     f"{AUTHORS}: measured is what the scores of one of the authors' runs, published with the rows, give here.",
     "Best over worst is 1 for a metric that works equally well everywhere; a negative one is worse than any positive.",
 )
+# Rows that are not what their published figures are of.
+_OURS = {
+    "cosine": "cosine is of the two sentence vectors by the encoder of aptness.",
+    "idk": "idk is the package's, trained on films with vectors of aptness's cross-encoder; published beside it is the "
+    "one on BERT's.",
+    "nsp": "nsp is the head of aptness's cross-encoder before calibration, so but for rounding it ranks replies as "
+    "aptness(model='cross') does; published beside it is BERT's.",
+}
 
 
 def notes_on(scored: Sequence[Scored], resamples: int) -> Iterator[str]:
@@ -38,6 +46,7 @@ def notes_on(scored: Sequence[Scored], resamples: int) -> Iterator[str]:
         f"Rows whose system is known: {', '.join(joined)} (USR and FED by joining reply, context and mean rating with "
         "the sets that name it); the other columns do not say, or have one system. Within systems: the mean over them."
     )
+    yield from (said for spec, said in _OURS.items() if spec in scored[0].metrics)
     for spec in scored[0].metrics:
         missing = {one.rows.column.name: sum(map(math.isnan, one.evidence.scores[spec])) for one in scored}
         if any(missing.values()):

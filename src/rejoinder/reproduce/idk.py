@@ -19,7 +19,8 @@ from rejoinder.reproduce._contract import Reproduction
 from rejoinder.reproduce._idk_findings import findings, large_weights
 from rejoinder.reproduce._idk_judged import Judged, judge, read_test, read_valid
 from rejoinder.reproduce._idk_masking import Masked, head_of, mask
-from rejoinder.reproduce._idk_notes import NOTES
+from rejoinder.reproduce._idk_notes import NOTES, SAMPLED
+from rejoinder.reproduce._idk_sample import ROWS, score_samples
 from rejoinder.reproduce._idk_variants import Runs, Variant, train_all
 from rejoinder.reproduce._relevance_published import FIVE
 from rejoinder.reproduce.relevance import usable
@@ -29,7 +30,7 @@ from rejoinder.types import Dialogue
 SUMMARY = (
     "IDK and the metrics it is compared with (Tables 2 to 5 and 7 to 11, Figures 1 to 7), with the embedded models"
 )
-# Which metric of ours stands for a printed one; those of language models take long and must be named.
+# Which metric of ours stands for a printed one.
 SPECS = {
     "COS-FT": "cosine(encoder='glove-6b-50d')",
     "COS-MAX-BERT": "cosine(pooling='max')",
@@ -39,7 +40,7 @@ SPECS = {
     "FED-RELEVANT": "fed",
     "NUP-BERT (H)": "nup",
 }
-SLOW = ("NORM-PROB", "FED-CORRECT", "FED-RELEVANT")
+SLOW = ("NORM-PROB", "FED-CORRECT", "FED-RELEVANT")  # on a sample of rows, unless they are named
 _FIGURES = dict(zip(FIVE, (3, 4, 5, 6, 7), strict=True))
 
 
@@ -53,27 +54,37 @@ class Measured:
     head: Fitted
     masked: Mapping[str, Masked]
     specs: Mapping[str, str]  # printed row -> the metric of ours that was measured for it
+    sampled: frozenset[str] = frozenset()  # the rows that were measured on a sample
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Train, score and compare; ``metrics`` are specs to take instead of SPECS for the prior metrics."""
-    if metrics is None:
-        wanted = {row: spec for row, spec in SPECS.items() if row not in SLOW}
-    else:
-        wanted = {_printed(spec): str(parse(spec)) for spec in metrics}
-    able, absent = usable(list(wanted.values()))
-    if left := [SPECS[row] for row in SLOW if row not in wanted]:
-        absent.append(f"Not measured, since language models take long here: {', '.join(left)}; name them with -m.")
-    specs = {row: str(parse(spec)) for row, spec in wanted.items() if str(parse(spec)) in able}
+    """Train, score and compare; ``metrics`` are specs to take instead of SPECS for the prior metrics, on all rows."""
+    wanted = SPECS if metrics is None else {_printed(spec): spec for spec in metrics}
+    specs, absent = _able(wanted)
+    sampled = frozenset(row for row in specs if metrics is None and row in SLOW)
+    whole = [spec for row, spec in specs.items() if row not in sampled]
     model, encoder = open_aptness(), load_pair_encoder()
     dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
     runs = train_all(encoder, dialogues)
     head = head_of(model, encoder, dialogues)
     rows = read_test()
-    test = [judge(one, encoder, list(specs.values())) for one in rows]
-    valid = judge(read_valid(rows[1]), encoder, list(specs.values()))
+    rows.append(read_valid(rows[1]))
+    samples = score_samples(rows, [specs[row] for row in specs if row in sampled])
+    *test, valid = (judge(one, encoder, whole, scores) for one, scores in zip(rows, samples, strict=True))
     masked = mask(encoder, dialogues, head, runs[Variant("H")][0])
-    return assemble(Measured(runs, test, valid, head, masked, specs), absent)
+    return assemble(Measured(runs, test, valid, head, masked, specs, sampled), absent)
+
+
+def _able(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The rows whose metric can be computed here, with its spec; and of each of the others what is missing."""
+    specs, absent = {}, {}
+    for row, spec in wanted.items():
+        able, missing = usable([spec])
+        if able:
+            specs[row] = able[0]
+        else:
+            absent[row] = f"{row}: {missing[0][0].lower()}{missing[0][1:]}"
+    return specs, absent
 
 
 def _printed(spec: str) -> str:
@@ -82,7 +93,7 @@ def _printed(spec: str) -> str:
     return next((row for row, known in SPECS.items() if str(parse(known)) == typed), typed)
 
 
-def assemble(found: Measured, absent: Sequence[str] = ()) -> Reproduction:
+def assemble(found: Measured, absent: Mapping[str, str]) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
     test = tables.correlate_all(found.runs, found.test)
     valid = tables.correlate_all(found.runs, [found.valid])
@@ -91,15 +102,19 @@ def assemble(found: Measured, absent: Sequence[str] = ()) -> Reproduction:
         row: {cell: value for one in found.test for cell, value in one.correlations(one.others[spec]).items()}
         for row, spec in found.specs.items()
     }
+    labels = {row: f"{row}, {ROWS} rows a column" for row in found.sampled}
     figures = [
-        *tables.prior(found.test, found.valid, found.specs),
-        *tables.own(test, head),
-        *tables.ratios(test, head, others),
+        *tables.prior(found.test, found.valid, found.specs, absent, labels),
+        *tables.own(test, head, others),
+        *tables.ratios(test, head, others, labels),
         *tables.masking(found.masked),
         *tables.on_validation(valid),
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
-    sentences = [*findings(test, head, found.masked, others), large_weights(found.runs), *NOTES, *absent]
+    whole = {row: run for row, run in others.items() if row not in found.sampled}
+    sentences = [*findings(test, head, found.masked, whole), large_weights(found.runs), *NOTES]
+    sentences += [SAMPLED.format(rows=ROWS)] if found.sampled else []
+    sentences += absent.values()
     return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _drawn(found))
 
 

@@ -22,7 +22,16 @@ from rejoinder.stats.bootstrap import Plan
 
 SUMMARY = "relevance metrics on six rated sets (IDK, Tables 2 to 4; Gupta's 500): macro average, worst set, sensitivity"
 # What is measured where nothing is named: the metrics that need at most the context. A new one is one more spec.
-SPECS = ("length", "context_overlap", "aptness", "aptness(model='bi')", "aptness(model='cross')")
+SPECS = (
+    "length",
+    "context_overlap",
+    "cosine",
+    "idk",
+    "nsp",
+    "aptness",
+    "aptness(model='bi')",
+    "aptness(model='cross')",
+)
 DEFAULT_PLAN = Plan()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import rejoinder
 from rejoinder.contract import Metric
@@ -12,6 +12,15 @@ from rejoinder.registry import parse, signature
 from rejoinder.scoring import flags, kernel
 from rejoinder.scoring.store import Store, address
 from rejoinder.types import Pair
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A metric that asks somebody: what was refused once may be answered another time, so it does not stay as it is."""
+
+    def is_open(self, pairs: Sequence[Pair]) -> bool:
+        """Whether something about the pairs would be asked again."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,10 @@ class Column:
     def needs(self) -> frozenset[str]:
         """What of the item the values depend on."""
         return frozenset({"truncated"}) if self.metric is None else self.metric.needs
+
+    def is_final(self, pairs: Sequence[Pair]) -> bool:
+        """Whether values that were kept are all that can be had."""
+        return not (self.kind == "score" and isinstance(self.metric, Asking) and self.metric.is_open(pairs))
 
     def compute(self, pairs: Sequence[Pair]) -> list[Any]:
         """One JSON value a pair."""
@@ -57,10 +70,10 @@ def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
 
 
 def keep(column: Column, pairs: Sequence[Pair], store: Store) -> Kept:
-    """Compute a column over a chunk unless the store has it."""
+    """Compute a column over a chunk unless the store has it for good."""
     place = address(column.signature, column.needs, pairs)
     known = store.get(place)
-    if known is not None and len(known) == len(pairs):
+    if known is not None and len(known) == len(pairs) and column.is_final(pairs):
         return Kept(place, True)
     store.put(place, column.compute(pairs))
     return Kept(place, False)

@@ -24,30 +24,12 @@ from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder
 from rejoinder.training.calibrating import calibrate
 from rejoinder.training.cross_encoder import CrossRecipe, train_cross_encoder
 from rejoinder.training.held_out import measured_on
+from rejoinder.training.licence import LICENCES, licence_of
 from rejoinder.training.packed import utterance_vectors
 from rejoinder.training.sampling import Corpus, Vocabulary
 from rejoinder.training.selection import raw_scores
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
-
-# The corpora whose licences allow commercial use.
-PERMISSIVE = ("irc_ubuntu", "persuasion", "sgd", "taskmaster4", "topical_chat")
-LICENCES = {
-    "cmu_dog": "none stated",
-    "commonsense_dialogues": "CC BY-NC 4.0",
-    "cornell": "none stated",
-    "dailydialog": "CC BY-NC-SA 4.0",
-    "dream": "non-commercial",
-    "empathetic": "CC BY-NC 4.0",
-    "friends": "none stated (annotations MIT)",
-    "irc_ubuntu": "CC BY 4.0",
-    "mrda": "GPL-3.0",
-    "persuasion": "Apache-2.0",
-    "sgd": "CC BY-SA 4.0",
-    "swda": "GPL-3.0",
-    "taskmaster4": "CC BY 4.0",
-    "topical_chat": "CDLA-Sharing 1.0",
-}
 
 
 @dataclass(frozen=True)
@@ -160,13 +142,6 @@ def corpus_weights(corpus: Corpus, recipe: AptnessRecipe) -> Tensor:
 def generic_replies() -> list[str]:
     """Replies that fit nearly everywhere: false ones in training."""
     return (resources.files(__package__) / "generic.txt").read_text(encoding="utf-8").splitlines()
-
-
-def licence_of(corpora: Iterable[str]) -> str:
-    """The licence that weights trained on the corpora may have; whose corpora are their own must say it themselves."""
-    if not set(corpora) <= LICENCES.keys():
-        return "not known"
-    return "CC-BY-SA-4.0" if set(corpora) <= set(PERMISSIVE) else "CC-BY-NC-SA-4.0"
 
 
 def _make(folder: Path) -> None:

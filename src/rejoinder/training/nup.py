@@ -26,9 +26,10 @@ from rejoinder.models.machine import threads
 from rejoinder.models.manifest import require
 from rejoinder.models.nup_network import NextUtterance, export_nup
 from rejoinder.models.tokenization import TextTokenizer
-from rejoinder.training.aptness import device_of, licence_of
+from rejoinder.training.aptness import device_of
 from rejoinder.training.base import open_base, open_trunk
 from rejoinder.training.batch import FIRST, LAST
+from rejoinder.training.licence import licence_of
 from rejoinder.training.next_turns import Place, places
 from rejoinder.training.optimizing import Schedule
 from rejoinder.training.tokens import BETWEEN
