@@ -19,7 +19,13 @@ import click
 @click.option(
     "-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Measure this metric instead of the usual ones."
 )
-def command(name: str, out: Path, metrics: tuple[str, ...]) -> None:
+@click.option(
+    "--adapt",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Adapt only so many texts to their contexts: all of them is work for a GPU (scarce).",
+)
+def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -> None:
     """Measure a paper's table again, print it beside the published figures and write both down.
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
@@ -32,9 +38,13 @@ def command(name: str, out: Path, metrics: tuple[str, ...]) -> None:
     from rejoinder.reproduce._contract import tables, write_results
 
     reproduce = load("rejoinder.reproduce", name.replace("-", "_"), "reproduction").reproduce
-    if metrics and "metrics" not in inspect.signature(reproduce).parameters:
+    takes = inspect.signature(reproduce).parameters
+    if metrics and "metrics" not in takes:
         raise SpecError(f"{name} measures what its paper names and takes no other metric; leave -m out")
-    found = reproduce(metrics=list(metrics)) if metrics else reproduce()
+    if adapt is not None and "adapt" not in takes:
+        raise SpecError(f"{name} adapts nothing; leave --adapt out")
+    given = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
+    found = reproduce(**given)
     for table in tables(found):
         click.echo(to_terminal(table) + "\n")
     for note in found.notes:

@@ -1,0 +1,39 @@
+"""Gupta's 100 contexts as their corpus spells them, with the turns that follow: what SCARCE augments.
+
+The published items are lower-case, cut into words, and end with the reply. DailyDialog's test file has the same turns
+as they were written, and the future that retrieval wants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from rejoinder.errors import InputError
+from rejoinder.types import Dialogue, Item, Reference
+
+
+def join(items: Iterable[Item], dialogues: Mapping[str, Dialogue]) -> list[Item]:
+    """The items in the spelling of their dialogues: `73_4` ends with turn 4 of dialogue `test-73`, counted from 0."""
+    return [_joined(item, dialogues) for item in items]
+
+
+def _joined(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
+    last = int(item.id.rpartition("_")[2])
+    found = dialogues.get(item.dialogue or "")
+    turns = found.turns if found else ()
+    told = [*(turn.text for turn in item.context), item.references[0].text]
+    written = turns[max(0, last + 1 - len(item.context)) : last + 2]
+    if [_letters(text) for text in told] != [_letters(turn.text) for turn in written]:
+        raise InputError(
+            f"the item {item.id} is not what stands in {item.dialogue} of dailydialog/test; the reproduction needs the "
+            "copy of DailyDialog that `rejoinder data show dailydialog/test` describes"
+        )
+    *context, reply = written
+    return replace(item, context=tuple(context), references=(Reference(reply.text),), future=turns[last + 2 :])
+
+
+def _letters(text: str) -> str:
+    """What is left of a text when case and spacing are gone."""
+    return re.sub(r"[\W_]", "", text.lower())

@@ -1,0 +1,464 @@
+"""`reproduce scarce` on made-up talks: proposals, the order of adapting, sets, tables, jobs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from rejoinder.augmenting.acceptance import Outcome
+from rejoinder.augmenting.line_store import LineStore, digest_of
+from rejoinder.augmenting.proposal import Proposal
+from rejoinder.augmenting.tail_store import KeptTails, Tails
+from rejoinder.cli import program
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError
+from rejoinder.reproduce import (
+    _scarce_appendix,
+    _scarce_jobs,
+    _scarce_measures,
+    scarce,
+    scarce_embedding,
+    scarce_overlap,
+)
+from rejoinder.reproduce import _scarce_published as printed
+from rejoinder.reproduce._scarce_items import join
+from rejoinder.reproduce._scarce_measures import CASES, rated
+from rejoinder.reproduce._scarce_notes import adaptation
+from rejoinder.reproduce._scarce_proposals import (
+    COMET,
+    MATCHED,
+    PART,
+    RETRIEVAL,
+    Place,
+    closed,
+    generate,
+    part_of,
+    spaced,
+    to_adapt,
+)
+from rejoinder.reproduce._scarce_sets import Augmented, assemble, human, of_table_2, paraphrased, together
+from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
+
+TALK = Dialogue(
+    "test-7",
+    tuple(
+        Turn(text, "AB"[n % 2])
+        for n, text in enumerate(["Hi , Tom .", "What's up ?", "I lost my keys .", "Oh no !", "Can you help me ?"])
+    ),
+)
+ITEM = Item(
+    "7_2",
+    (Turn("hi , tom .", "A"), Turn("what 's up ?", "B"), Turn("i lost my keys .", "A")),
+    (Reference("oh no !"),),
+    dialogue="test-7",
+)
+
+
+class Knowing:
+    """A generator that knows little, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
+        self.asked += [(head, relation) for head in heads]
+        return [{"oReact": ["sad", "none"], "oWant": ["to help PersonX"]}.get(relation, [])[:n] for _ in heads]
+
+
+def proposals(*texts: str, source: str = "retrieval") -> list[Proposal]:
+    return [Proposal(text, source) for text in texts]
+
+
+def outcome(text: str, new: str | None = None) -> Outcome:
+    if new is None:
+        return Outcome(Proposal(text, "retrieval"), "less likely")
+    return Outcome(Proposal(new, "retrieval", origin=text), "adapted", new)
+
+
+# Items and proposals
+
+
+def test_an_item_gets_the_spelling_and_the_future_of_its_dialogue() -> None:
+    [found] = join([ITEM], {"test-7": TALK})
+    assert found.context == TALK.turns[:3]
+    assert found.references == (Reference("Oh no !"),)
+    assert found.future == TALK.turns[4:]
+    assert (found.id, found.dialogue) == ("7_2", "test-7")
+
+
+@pytest.mark.parametrize("dialogues", [{}, {"test-7": replace(TALK, turns=TALK.turns[1:])}])
+def test_an_item_that_is_not_in_its_dialogue_is_an_error(dialogues: dict[str, Dialogue]) -> None:
+    with pytest.raises(InputError, match="the item 7_2 is not what stands in test-7"):
+        join([ITEM], dialogues)
+
+
+def test_every_published_item_is_found_in_its_dialogue(published: Path) -> None:
+    found = scarce.items_to_augment()
+    assert (len(found), sum(bool(item.future) for item in found)) == (100, 75)
+    assert found[0].references[0].text == "Then tell me something about your background ."
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("I want to help you.", "I want to help you ."),
+        ("Yes, I'm 3.5 today!", "Yes , I'm 3.5 today !"),
+        ("Yes , we have .", "Yes , we have ."),
+        ("Really?! No...", "Really ?! No ..."),
+        ("", ""),
+    ],
+)
+def test_punctuation_is_spaced_as_in_the_rated_replies(text: str, wanted: str) -> None:
+    assert spaced(text) == wanted == spaced(wanted)
+
+
+def test_common_sense_is_asked_in_plain_writing_and_answers_spaced() -> None:
+    knowing = Knowing()
+    [item] = join([ITEM], {"test-7": TALK})
+    [found] = generate([item], knowing)
+    assert [one.text for one in found] == ["I feel sad .", "I want to help you ."]
+    assert {head for head, _ in knowing.asked} == {"PersonX lost PersonX's keys."}
+    assert closed(item.context)[0].text == "Hi, Tom."
+
+
+def test_a_twentieth_of_a_corpus_is_always_the_same_one() -> None:
+    corpus = [replace(TALK, id=str(n)) for n in range(60)]
+    chosen = [one.id for one in part_of(corpus)]
+    assert chosen == [one.id for one in part_of(corpus)]
+    assert len(chosen) == 3
+    assert chosen == sorted(chosen, key=int)
+    assert len(part_of(corpus[:2])) == 1
+
+
+def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None:
+    many = proposals(*(f"text {n}" for n in range(20)))
+    found = to_adapt({MATCHED: [[], many], RETRIEVAL: [many, many[:1]], COMET: [many[:2], many[:2]]})
+    assert found[:3] == [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 1, 0), Place(RETRIEVAL, 0, 1)]
+    assert [sum(place.source == source for place in found) for source in (RETRIEVAL, COMET, MATCHED)] == [11, 4, 20]
+    assert [place.source for place in found] == [RETRIEVAL] * 11 + [COMET] * 4 + [MATCHED] * 20
+
+
+# Sets of references
+
+
+def augmented() -> Augmented:
+    """Two items; of the first all was adapted, of the second nothing was tried."""
+    found = {
+        RETRIEVAL: [proposals("It rains .", "Go on ."), proposals("Go on .")],
+        COMET: [proposals("I feel sad .", source="commonsense/comet"), []],
+        PART: [[], []],
+        MATCHED: [[], proposals("I want to eat .", source="commonsense/atomic")],
+    }
+    places = [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 0, 1), Place(COMET, 0, 0), Place(MATCHED, 1, 0)]
+    outcomes = [outcome("It rains .", "It pours."), outcome("Go on ."), outcome("I feel sad .", "I am sad .")]
+    return assemble(["one", "two"], found, places, outcomes)
+
+
+def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
+    found = augmented().added(RETRIEVAL, COMET)
+    assert [one.text for one in found["one"]] == ["It rains .", "Go on .", "I feel sad .", "It pours .", "I am sad ."]
+    assert found["one"][3].origin == "It rains ."
+    assert [one.text for one in found["two"]] == ["Go on ."]
+    plain = augmented().added(RETRIEVAL, COMET, adapted=False)
+    assert [one.text for one in plain["one"]] == ["It rains .", "Go on .", "I feel sad ."]
+
+
+def test_what_was_not_tried_is_told() -> None:
+    assert adaptation(augmented(), 3) == (
+        "Adaptation: retrieval: 2 of 2 (1 taken, 1 less likely); common sense: 1 of 1 (1 taken); retrieval, 5% of the "
+        "corpus: 0 of 0; common sense, matched: 0 of 1. No more than the first 3 were asked for (--adapt 3)."
+    )
+
+
+def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
+    people = {"one": (Reference("Go on ."),), "two": (Reference("No ."),)}
+    found = together(people, augmented().added(RETRIEVAL))
+    assert [(one.text, one.source) for one in found["one"]] == [
+        *[("Go on .", "human"), ("It rains .", "retrieval"), ("It pours .", "retrieval")]
+    ]
+    rows = of_table_2(people, augmented())
+    assert list(rows) == list(printed.TABLE_2)
+    assert [one.text for one in rows[printed.SENSE]["one"]] == ["Go on .", "I feel sad .", "I am sad ."]
+    assert [one.text for one in rows[printed.MATCHED_SENSE]["two"]] == ["No .", "I want to eat ."]
+    assert all(of_set[item][0].source == "human" for of_set in rows.values() for item in people)
+
+
+def test_every_reference_gets_up_to_five_paraphrases() -> None:
+    text = "i think you should take the train because the bus is always late ."
+    found = paraphrased({"one": (Reference(text), Reference("no , i do n't like it ."))})
+    assert 5 < len(found["one"]) <= 10
+    assert {one.source for one in found["one"]} == {"paraphrase"}
+    assert text not in {one.text for one in found["one"]}
+
+
+# Figures
+
+
+def test_the_published_tables_agree_with_the_authors_logs() -> None:
+    """The logs have four decimals (scarce_overlap, scarce_embedding), the paper's Table 4 three and Table 1 two."""
+    logs = {**scarce_overlap.PUBLISHED, **scarce_embedding.PUBLISHED}
+    for (row, column), (spearman, _, kendall) in logs.items():
+        cell = printed.TABLE_1_AND_4[row][column.replace("SCARCE", "OURS")]
+        assert (cell.spearman, cell.kendall) == pytest.approx((spearman, kendall), abs=0.0051), (row, column)
+        assert cell.spearman == pytest.approx(spearman, abs=0.00051), (row, column)
+
+
+@pytest.fixture
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics without models."""
+    rows = dict.fromkeys(_scarce_measures.CASELESS, "chrf") | {"METEOR": "meteor"}
+    monkeypatch.setattr(_scarce_measures, "CASELESS", rows)
+    monkeypatch.setattr(_scarce_appendix, "_QUALITY", "context_overlap")
+
+
+WORDS = "it rains here we go on home now and then".split()
+
+
+def replies(n: int = 12) -> Collection:
+    """Items with three systems' replies, and ratings that are nobody's."""
+    random, data = np.random.default_rng(3), Collection()
+    for number in range(n):
+        name = f"i{number}"
+        data.add(Item(name, (Turn("What now ?"),), (Reference(" ".join(random.choice(WORDS, 5))),)))
+        for system in ("a", "b", "c"):
+            data.add(Response(f"{name}/{system}", name, system, " ".join(random.choice(WORDS, 6))))
+            data.add(Rating("r", "appropriate", float(random.integers(1, 6)), f"{name}/{system}"))
+    return data
+
+
+def made(data: Collection) -> Augmented:
+    random = np.random.default_rng(4)
+    items = list(data.items)
+    found = {
+        source: [proposals(*(" ".join(random.choice(WORDS, 7)).capitalize() for _ in range(6))) for _ in items]
+        for source in (RETRIEVAL, COMET, PART, MATCHED)
+    }
+    return assemble(items, found, to_adapt(found), [])
+
+
+def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
+    from scipy.stats import kendalltau, spearmanr
+
+    from rejoinder.scoring.memory import score
+
+    data = replies()
+    people = human(data.items.values())
+    given = made(data)
+    found = scarce.assemble(rated(data), people, people, given, 0)
+    figures = {(f.table, f.row, f.column): f for f in found.figures}
+    assert len(figures) == len(found.figures)
+
+    ours = together(people, given.added(RETRIEVAL, COMET))
+    items = {name: replace(item, references=ours[name]) for name, item in data.items.items()}
+    spec = "bleu(smoothing='epsilon', tokenizer='whitespace')"  # lower-casing is the default
+    scores = score(Collection(items=items, responses=data.responses), spec)
+    ratings = [rating.value for rating in data.ratings]
+    rho, tau = spearmanr(scores[spec], ratings), kendalltau(scores[spec], ratings)
+    at = "BLEU-4", printed.OURS_SINGLE
+    assert figures[(f"Table 1: Spearman, {CASES[1]}", *at)].measured == pytest.approx(rho.statistic)
+    assert figures[(f"Table 1: Kendall, {CASES[1]}", *at)].measured == pytest.approx(tau.statistic)
+    assert figures[(f"Table 4: p of Spearman, {CASES[1]}", *at)].measured == pytest.approx(rho.pvalue)
+    inside = [spearmanr(scores[spec][n::3], ratings[n::3]).statistic for n in range(3)]
+    assert figures[(f"Table 1: Spearman within systems, {CASES[1]}", *at)].measured == pytest.approx(np.mean(inside))
+
+    def within(column: str) -> float:
+        return figures[f"Table 1: Spearman within systems, {CASES[0]}", "BLEU-2", column].measured
+
+    gain = figures["Gain of OURS-SINGLE over SINGLE", "BLEU-2", f"Spearman within systems, {CASES[0]}"]
+    assert gain.measured == pytest.approx(within(printed.OURS_SINGLE) - within(printed.SINGLE))
+    assert gain.low is not None
+    assert gain.low <= gain.measured
+    whole = figures[f"Table 2: Spearman, {CASES[1]}", printed.WHOLE, "BLEU-4"]
+    assert whole.measured == figures[(f"Table 1: Spearman, {CASES[1]}", *at)].measured
+    assert figures[("Table 1: Kendall, case as published", *at)].published == 0.21
+
+
+def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap: None) -> None:
+    data = replies(6)
+    people = human(data.items.values())
+    found = scarce.assemble(rated(data), people, people, made(data), 0)
+    lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
+    assert lower == set(_scarce_measures.OVERLAP)
+    assert "retrieval: 0 of 36;" in found.notes[1]
+    assert found.notes[1].endswith("No more than the first 0 were asked for (--adapt 0).")
+    assert found.notes[2].startswith("References an item: SINGLE 1.0, ")
+    diverse = [f for f in found.figures if f.table == _scarce_appendix.DIVERSITY]
+    assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
+    assert {f.published for f in diverse} == {0.134, 0.36, None}
+    assert {"single", "retrieval", "common sense"} <= {
+        f.row for f in found.figures if f.table == _scarce_appendix.QUALITY
+    }
+
+
+def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero() -> None:
+    same = {ITEM.id: (Reference("we all go home now"),) * 4}
+    apart = {ITEM.id: tuple(Reference(f"{c} " * 6) for c in "abcd")}
+    found = list(_scarce_appendix.diversity({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
+    values = {(f.row, f.column): f.measured for f in found}
+    assert values["ours", CASES[0]] == pytest.approx(1, abs=1e-6)
+    assert values["paraphrase", CASES[0]] == pytest.approx(0, abs=1e-3)
+
+
+# What is kept
+
+
+def test_tails_are_asked_for_once_and_survive_a_torn_line(tmp_path: Path) -> None:
+    knowing, path = Knowing(), tmp_path / "tails.jsonl"
+    heads = [f"event {n}" for n in range(20)]
+    first = KeptTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
+    assert first == [["sad", "none"]] * 20
+    assert len(knowing.asked) == 20
+    again = KeptTails(lambda: pytest.fail("opened"), "one", path)
+    assert again.tails(heads[::-1], "oReact", 2) == first
+    path.write_bytes(path.read_bytes()[:-9])
+    KeptTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
+    assert len(knowing.asked) == 21
+    KeptTails(lambda: knowing, "two", path).tails(heads[:1], "oReact", 2)  # another model
+    KeptTails(lambda: knowing, "one", path).tails(heads[:1], "oReact", 1)  # another number of beams
+    assert len(knowing.asked) == 23
+
+
+def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "own.jsonl", tmp_path / "other.jsonl"
+    path.write_bytes(b'{"key": "a", "tails": ["x"]}\n{"key": "b"}\n[1]\n{"no\n\xff\n')
+    elsewhere.write_bytes(b'{"key": "a", "tails": ["older"]}\n{"key": "c", "tails": []}\n')
+
+    def store() -> LineStore[Tails]:
+        return LineStore(lambda fields: Tails(**fields), "tails", path, elsewhere)
+
+    assert store().get("a") == Tails(["x"])
+    assert store().get("b") is None
+    assert store().get("c") == Tails([])
+    store().put([("d", Tails(["y"]))])
+    assert store().get("d") == Tails(["y"])
+    assert digest_of(["half \ud800"]) != digest_of(["half \ud801"])
+
+
+# The jobs
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One item and a corpus of two dialogues, no published set."""
+    [item] = join([ITEM], {"test-7": TALK})
+    other = Dialogue("train-1", tuple(map(Turn, ["I lost my bag .", "Oh no ! That is bad .", "Help me , please ."])))
+    monkeypatch.setattr(scarce, "items_to_augment", lambda: [item])
+    monkeypatch.setattr(scarce, "_dialogues", lambda split: {"train-1": other})
+    monkeypatch.setattr(scarce, "match", lambda items: [proposals("I want to run .") for _ in items])
+
+
+def test_the_jobs_are_plain_and_in_their_order(small: None) -> None:
+    found = orjson.loads(orjson.dumps(_scarce_jobs.jobs()))
+    kinds = [job["kind"] for job in found]
+    assert kinds[:5] == ["tails"] * 5
+    assert kinds[-1] == "adapt"
+    assert found[-1]["text"] == "I want to run ."
+    first = found[5]
+    assert (first["kind"], first["text"]) == ("adapt", "Oh no ! That is bad .")
+    assert first["context"][0] == ["A", "Hi , Tom ."]
+    [inferring] = [job for job in found if job["kind"] == "infer"]
+    assert inferring["questions"][0] == ["oReact", 3, "PersonX lost PersonX's keys."]
+
+
+def test_what_another_machine_did_is_not_done_again(
+    small: None, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    import tiny_language_model
+
+    from rejoinder.augmenting import adapting
+    from rejoinder.models.delorean_settings import Delorean
+
+    knowing = Knowing()
+
+    def kept() -> KeptTails:
+        return KeptTails(lambda: knowing, "one", _scarce_jobs.cache_home() / "tails" / "comet.jsonl")
+
+    for module in (scarce, _scarce_jobs):
+        monkeypatch.setattr(module, "kept_comet", kept)
+    monkeypatch.setattr(adapting, "Delorean", lambda: Delorean(iterations=1, updates=1, extra=2))
+    jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
+    invoke(["dump", str(jobs)])
+    assert not knowing.asked
+
+    there = tmp_path / "there"
+    tiny_language_model.install(there)
+    tiny_language_model.install(own_cache)
+    monkeypatch.setenv("REJOINDER_CACHE", str(there))
+    invoke(["run", str(jobs), str(out)])
+    asked = len(knowing.asked)
+    assert asked == 5
+
+    monkeypatch.setenv("REJOINDER_CACHE", str(own_cache))
+    assert "5 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
+    assert "0 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
+    monkeypatch.setattr(adapting, "_opened", lambda *_: pytest.fail("the language model was opened"))
+    from rejoinder.reproduce._scarce_adaptation import adapted
+
+    items = scarce.items_to_augment()
+    found = adapted(items, scarce.propose(items, kept()))
+    assert len(knowing.asked) == asked
+    assert all("not tried" not in verdicts for verdicts in found.verdicts.values())
+    assert sum(found.verdicts[COMET].values()) == 2
+    assert "the first 9 of 9 texts are adapted" in invoke(["known"])
+    assert adapted(items, scarce.propose(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
+
+
+def invoke(arguments: Sequence[str]) -> str:
+    done = CliRunner().invoke(_scarce_jobs.program, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None:
+    for name in ("../x.jsonl", "scores/x.jsonl", "tails/../x.jsonl", "tails/x.txt"):
+        with pytest.raises(InputError, match="is no file of the caches"):
+            _scarce_jobs.fill([{"file": name, "line": {}}])
+
+
+def test_the_jobs_can_be_run_where_little_is_installed() -> None:
+    code = "import sys, rejoinder.reproduce._scarce_jobs; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    absent = {"bm25s", "sacrebleu", "onnxruntime", "py3langid", "rapidfuzz", "snowballstemmer", "rich", "nltk", "scipy"}
+    assert not absent & set(done.stdout.split())
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["reproduce", "scarce", "--adapt", "-1"], "-1 is not in the range x>=0"),
+        (["reproduce", "scarce-overlap", "--adapt", "5"], "scarce-overlap adapts nothing; leave --adapt out"),
+        (["reproduce", "scarce", "-m", "bleu"], "takes no other metric"),
+    ],
+)
+def test_a_wrong_call_is_told(arguments: list[str], told: str) -> None:
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code != 0
+    assert told in done.output + str(done.exception)
+
+
+def test_the_command_hands_on_how_many_to_adapt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def reproduce(adapt: int | None = None) -> Any:
+        seen.append(adapt)
+        return scarce.Reproduction("scarce", "t", [], [])
+
+    monkeypatch.setattr(scarce, "reproduce", reproduce)
+    for given in ([], ["--adapt", "0"], ["--adapt", "50"]):
+        done = CliRunner().invoke(program, ["reproduce", "scarce", "--out", str(tmp_path), *given])
+        assert done.exit_code == 0, done.output
+    assert seen == [None, 0, 50]
