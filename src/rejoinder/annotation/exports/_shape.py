@@ -1,0 +1,52 @@
+"""The one shape that all units of a project share elsewhere.
+
+Tools with a fixed page show as many replies as the fullest unit has, and leave empty what a unit lacks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.results import Results
+from rejoinder.annotation.unit import Field, Unit
+
+
+class Shape(NamedTuple):
+    """Units to judge, replies on a page, fields under names that any tool takes, and which further texts there are."""
+
+    units: list[Unit]
+    replies: list[str]
+    fields: dict[str, Field]  # by the name that the tool knows
+    certain: set[str]  # those that every unit has
+    goal: bool
+    situation: bool
+    note: bool
+
+
+def shape_of(results: Results) -> Shape:
+    """The shape of a project's units; exercises stay at home, since elsewhere nothing comes of them."""
+    units = [unit for unit in results.units.values() if unit.kind != "exercise"]
+    widest = max(units, key=lambda unit: len(unit.payload["replies"]))
+    fields = fields_of(results.project, _in_order(widest))
+    names: dict[str, Field] = {}
+    for field in fields:
+        name = re.sub(r"\W", "_", field.name)
+        names[name if name not in names else f"{name}_{len(names)}"] = field
+    everywhere = set.intersection(*({f.name for f in fields_of(results.project, unit)} for unit in units))
+    replies = [reply["key"] for reply in _in_order(widest).payload["replies"]]
+    has = [{key for unit in units if unit.payload.get(key)} & {key} for key in ("goal", "situation", "note")]
+    certain = {name for name, field in names.items() if field.name in everywhere}
+    return Shape(units, replies, names, certain, *(bool(found) for found in has))
+
+
+def _in_order(unit: Unit) -> Unit:
+    replies = sorted(unit.payload["replies"], key=lambda reply: int(reply["key"][1:]))
+    return Unit(unit.id, unit.form, {**unit.payload, "replies": replies}, unit.hidden, unit.kind)
+
+
+def lines_of(unit: Unit, key: str) -> list[str]:
+    """The context or the situation as lines, with who said it or what it is about."""
+    before = "speaker" if key == "context" else "category"
+    return [f"{one[before]}: {one['text']}" if one.get(before) else one["text"] for one in unit.payload.get(key, ())]

@@ -1,0 +1,186 @@
+"""Mechanical Turk: an input file, the HTML layout that it fills, and the results of a batch back.
+
+Texts go into the layout as they stand, so that they are HTML already in the input file. Workers' ids, which lead to
+people, are replaced by pseudonyms on the way in.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from rejoinder.annotation.exports._shape import Shape, lines_of, shape_of
+from rejoinder.annotation.exports._taking import Foreign, TakenIn, pseudonym, taken_in
+from rejoinder.annotation.exports.csv import rows_of
+from rejoinder.annotation.results import Results, results_of
+from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.unit import Field, Unit
+from rejoinder.errors import InputError
+
+_FORMULA = "=+-@\t\r"
+_NEEDED = ("WorkerId", "Input.unit")
+
+
+def write(results: Results) -> bytes:
+    """The input file: one line a unit, checks among them in the order of their ids, which says nothing."""
+    shape = shape_of(results)
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, _columns(shape), lineterminator="\r\n")
+    writer.writeheader()
+    for unit in sorted(shape.units, key=lambda unit: unit.id):
+        writer.writerow(_cells(shape, unit))
+    return out.getvalue().encode()
+
+
+def _columns(shape: Shape) -> list[str]:
+    further = [name for name in ("note", "goal", "situation") if getattr(shape, name)]
+    return ["unit", *further, "context", *shape.replies, *_starts(shape)]
+
+
+def _starts(shape: Shape) -> dict[str, Field]:
+    return {f"initial_{name}": field for name, field in shape.fields.items() if field.kind in ("text", "lines")}
+
+
+def _cells(shape: Shape, unit: Unit) -> dict[str, str]:
+    texts = {reply["key"]: reply["text"] for reply in unit.payload["replies"]}
+    cells = {"unit": unit.id, "context": _html("\n".join(lines_of(unit, "context")))}
+    cells |= {key: _html(texts.get(key, "")) for key in shape.replies}
+    if shape.situation:
+        cells["situation"] = _html("\n".join(lines_of(unit, "situation")))
+    for key in ("note", "goal"):
+        if getattr(shape, key):
+            cells[key] = _html(unit.payload.get(key, ""))
+    for name, field in _starts(shape).items():
+        start = (
+            unit.payload.get("initial", {}).get(field.name, "") if field.reply is None else texts.get(field.reply, "")
+        )
+        cells[name] = _html(start, "&#10;")
+    return cells
+
+
+def _html(text: str, newline: str = "<br>") -> str:
+    """A text as HTML in the basic plane (the input file takes no other), beginning with nothing like a formula."""
+    escaped = html.escape(text).replace("\r", "").replace("\n", newline)
+    safe = "".join(c if ord(c) < 2**16 else f"&#{ord(c)};" for c in escaped)
+    return f"&#{ord(safe[0])};{safe[1:]}" if safe[:1] and safe[0] in _FORMULA else safe
+
+
+def write_layout(results: Results) -> bytes:
+    """The layout, to be pasted into the project's page for it."""
+    project, shape = results.project, shape_of(results)
+    parts = [f"<h2>{_own(project.title)}</h2>", f"<p>{_own(project.instructions)}</p>"]
+    parts.append(f"<p><small>{_own(project.notice)}</small></p>")
+    if shape.note:
+        parts.append("<p><strong>${note}</strong></p>")
+    if shape.goal:
+        parts.append("<p>Goal: ${goal}</p>")
+    if shape.situation:
+        parts.append("<p>Situation:<br>${situation}</p>")
+    parts.append("<blockquote>${context}</blockquote>")
+    for number, key in enumerate(shape.replies, start=1):
+        head = "Reply" if len(shape.replies) == 1 else f"Reply {number}"
+        asked = "\n".join(_asked(name, field) for name, field in shape.fields.items() if field.reply == key)
+        text = f'<blockquote class="text">${{{key}}}</blockquote>'
+        parts.append(f'<section class="reply">\n<h3>{head}</h3>\n{text}\n{asked}\n</section>')
+    parts += [_asked(name, field) for name, field in shape.fields.items() if field.reply is None]
+    return (_BEFORE + "\n".join(parts) + _AFTER).encode()
+
+
+def _own(text: str) -> str:
+    """A text of the project's in the layout, where ${...} would be taken for a column."""
+    return _html(text).replace("$", "&#36;")
+
+
+def _asked(name: str, field: Field) -> str:
+    needed = " required" if field.required and field.only_if is None and field.kind != "labels" else ""
+    if field.kind in ("choice", "labels"):
+        kind = "checkbox" if field.kind == "labels" else "radio"
+        inputs = "\n".join(
+            f'<label><input type="{kind}" name="{name if kind == "radio" else f"{name}.{n}"}" '
+            f'value="{_own(str(option.value))}"{needed}> {_own(option.label)}'
+            + (f" <small>({_own(option.anchor)})</small>" if option.anchor else "")
+            + "</label>"
+            for n, option in enumerate(field.options)
+        )
+    else:
+        start = f"${{initial_{name}}}"
+        inputs = f'<textarea name="{name}" rows="4" cols="80" maxlength="{field.longest}"{needed}>{start}</textarea>'
+    return f"<fieldset>\n<legend>{_own(field.question)}</legend>\n{inputs}\n</fieldset>"
+
+
+_BEFORE = """<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>
+<crowd-form answer-format="flatten-objects">
+"""
+# A unit with fewer replies than others has empty ones, which are taken out before anybody must answer them.
+_AFTER = """
+</crowd-form>
+<script>
+for (const section of document.querySelectorAll("section.reply"))
+  if (!section.querySelector(".text").textContent.trim()) section.remove();
+</script>
+"""
+
+
+def read(store: Store, content: bytes) -> TakenIn:
+    """Take in a batch's results, with answers in columns of their own or together in ``Answer.taskAnswers``."""
+    left_out: Counter[str] = Counter()
+    shape = shape_of(results_of(store))
+    return taken_in(store, _foreign(store, shape, content, left_out), left_out)
+
+
+def _foreign(store: Store, shape: Shape, content: bytes, left_out: Counter[str]) -> Iterator[Foreign]:
+    own = {unit.id: {reply["key"] for reply in unit.payload["replies"]} for unit in shape.units}
+    for number, row in rows_of(content, _NEEDED):
+        if row.get("AssignmentStatus") == "Rejected":
+            left_out["rejected"] += 1
+            continue
+        sent = _sent(row, number)
+        unit = row["Input.unit"]
+        answer = {}
+        for name, field in shape.fields.items():
+            value = _value(name, field, sent)
+            if value is not None and (field.reply is None or field.reply in own.get(unit, ())):
+                answer[field.name] = value
+        seconds = row.get("WorkTimeInSeconds", "")
+        spent = float(seconds) if seconds.isdigit() else 0.0
+        yield Foreign(pseudonym(store, "mturk", row["WorkerId"]), unit, answer, spent)
+
+
+def _sent(row: dict[str, str], number: int) -> dict[str, Any]:
+    """What a worker sent, by name; nested answers as NAME.VALUE."""
+    sent: dict[str, Any] = {key[len("Answer.") :]: cell for key, cell in row.items() if key.startswith("Answer.")}
+    together = sent.pop("taskAnswers", "")
+    if together:
+        try:
+            found = orjson.loads(together)
+            for name, value in (found[0] if isinstance(found, list) else found).items():
+                sent |= {f"{name}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {name: value}
+        except (orjson.JSONDecodeError, AttributeError, IndexError):
+            raise InputError(f"the results have no answers that can be read on line {number}") from None
+    return sent
+
+
+def _value(name: str, field: Field, sent: dict[str, Any]) -> Any:
+    if field.kind == "labels":
+        boxes = [f"{name}.{n}" for n in range(len(field.options))]
+        return [
+            str(option.value)
+            for box, option in zip(boxes, field.options, strict=True)
+            if any(_ticked(sent.get(key), option.value) for key in (box, f"{box}.on", f"{box}.{option.value}"))
+        ] or None
+    if field.kind == "choice":
+        for option in field.options:
+            if sent.get(name) == str(option.value) or _ticked(sent.get(f"{name}.{option.value}"), True):
+                return option.value
+        return sent.get(name) or None
+    return sent.get(name) or None
+
+
+def _ticked(cell: Any, value: int | str | bool) -> bool:
+    return cell is True or str(cell).lower() in ("true", "on") or (not isinstance(value, bool) and cell == str(value))

@@ -1,0 +1,142 @@
+"""Ratings and preferences in rejoinder's own JSONL, and back.
+
+What was said of responses names them; candidates and references, which are no responses in the data, are written with
+their item as responses, so that the file can be read by itself or together with the data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias, cast
+
+from rejoinder.annotation.errors import AnnotationError
+from rejoinder.annotation.exports._taking import Foreign, TakenIn, taken_in
+from rejoinder.annotation.fields import NONE, TIE, fields_of
+from rejoinder.annotation.form import FORMS
+from rejoinder.annotation.project import Project
+from rejoinder.annotation.results import Results, Said, choice_of, labels_of, said, sides
+from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.unit import Unit
+from rejoinder.data.reading import Line, decode
+from rejoinder.data.schema import Place, from_object
+from rejoinder.data.writing import encode
+from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
+
+_TEXTS = ("texts", "lines")
+_Places: TypeAlias = dict[tuple[str, ...], tuple[str, str, dict[Any, Any]]]
+
+
+def write(results: Results) -> bytes:
+    """All ratings and preferences, unit by unit."""
+    project = results.project
+    if FORMS[project.form].asks in _TEXTS:
+        raise AnnotationError(f"the form {project.form!r} brings texts, no ratings; export 'texts'")
+    lines = [encode(record) for record in (*_made(results), *records_of(results))]
+    return b"".join(lines)
+
+
+def _made(results: Results) -> Iterator[Record]:
+    """The items and responses that the ratings need and the data does not have as such."""
+    items: dict[str, Item] = {}
+    responses: dict[str, Response] = {}
+    for unit in dict.fromkeys(unit.id for unit, _ in results.ordinary()):
+        hidden, payload = results.units[unit].hidden, results.units[unit].payload
+        texts = {reply["key"]: reply["text"] for reply in payload["replies"]}
+        for key, reply in hidden["replies"].items():
+            if reply.get("made"):
+                turns = tuple(Turn(turn["text"], turn.get("speaker")) for turn in payload["context"])
+                items[hidden["item"]] = Item(hidden["item"], turns)
+                responses[reply["response"]] = Response(reply["response"], hidden["item"], reply["system"], texts[key])
+    yield from items.values()
+    yield from responses.values()
+
+
+def records_of(results: Results) -> Iterator[Rating | Preference]:
+    """What was said, as ratings and preferences; a label is an aspect, 1 where it was given and 0 where not."""
+    for unit, judgement in results.ordinary():
+        for one in said(results, unit, judgement):
+            yield from _records(results, one)
+
+
+def _records(results: Results, one: Said) -> Iterator[Rating | Preference]:
+    judgement = one.judgement
+    meta = {"unit": one.unit.id, "seconds": round(judgement.seconds, 3)}
+    if FORMS[one.unit.form].asks == "preference" and one.field.kind == "choice":
+        replies = one.unit.hidden["replies"]
+        first, second = (replies[key]["response"] for key in sides(results, one.unit, judgement.rater))
+        choice = cast(Literal["first", "second", "tie"], choice_of(results, one))
+        yield Preference(one.unit.hidden["item"], first, second, judgement.rater, choice, one.field.aspect, meta)
+    elif one.response is None:
+        return
+    elif one.field.kind == "labels":
+        for label, given in labels_of(one).items():
+            yield Rating(judgement.rater, label, float(given), one.response, meta=meta)
+    elif one.number is not None:
+        yield Rating(judgement.rater, one.field.aspect, one.number, one.response, meta=meta)
+
+
+def read(store: Store, content: bytes) -> TakenIn:
+    """Take ratings and preferences in; a unit counts where all of it was rated."""
+    left_out: Counter[str] = Counter()
+    answers: dict[tuple[str, str], dict[str, Any]] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    places = _places(store.project, [unit for unit in store.units() if unit.kind == "unit"])
+    for number, text in enumerate(content.splitlines(), start=1):
+        if not text.strip():
+            continue
+        place = Place("ratings", number)
+        record = from_object(decode(Line(place, text, False)), place, allow_empty=True)
+        if not isinstance(record, Rating | Preference):
+            continue
+        found = _placed(record, places)
+        if found is None:
+            left_out["of something that this project does not ask about"] += 1
+            continue
+        unit, field, value = found
+        answer = answers.setdefault((record.rater, unit), {})
+        _put(answer, field, value)
+        seconds[record.rater, unit] = float(record.meta.get("seconds", 0.0) or 0.0)
+    foreign = (Foreign(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items())
+    return taken_in(store, foreign, left_out)
+
+
+def _places(project: Project, units: list[Unit]) -> _Places:
+    """Where a rating or preference belongs: unit, field, and the value by number (or by response)."""
+    places: _Places = {}
+    meant: dict[Any, Any]
+    for unit in units:
+        replies = unit.hidden["replies"]
+        for field in fields_of(project, unit):
+            response = replies.get(field.reply, {}).get("response")
+            if field.kind == "labels":
+                for option in field.options:
+                    meant = {1.0: [option.value], 0.0: []}
+                    places["rating", response, str(option.value)] = (unit.id, field.name, meant)
+            elif field.kind == "choice" and field.reply is None:
+                pair = tuple(sorted(reply["response"] for reply in replies.values()))
+                meant = {reply["response"]: key for key, reply in replies.items()} | {TIE: TIE}
+                places["preference", pair[0], pair[1], field.aspect] = (unit.id, field.name, meant)
+            elif field.kind == "choice" and all(isinstance(option.value, int) for option in field.options):
+                meant = {float(option.value): option.value for option in field.options}
+                places["rating", response, field.aspect] = (unit.id, field.name, meant)
+    return places
+
+
+def _placed(record: Rating | Preference, places: _Places) -> tuple[str, str, Any] | None:
+    key: float | str
+    if isinstance(record, Rating):
+        found, key = places.get(("rating", record.response or "", record.aspect)), record.value
+    else:
+        found = places.get(("preference", *sorted((record.first, record.second)), record.aspect))
+        key = {"first": record.first, "second": record.second, "tie": TIE}[record.choice]
+    return None if found is None else (found[0], found[1], found[2].get(key))
+
+
+def _put(answer: dict[str, Any], field: str, value: Any) -> None:
+    """Set a field; labels come one at a time, and none of them is 'none'."""
+    if not isinstance(value, list):
+        answer[field] = value
+        return
+    together = [label for label in answer.get(field, []) if label != NONE] + value
+    answer[field] = together or [NONE]

@@ -1,0 +1,92 @@
+"""What a unit asks: its fields, in the order in which a page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rejoinder.annotation.form import FORMS, Asks
+from rejoinder.annotation.project import Project
+from rejoinder.annotation.unit import Field, Option, Unit
+
+NONE = "none"
+TIE = "tie"
+_PLACES = ("The first", "The second")
+
+
+def fields_of(project: Project, unit: Unit) -> tuple[Field, ...]:
+    """The fields of a unit; those about a reply stand together, replies in the order of the payload."""
+    fields = list(_FIELDS[FORMS[unit.form].asks](project, unit))
+    if project.comments:
+        question = "Anything to add? (You may leave this empty.)"
+        fields.append(Field("comment", "text", "comment", question, required=False, longest=project.longest_text))
+    return tuple(fields)
+
+
+def _replies(unit: Unit) -> list[dict[str, str]]:
+    return list(unit.payload.get("replies", ()))
+
+
+def _options(project: Project, unit: Unit) -> Iterator[Field]:
+    for reply in _replies(unit):
+        key = reply["key"]
+        for aspect in project.aspects:
+            yield Field(f"{aspect.name}.{key}", "choice", aspect.name, aspect.question, key, aspect.options)
+
+
+def _labels(project: Project, unit: Unit) -> Iterator[Field]:
+    aspect = project.aspects[0]
+    options = (*(Option(label, label) for label in project.labels), Option(NONE, "Nothing"))
+    for reply in _replies(unit):
+        key = reply["key"]
+        yield Field(f"{aspect.name}.{key}", "labels", aspect.name, aspect.question, key, options)
+
+
+def _verdict(project: Project, unit: Unit) -> Iterator[Field]:
+    aspect = project.aspects[0]
+    for reply in _replies(unit):
+        name = f"{aspect.name}.{reply['key']}"
+        yield Field(name, "choice", aspect.name, aspect.question, reply["key"], aspect.options)
+        yield Field(
+            f"text.{reply['key']}",
+            "text",
+            "text",
+            "The reply as it should be:",
+            reply["key"],
+            initial=reply["text"],
+            longest=max(project.longest_text, len(reply["text"])),
+            only_if=(name, "edit"),
+        )
+
+
+def _texts(project: Project, unit: Unit) -> Iterator[Field]:
+    for aspect in project.aspects:
+        initial = unit.payload.get("initial", {}).get(aspect.name, "")
+        longest = max(project.longest_text, len(initial))
+        yield Field(aspect.name, "text", aspect.name, aspect.question, initial=initial, longest=longest)
+
+
+def _lines(project: Project, unit: Unit) -> Iterator[Field]:
+    for aspect in project.aspects:
+        initial = unit.payload.get("initial", {}).get(aspect.name, "")
+        longest = max(project.longest_text, len(initial))
+        yield Field(
+            aspect.name, "lines", aspect.name, aspect.question, initial=initial, required=False, longest=longest
+        )
+
+
+def _preference(project: Project, unit: Unit) -> Iterator[Field]:
+    options = [Option(reply["key"], place) for reply, place in zip(_replies(unit), _PLACES, strict=True)]
+    if project.ties:
+        options.insert(1, Option(TIE, "Both alike"))
+    for aspect in project.aspects:
+        yield Field(aspect.name, "choice", aspect.name, aspect.question, options=tuple(options))
+
+
+_FIELDS: dict[Asks, Callable[[Project, Unit], Iterator[Field]]] = {
+    "options": _options,
+    "labels": _labels,
+    "verdict": _verdict,
+    "texts": _texts,
+    "lines": _lines,
+    "preference": _preference,
+}

@@ -1,0 +1,133 @@
+"""The ten forms: what each shows, what it asks, and the defaults that its paper gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rejoinder.annotation.project import Aspect
+from rejoinder.annotation.unit import FormName, Option
+
+Shows: TypeAlias = Literal["responses", "candidates", "references", "added references", "items", "pairs"]
+Asks: TypeAlias = Literal["options", "labels", "verdict", "texts", "lines", "preference"]
+
+VERDICTS = (Option("accept", "Accept"), Option("edit", "Edit"), Option("reject", "Reject"))
+LABELS = (
+    "off topic",
+    "ignores the question",
+    "contradicts what was said",
+    "repeats what was said",
+    "makes up facts",
+    "not fluent",
+    "rude or unsafe",
+)
+CATEGORIES = (
+    ("location", "Where is the user?"),
+    ("possession", "What does the user have at hand?"),
+    ("time", "What time of the day is it?"),
+    ("date", "What day or season is it?"),
+    ("behavior", "What is or was the user doing?"),
+    ("environment", "What is it like around the user?"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a form shows and asks, and the defaults of a project that uses it."""
+
+    shows: Shows
+    asks: Asks
+    aspects: tuple[Aspect, ...]
+    raters_per_unit: int
+    replies_per_unit: int = 1  # 0 for all of an item
+    source: str = ""
+
+
+def scale(low: int, high: int, anchors: dict[int, str]) -> tuple[Option, ...]:
+    """The options of a scale of whole numbers."""
+    return tuple(Option(n, str(n), anchors.get(n, "")) for n in range(low, high + 1))
+
+
+def words(*labels: str) -> tuple[Option, ...]:
+    """The options of a scale of words, from the lowest, which is 0."""
+    return tuple(Option(n, label) for n, label in enumerate(labels))
+
+
+_FIVE = scale(1, 5, {1: "not at all", 5: "very"})
+_CHOSEN = scale(0, 5, {0: "ungrammatical", 1: "cannot be a reply here at all", 5: "clearly fits here"})
+_YES = words("No", "Yes")
+
+FORMS: dict[FormName, Form] = {
+    "rate": Form(
+        "responses",
+        "options",
+        (
+            Aspect("appropriate", "How appropriate is the response overall?", _FIVE),
+            Aspect("on-topic", "How on-topic is the response?", _FIVE),
+        ),
+        5,
+        source="SSREM (Bak and Oh 2020), after Lowe et al. (2017)",
+    ),
+    "candidates": Form(
+        "candidates",
+        "options",
+        (Aspect("appropriate", "How well does this fit as the next utterance?", _CHOSEN),),
+        5,
+        0,
+        "CHOSEN (Sato et al. 2020)",
+    ),
+    "grade": Form(
+        "candidates",
+        "options",
+        (Aspect("grade", "How good is this reply in this situation?", words("Bad", "Acceptable", "Best")),),
+        3,
+        0,
+        "SUGAR (Otani et al. 2023), step 8",
+    ),
+    "references": Form(
+        "references",
+        "options",
+        (
+            Aspect(
+                "appropriate",
+                "Is this reply appropriate here? (Ignore small errors of grammar.)",
+                words("Not appropriate", "Neutral", "Appropriate"),
+            ),
+        ),
+        2,
+        source="SCARCE (Gangal et al. 2021)",
+    ),
+    "review": Form("added references", "verdict", (Aspect("verdict", "Keep this as a good reply?", VERDICTS),), 1),
+    "write": Form(
+        "items",
+        "texts",
+        (
+            Aspect("accepting", "Write a reply that says yes, and suggests something that helps with the goal."),
+            Aspect("rejecting", "Write a reply that says no, says why, and suggests something else that helps."),
+        ),
+        2,
+        source="SUGAR (Otani et al. 2023), step 3",
+    ),
+    "situation": Form(
+        "items",
+        "lines",
+        tuple(
+            Aspect(name, f"{question} (One fact a line that could be seen or measured.)")
+            for name, question in CATEGORIES
+        ),
+        1,
+        source="SUGAR (Otani et al. 2023), steps 2 and 5",
+    ),
+    "validate": Form(
+        "responses",
+        "options",
+        (
+            Aspect("new", "Does the reply suggest or ask for something new?", _YES),
+            Aspect("helpful", "Does that help with the goal?", _YES),
+        ),
+        3,
+        source="SUGAR (Otani et al. 2023), step 4",
+    ),
+    "errors": Form("responses", "labels", (Aspect("errors", "What is wrong with this reply?"),), 3),
+    "compare": Form("pairs", "preference", (Aspect("overall", "Which reply is better?"),), 3, 2),
+}

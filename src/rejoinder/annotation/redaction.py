@@ -1,0 +1,54 @@
+"""Texts without what points to a person: e-mail addresses, phone numbers, handles, links and long numbers become marks.
+
+These are patterns, not understanding: names, street addresses and what is spelt out ("at example dot com") stay. A
+mark says what stood there, so that a reply can still be judged.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rejoinder.types import Turn
+
+_ADDRESS = r"[\w.+%'-]{1,64}@[\w-]+(?:\.[\w-]+)+"
+_LINK = r"\b(?:https?|ftp)://[^\s<>\"]+|\bwww\.[^\s<>\"]+"
+_HANDLE = r"(?<![\w@/.])@\w[\w.]*\w|(?<![\w/])/?u/[\w-]{3,}"
+_DATE = r"(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d|[-./]\d)"
+# Seven to fifteen digits, in groups, or behind a plus; a date is none.
+_PHONE = rf"(?<![\w.,:/-])(?!{_DATE})(?:\+\d|\(\d|\d(?=\d*[ ()./-]))(?:[ ()./-]{{0,2}}\d){{6,14}}(?!\w|[.,:]\d)"
+_GROUPS = r"(?<![\w.,+-])\d(?:[ -]?\d){11,18}(?!\w)"  # as on a card
+_ACCOUNT = r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"  # IBAN
+_RUN = r"\d{6,}"
+# In this order: a link may hold what looks like an address, a card number what looks like a phone number.
+KINDS: dict[str, tuple[re.Pattern[str], str]] = {
+    "link": (re.compile(_LINK, re.IGNORECASE), "[link]"),
+    "email": (re.compile(_ADDRESS), "[e-mail]"),
+    "handle": (re.compile(_HANDLE), "[handle]"),
+    "number": (re.compile(f"{_ACCOUNT}|{_GROUPS}"), "[number]"),
+    "phone": (re.compile(_PHONE), "[phone]"),
+}
+_LONG_RUN = re.compile(_RUN)
+# A speaker by one of these names is nobody in particular.
+_PARTS = {"user", "assistant", "system", "human", "bot", "agent", "customer", "speaker"}
+
+
+def redacted(text: str, kinds: frozenset[str]) -> str:
+    """The text with marks in place of what is of these kinds (those of KINDS)."""
+    for kind, (pattern, mark) in KINDS.items():
+        if kind in kinds:
+            text = pattern.sub(mark, text)
+    return _LONG_RUN.sub("[number]", text) if "number" in kinds else text
+
+
+def redacted_turns(turns: tuple[Turn, ...], kinds: frozenset[str]) -> tuple[Turn, ...]:
+    """Turns with redacted texts; where anything is redacted, speakers with names of their own are numbered."""
+    if not kinds:
+        return turns
+    numbers: dict[str, str] = {}
+    return tuple(Turn(redacted(t.text, kinds), _speaker(t.speaker, numbers)) for t in turns)
+
+
+def _speaker(name: str | None, numbers: dict[str, str]) -> str | None:
+    if name is None or len(name) == 1 or name.casefold() in _PARTS:
+        return name
+    return numbers.setdefault(name, f"speaker {len(numbers) + 1}")

@@ -1,0 +1,31 @@
+"""Where judgements are kept: SQLite for one machine, PostgreSQL for a team; one schema, one set of statements."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rejoinder.annotation.project import Project
+    from rejoinder.annotation.store.contract import Store
+    from rejoinder.annotation.store.database import Database
+
+
+def open_store(project: Project, url: str | None = None, clock: Callable[[], float] = time.time) -> Store:
+    """The store of a project: at its own database unless another is named (a file, or postgresql://...)."""
+    from rejoinder.annotation.store.sql_store import SqlStore
+
+    return SqlStore(project, open_database(project.database if url is None else url), clock)
+
+
+def open_database(url: str) -> Database:
+    """A database by its URL or path."""
+    if re.match(r"postgres(ql)?://", url):
+        from rejoinder.annotation.store.postgresql import PostgresqlDatabase
+
+        return PostgresqlDatabase(url)
+    from rejoinder.annotation.store.sqlite import SqliteDatabase
+
+    return SqliteDatabase(url.removeprefix("sqlite:///"))

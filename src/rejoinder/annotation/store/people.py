@@ -1,0 +1,101 @@
+"""Who may come in: names, roles, and tokens of which only the sha256 is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import cast
+
+from rejoinder.annotation.errors import AnnotationError
+from rejoinder.annotation.store.contract import Rater, Role
+from rejoinder.annotation.store.database import Row, Session
+from rejoinder.errors import brief
+
+_TOKEN_BYTES = 24  # 192 bits: nobody guesses one
+_LONGEST_NAME = 64
+_NAME = re.compile(rf"[^\W_](?:[\w .:@+-]{{0,{_LONGEST_NAME - 2}}}[\w.+-])?")
+_ROLES = ("owner", "rater", "entrance")
+_COLUMNS = "id, name, role, created, expires, revoked, entrance"
+
+
+def digest(token: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_name(name: str) -> None:
+    """Raise where a name could not stand in a file or on a page."""
+    if not _NAME.fullmatch(name):
+        raise AnnotationError(
+            f"{brief(name)} cannot be a rater's name; take at most {_LONGEST_NAME} letters, digits and signs as in "
+            "'rater-1', beginning with a letter or a digit"
+        )
+
+
+def enter(
+    session: Session,
+    project: str,
+    name: str,
+    role: Role,
+    token: str | None,
+    now: float,
+    expires: float | None = None,
+    entrance: str | None = None,
+) -> Rater:
+    """A new person; the name must be new in the project."""
+    check_name(name)
+    if role not in _ROLES:
+        raise AnnotationError(f"no role is called {brief(role)}; there are: {', '.join(_ROLES)}")
+    if by_name(session, project, name) is not None:
+        raise AnnotationError(f"somebody is called {brief(name)} already; take another name, or renew their link")
+    rater = Rater(secrets.token_hex(8), name, role, now, expires, False, entrance)
+    session.run(
+        "INSERT INTO raters (id, project, name, role, token, created, expires, entrance) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        *(rater.id, project, name, role, digest(token) if token else None, now, expires, entrance),
+    )
+    return rater
+
+
+def new_token() -> str:
+    """A token for a link."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def by_name(session: Session, project: str, name: str) -> Rater | None:
+    """Somebody by name, shut out or not."""
+    return _one(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
+
+
+def by_token(session: Session, project: str, token: str) -> Rater | None:
+    """Whose token this is."""
+    rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest(token), project)
+    return _one(rows)
+
+
+def by_id(session: Session, project: str, id: str) -> Rater | None:
+    """Somebody by id, shut out or not."""
+    return _one(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
+
+
+def everybody(session: Session, project: str) -> list[Rater]:
+    """Everybody, in the order in which they were entered."""
+    rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? ORDER BY created, name", project)
+    return [_rater(row) for row in rows]
+
+
+def may_enter(rater: Rater | None, now: float) -> Rater | None:
+    """The rater, unless shut out or too late."""
+    if rater is None or rater.revoked or (rater.expires is not None and rater.expires <= now):
+        return None
+    return rater
+
+
+def _one(rows: list[Row]) -> Rater | None:
+    return _rater(rows[0]) if rows else None
+
+
+def _rater(row: Row) -> Rater:
+    id, name, role, created, expires, revoked, entrance = row
+    return Rater(id, name, cast(Role, role), created, expires, bool(revoked), entrance)

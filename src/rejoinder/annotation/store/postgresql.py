@@ -1,0 +1,131 @@
+"""PostgreSQL, for teams: tables in a schema of their own, ``rejoinder``, and a limited number of connections."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rejoinder.annotation.order import draw
+from rejoinder.annotation.store.database import Row, Session
+from rejoinder.annotation.store.turnstile import Turnstile
+from rejoinder.errors import InputError, MissingExtraError, RunError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+_MOST_CONNECTIONS = 16
+_MOST_TRIES = 5
+_TRUSTED_SECONDS = 10.0  # after that long unused, a connection is asked whether it still stands
+
+
+class _PostgresqlSession:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        return self.connection.execute(_translated(statement), values).fetchall()
+
+    def run(self, statement: str, *values: Any) -> int:
+        return self.connection.execute(_translated(statement), values).rowcount
+
+    def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.executemany(_translated(statement), values)
+
+
+@functools.cache
+def _translated(statement: str) -> bytes:
+    return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+class PostgresqlDatabase:
+    """A server's database by its URL; ``read`` and ``write`` may be called from any thread."""
+
+    dialect = "postgresql"
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtraError("psycopg", "postgres", "a PostgreSQL database") from None
+        self._psycopg, self._url = psycopg, url
+        self._places = Turnstile(_MOST_CONNECTIONS)
+        self._idle: list[tuple[float, psycopg.Connection[Any]]] = []
+        try:
+            with self._connection() as connection:
+                self._name = f"{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
+        except psycopg.Error as error:
+            # The error names the host, never the password.
+            what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise InputError(f"the PostgreSQL database cannot be reached ({what})") from None
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        with self._places:
+            connection = self._standing() or self._new()
+            try:
+                yield connection
+            finally:
+                if connection.broken or connection.closed:
+                    connection.close()
+                else:
+                    self._idle.append((time.monotonic(), connection))
+
+    def _standing(self) -> psycopg.Connection[Any] | None:
+        while self._idle:
+            try:
+                since, connection = self._idle.pop()
+            except IndexError:  # another thread was faster
+                return None
+            if time.monotonic() - since < _TRUSTED_SECONDS:
+                return connection
+            try:
+                connection.execute("SELECT 1")
+                return connection
+            except self._psycopg.Error:
+                connection.close()
+        return None
+
+    def _new(self) -> psycopg.Connection[Any]:
+        connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        connection.execute("SET search_path TO rejoinder")
+        return connection
+
+    def read(self, job: Callable[[Session], T]) -> T:
+        """What a job finds."""
+        return self._attempt(job)
+
+    def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
+        """Carry a job out under advisory locks, which last to the end of the transaction."""
+
+        def writing(session: Session) -> T:
+            for lock in locks:
+                session.rows("SELECT pg_advisory_xact_lock(?)", draw("lock", lock) - 2**63)
+            if not durable:
+                session.run("SET LOCAL synchronous_commit = off")
+            return job(session)
+
+        return self._attempt(writing)
+
+    def _attempt(self, job: Callable[[Session], T]) -> T:
+        """Carry a job out in a transaction; where it got in another's way and was undone, again."""
+        errors = self._psycopg.errors
+        for tries in range(1, _MOST_TRIES + 1):
+            try:
+                with self._connection() as connection, connection.transaction():
+                    return job(_PostgresqlSession(connection))
+            except (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation) as error:
+                if tries == _MOST_TRIES:
+                    raise RunError(f"{self._name}: too many writers at once ({type(error).__name__})") from error
+            except self._psycopg.Error as error:
+                raise RunError(f"{self._name}: the database failed ({str(error).strip()})") from error
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Let go of the idle connections."""
+        while self._idle:
+            self._idle.pop()[1].close()

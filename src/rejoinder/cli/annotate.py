@@ -1,0 +1,130 @@
+"""``rejoinder annotate``: people judge in a browser."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from rejoinder.annotation.project import Project
+    from rejoinder.annotation.store.contract import Store
+
+
+@click.command(short_help="Collect ratings, grades, preferences and texts from people")
+@click.argument("project", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--raters", metavar="N|NAMES", help="Make links for so many raters, or for these names (with commas).")
+@click.option("--entrance", metavar="NAME", help="Make one common link; participants enter with their PROLIFIC_PID.")
+@click.option("--renew", metavar="NAME", help="Make a new link for somebody; the old one ends.")
+@click.option("--days", type=click.IntRange(1, 3650), help="How long new links are valid [without end].")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; only this machine by default.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="0 takes a free one.")
+@click.option("--url", metavar="URL", help="How raters reach it, where a proxy (https) stands before it.")
+@click.option("--database", metavar="URL", help="Another database: a file, or postgresql://... [the project's].")
+@click.option("--keep-owner-link", is_flag=True, help="Make no new link for the owner at this start.")
+@click.option("--no-serve", is_flag=True, help="Make links, then stop.")
+@click.option("--export", "exported", metavar="FORMAT", help="Write the judgements in a format, then stop.")
+@click.option("--import", "imported", metavar="FORMAT", help="Take in judgements in a format (--file), then stop.")
+@click.option("--file", type=click.Path(path_type=Path), help="The file of --export [standard output] or --import.")
+def command(
+    project: Path,
+    raters: str | None,
+    entrance: str | None,
+    renew: str | None,
+    days: int | None,
+    host: str,
+    port: int,
+    url: str | None,
+    database: str | None,
+    keep_owner_link: bool,
+    no_serve: bool,
+    exported: str | None,
+    imported: str | None,
+    file: Path | None,
+) -> None:
+    """Serve the judging that PROJECT (a TOML file) describes, on this machine, until Ctrl+C.
+
+    The owner's link is printed at every start. Judgements are kept in the project's database.
+    """
+    from rejoinder.annotation.project_file import read_project
+    from rejoinder.annotation.store import open_store
+    from rejoinder.annotation.units import units_of
+
+    found = read_project(project)
+    store = open_store(found, database)
+    try:
+        store.load(units_of(found))
+        if exported or imported:
+            _carry(store, exported, imported, file)
+            return
+        if no_serve:
+            _show_links(store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link)
+        else:
+            _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link))
+    finally:
+        store.close()
+
+
+def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
+    try:
+        from rejoinder.web.serving import is_loopback, listen, serve, url_of
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
+
+    listening = listen(host, port)
+    reached = url or url_of(listening)
+    _show_links(store, reached, *links)
+    if not is_loopback(listening) and not reached.startswith("https:"):
+        click.echo(
+            "Links and answers travel unencrypted: put a proxy with https before it and name it with --url.", err=True
+        )
+    click.echo("Ctrl+C stops the server; nothing that was sent is lost.", err=True)
+    serve(project, store, listening, reached)
+
+
+def _show_links(
+    store: Store, url: str, raters: str | None, entrance: str | None, renew: str | None, days: int | None, owner: bool
+) -> None:
+    """Print links, name and address with a tab between them; they are shown this once."""
+    from rejoinder.web.links import link, new_links, owner_link
+
+    expires = time.time() + days * 24 * 3600 if days else None
+    links: dict[str, str] = {}
+    if raters:
+        links |= new_links(store, url, raters, "rater", expires)
+    if entrance:
+        links |= new_links(store, url, entrance, "entrance", expires)
+    if renew:
+        links[renew] = link(url, store.renew(renew, expires))
+    if owner:
+        links["owner"] = owner_link(store, url)
+    for name, address in links.items():
+        click.echo(f"{name}\t{address}")
+
+
+def _carry(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
+    """Take judgements in, or write them out; one of them."""
+    from rejoinder.annotation.exports import export, take_in
+
+    if imported:
+        if file is None or exported:
+            raise InputError("--import needs --file with what is to be taken in, and no --export beside it")
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+        taken = take_in(store, imported, content)
+        click.echo(f"{taken.added} judgements taken in, {taken.already} were there already")
+        for reason, count in taken.left_out.items():
+            click.echo(f"{count} left out: {reason}")
+    elif exported:
+        made = export(store, exported)
+        if file is None:
+            sys.stdout.buffer.write(made.content)
+        else:
+            file.write_bytes(made.content)

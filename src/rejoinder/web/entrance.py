@@ -1,0 +1,61 @@
+"""The way in: a personal link leaves a cookie and leads to an address without the token."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rejoinder.annotation.errors import AnnotationError
+from rejoinder.annotation.store.contract import Rater
+from rejoinder.web.access import digest, set_cookie
+from rejoinder.web.pages import html, nothing_here
+from rejoinder.web.site import Site, go, recognised
+
+HOME = {"rater": "/", "owner": "/owner"}
+PARTICIPANT = "PROLIFIC_PID"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+async def enter(request: Request) -> Response:
+    """Open a personal link, or come through a common entrance under a participant's id."""
+    return await run_in_threadpool(_enter, request)
+
+
+def _enter(request: Request) -> Response:
+    site: Site = request.app.state.site
+    token = str(request.path_params["token"])
+    who = recognised(site, token)
+    if who is None:
+        return nothing_here()
+    if who.role == "entrance":
+        return _admitted(site, request, who)
+    return _let_in(site, request, who, token)
+
+
+def _admitted(site: Site, request: Request, entrance: Rater) -> Response:
+    """A participant gets a token of their own, new at each coming: the one before ends."""
+    name = request.query_params.get(PARTICIPANT, "")
+    if not _NAME.fullmatch(name):
+        return html(
+            "entrance.html", 200 if not name else 422, project=site.project, field=PARTICIPANT, wrong=bool(name)
+        )
+    try:
+        rater = site.store.admit(entrance, name)
+        token = site.store.renew(rater.name)
+    except AnnotationError:
+        return nothing_here()
+    return _let_in(site, request, rater, token)
+
+
+def _let_in(site: Site, request: Request, who: Rater, token: str) -> Response:
+    """A redirect; from another site a page that goes on by itself, since a strict cookie does not follow redirects
+    that began elsewhere."""
+    home = HOME[who.role]
+    begun_elsewhere = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    response = html("enter.html", home=home) if begun_elsewhere else go(home)
+    set_cookie(response, site.cookie(who.role), token, site.secure)
+    site.known.add(digest(token))
+    return response

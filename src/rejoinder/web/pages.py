@@ -1,0 +1,113 @@
+"""Pages from templates: every text is escaped, and a name that a template does not know is an error."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import re
+import time
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from rejoinder.stats.interval import Interval
+
+STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+def html(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A template as an answer."""
+    return HTMLResponse(_environment().get_template(name).render(asset=_asset_url, **values), status)
+
+
+def warm() -> None:
+    """Compile all templates, so that the first visitors do not wait for it."""
+    for found in (files("rejoinder.web") / "templates").iterdir():
+        _environment().get_template(found.name)
+
+
+def left() -> Response:
+    """What is shown to who has left; it belongs to nobody, so it has no style either."""
+    return PlainTextResponse("You have left, and nothing is kept in this browser. Your personal link still works.")
+
+
+def nothing_here() -> Response:
+    """What everybody gets who has no link, or asks for what is not there: the two cannot be told apart."""
+    return PlainTextResponse("There is nothing here. If you have a personal link, please open it again.", 404)
+
+
+def asset(name: str) -> Response | None:
+    """One of the few files that pages use, by its exact name."""
+    if name not in STATIC:
+        return None
+    return Response(_file("static", name), 200, {"Cache-Control": "private, max-age=86400"}, STATIC[name])
+
+
+def _asset_url(name: str) -> str:
+    """An address that changes with the file, so that nobody works with yesterday's."""
+    return f"/static/{name}?{hashlib.sha256(_file('static', name)).hexdigest()[:12]}"
+
+
+@functools.cache
+def _file(folder: str, name: str) -> bytes:
+    return (files("rejoinder.web") / folder / name).read_bytes()
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(lambda name: _file("templates", name).decode()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"blocks": blocks, "number": number, "moment": moment, "seconds": seconds, "share": share}
+    environment.filters["interval"] = interval
+    return environment
+
+
+class Block(NamedTuple):
+    """A paragraph, or the points of a list."""
+
+    is_list: bool
+    texts: list[str]
+
+
+def blocks(text: str) -> list[Block]:
+    """A plain text in parts, as empty lines divide it; one whose lines all begin with a hyphen is a list."""
+    found = []
+    for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        lines = [line.strip() for line in part.split("\n") if line.strip()]
+        is_list = all(line.startswith(("- ", "* ")) for line in lines)
+        if lines:
+            found.append(Block(is_list, [line[2:] for line in lines] if is_list else [" ".join(lines)]))
+    return found
+
+
+def number(value: float | None) -> str:
+    """A coefficient as a person reads it; a dash where there is none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.2f}"
+
+
+def interval(found: Interval) -> str:
+    """The ends of an interval; a dash where it has none."""
+    return "–" if math.isnan(found.low) or math.isnan(found.high) else f"{number(found.low)} to {number(found.high)}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration."""
+    return "–" if value is None or math.isnan(value) else f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+def share(part: int, whole: int) -> str:
+    """A part of a whole, with both."""
+    return "–" if not whole else f"{part} of {whole}"
+
+
+def moment(value: float | None) -> str:
+    """A time, in UTC."""
+    return "–" if value is None else time.strftime("%Y-%m-%d %H:%M", time.gmtime(value)) + " UTC"

@@ -1,0 +1,460 @@
+"""The pages of ``rejoinder annotate``: every form, every page, undo, errors, and the owner's side."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+
+import rejoinder
+from rejoinder.annotation.store.contract import Judgement
+from rejoinder.annotation.unit import Option
+from rejoinder.cli import program
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.web.agreement import agreement_of
+from rejoinder.web.limits import Buckets, Known, Limits, Rate
+from rejoinder.web.limits import client_of as key_of
+from rejoinder.web.links import new_names
+from rejoinder.web.pages import blocks, moment, number, seconds, share
+from rejoinder.web.serving import HEAD_SECONDS, is_loopback, listen, url_of
+from rejoinder.web.sheet import keys_of
+from tests.annotate_site import (
+    EXERCISE,
+    FORMS,
+    SYSTEMS,
+    answered,
+    client_of,
+    entered,
+    finish,
+    form_of,
+    options_of,
+    store_of,
+    stores_are_closed,  # noqa: F401
+    write_project,
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_can_be_answered_to_the_end(form: str, tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, form, items=2, extra="units_per_rater = 2\nraters_per_unit = 1"))
+    client = entered(store)
+    assert "Read all of it." in client.get("/").text
+    for done in range(2):
+        page = client.get("/work")
+        assert page.status_code == 200
+        assert f"Unit {done + 1} of 2" in page.text
+        sent = client.post("/work", data=answered(page.text), follow_redirects=False)
+        assert (sent.status_code, sent.headers["location"]) == (303, "/work")
+    assert "Done. Thank you!" in client.get("/work").text
+    assert len(store.judgements()) == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_page_of_a_rater_names_a_system_an_id_or_another_rater(form: str, tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, form, extra="comments = true"))
+    other = entered(store, "bea-the-other")
+    other.post("/work", data=answered(other.get("/work").text, "what the other one wrote"))
+    client = entered(store)
+    seen = finish(client) + client.get("/").text
+    for secret in (*SYSTEMS, "bea-the-other", "what the other one wrote", "retrieved", "i0-", "q0/"):
+        assert secret not in seen
+
+
+def test_an_exercise_says_what_was_expected_and_then_work_begins(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, tables=EXERCISE))
+    client = entered(store)
+    assert "First an exercise" in client.get("/").text
+    page = client.get("/work").text
+    assert "Exercise 1 of 2" in page
+    right = client.post("/work", data={**answered(page), "appropriate.r1": "5"})
+    assert "As expected" in right.text
+    assert "It answers the question." in right.text
+    page = client.get("/work").text
+    wrong = client.post("/work", data={**answered(page), "appropriate.r1": "5"})
+    assert "Not as expected" in wrong.text
+    assert "nothing to do with the question" in wrong.text
+    assert "you have passed it" in wrong.text
+    assert "Unit 1 of" in client.get("/work").text
+
+
+def test_an_exercise_that_is_failed_twice_ends_it(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, tables=EXERCISE.replace("needed = 1", "needed = 2")))
+    client = entered(store)
+    for number_ in range(4):
+        page = client.get("/work").text
+        feedback = client.post("/work", data={**answered(page), "appropriate.r1": "5"}).text
+        if number_ == 1:
+            assert "this is try 2 of 2" in feedback
+    assert "That was the last try" in feedback
+    assert "The exercise was not passed" in client.get("/work").text
+
+
+def test_an_answer_can_be_taken_back_and_is_superseded(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    client = entered(store)
+    first = client.get("/work").text
+    client.post("/work", data={**answered(first), "appropriate.r1": "4"})
+    second = client.get("/work").text
+    undone = client.post("/undo", data=form_of(second, "/undo"))
+    assert "Again: " in undone.text
+    assert form_of(undone.text)["appropriate.r1"] == "4"
+    client.post("/work", data={**form_of(undone.text), "appropriate.r1": "2"})
+    assert [j.answer["appropriate.r1"] for j in store.judgements()] == [2]
+    assert len(store.judgements(superseded=True)) == 2
+    assert form_of(client.get("/work").text)["assignment"] == form_of(second)["assignment"]
+
+
+def test_undo_with_nothing_to_undo_goes_on_with_the_work(tmp_path: Path) -> None:
+    client = entered(store_of(write_project(tmp_path)))
+    page = client.get("/work").text
+    assert "Unit 1 of" in client.post("/undo", data=form_of(page, "/undo")).text
+
+
+def test_an_incomplete_answer_comes_back_with_what_was_chosen_and_what_is_missing(tmp_path: Path) -> None:
+    client = entered(store_of(write_project(tmp_path)))
+    sent = form_of(client.get("/work").text)
+    back = client.post("/work", data={**sent, "appropriate.r1": "4"})
+    assert back.status_code == 422
+    assert "please answer this" in back.text
+    assert form_of(back.text)["appropriate.r1"] == "4"
+    assert 'aria-invalid="true"' in back.text
+    assert "<title>Not kept: " in back.text
+
+
+def test_an_edit_is_asked_for_only_where_a_reference_is_edited(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, "review"))
+    client = entered(store)
+    page = client.get("/work").text
+    assert "Is it open? found" in form_of(page)["text.r1"]
+    empty = client.post("/work", data={**form_of(page), "verdict.r1": "edit", "text.r1": " "})
+    assert empty.status_code == 422
+    client.post("/work", data={**form_of(page), "verdict.r1": "edit", "text.r1": "Better."})
+    assert store.judgements()[0].answer == {"verdict.r1": "edit", "text.r1": "Better."}
+    page = client.get("/work").text
+    client.post("/work", data={**form_of(page), "verdict.r1": "accept"})
+    assert store.judgements()[1].answer == {"verdict.r1": "accept"}
+
+
+def test_an_answer_that_comes_too_fast_is_not_kept_and_may_be_sent_again(tmp_path: Path) -> None:
+    now = [1000.0]
+    store = store_of(write_project(tmp_path, extra="minimum_seconds = 3"), lambda: now[0])
+    client = client_of(store, clock=lambda: now[0])
+    client.get(f"/r/{store.add_rater('ann')}")
+    answer = {**answered(client.get("/work").text), "seconds": "900"}
+    now[0] += 1
+    back = client.post("/work", data=answer)
+    assert back.status_code == 422
+    assert "at least 3" in back.text
+    now[0] += 5
+    assert client.post("/work", data=answer, follow_redirects=False).status_code == 303
+    assert store.judgements()[0].seconds == 6.0
+
+
+def test_sending_a_form_twice_keeps_one_judgement(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    client = entered(store)
+    answer = answered(client.get("/work").text)
+    for _ in range(3):
+        assert client.post("/work", data=answer, follow_redirects=False).status_code == 303
+    assert len(store.judgements(superseded=True)) == 1
+    other = client.post("/work", data={**answer, "appropriate.r1": "5"})
+    assert other.status_code == 409
+    assert "answered already with something else" in other.text
+
+
+def test_an_assignment_that_expired_and_was_given_away_says_so(tmp_path: Path) -> None:
+    now = [1000.0]
+    path = write_project(tmp_path, items=1, extra="raters_per_unit = 1\nlease_minutes = 10\nreplies_per_unit = 0")
+    store = store_of(path, lambda: now[0])
+    first, second = (client_of(store, clock=lambda: now[0]) for _ in range(2))
+    first.get(f"/r/{store.add_rater('ann')}")
+    second.get(f"/r/{store.add_rater('bea')}")
+    mine = answered(first.get("/work").text)
+    assert "Nothing to do just now" in second.get("/work").text
+    now[0] += 601
+    assert second.post("/work", data=answered(second.get("/work").text), follow_redirects=False).status_code == 303
+    late = first.post("/work", data=mine)
+    assert late.status_code == 409
+    assert "given to somebody else" in late.text
+    assert [j.rater for j in store.judgements()] == ["bea"]
+
+
+def test_the_same_unit_stays_in_hand_until_it_is_answered(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    token = store.add_rater("ann")
+    seen = set()
+    for _ in range(3):  # a new browser each time
+        client = client_of(store)
+        client.get(f"/r/{token}")
+        seen.add(form_of(client.get("/work").text)["assignment"])
+    assert len(seen) == 1
+
+
+def test_the_end_shows_a_link_only_where_it_is_one(tmp_path: Path) -> None:
+    for completion, wanted in (
+        ("https://example.org/done?code=1", 'href="https://example.org/done?code=1"'),
+        ("CODE-17", '<code class="code">CODE-17</code>'),
+        ("javascript:alert(1)", '<code class="code">javascript:alert(1)</code>'),
+    ):
+        folder = tmp_path / completion[:4]
+        extra = f'units_per_rater = 1\ncompletion = "{completion}"'
+        client = entered(store_of(write_project(folder, extra=extra)))
+        client.post("/work", data=answered(client.get("/work").text))
+        assert wanted in client.get("/work").text
+
+
+def test_leaving_ends_the_session_and_the_link_still_works(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    token = store.add_rater("ann")
+    client = client_of(store)
+    page = client.get(f"/r/{token}").text
+    assert "You have left" in client.post("/leave", data=form_of(page, "/leave")).text
+    assert client.get("/work").status_code == 404
+    assert client.get(f"/r/{token}").status_code == 200
+
+
+def test_participants_come_through_an_entrance_under_their_own_ids(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    link = f"/r/{store.add_rater('pool', 'entrance')}"
+    client = client_of(store)
+    assert "participant id" in client.get(link).text
+    assert client.get(link, params={"PROLIFIC_PID": "<script>"}).status_code == 422
+    client.get(link, params={"PROLIFIC_PID": "5f00aa", "STUDY_ID": "s"})
+    client.post("/work", data=answered(client.get("/work").text))
+    assert [j.rater for j in store.judgements()] == ["5f00aa"]
+    again = client_of(store)
+    again.get(link, params={"PROLIFIC_PID": "5f00aa"})
+    assert "1 of 6 done" in again.get("/").text
+    store.revoke("pool")
+    assert again.get("/").status_code == 404
+
+
+def test_an_entrance_lets_nobody_take_a_name_that_was_not_made_through_it(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    store.add_rater("ann")
+    store.add_rater("chief", "owner")
+    link = f"/r/{store.add_rater('pool', 'entrance')}"
+    for name in ("ann", "chief", "pool"):
+        client = client_of(store)
+        assert client.get(link, params={"PROLIFIC_PID": name}).status_code == 404
+        assert client.get("/").status_code == 404
+        assert client.get("/owner").status_code == 404
+
+
+def _judged(page: str, good: str) -> dict[str, Any]:
+    return {**answered(page), "appropriate.r1": "1" if "I do not know" in page else good}
+
+
+def test_the_owner_sees_progress_and_agreement(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, extra="raters_per_unit = 2", tables=EXERCISE))
+    for name, good in (("ann", "5"), ("bea", "4")):
+        finish(entered(store, name), partial(_judged, good=good))
+    owner = entered(store, "chief", "owner")
+    progress = owner.get("/owner").text
+    assert "12 of 12" in progress
+    assert "6 of 6" in progress
+    assert "finished" in progress
+    shown = owner.get("/owner/agreement").text
+    rows = [[1.0, 1.0]] * 3 + [[5.0, 4.0]] * 3
+    assert f"{krippendorff_alpha(rows).value:.2f}" in shown
+    assert "on-topic" in shown
+
+
+def test_agreement_on_labels_and_preferences_is_nominal(tmp_path: Path) -> None:
+    for form, aspects in (("errors", 7), ("compare", 1)):
+        store = store_of(write_project(tmp_path / form, form, extra="raters_per_unit = 2"))
+        for name in ("ann", "bea"):
+            finish(entered(store, name), partial(answered, pick=0 if name == "ann" else 1))
+        found = agreement_of(store.project, store.units(), store.judgements())
+        assert {one.scale for one in found} == {"nominal"}
+        assert len(found) == aspects
+        assert all(one.raters == 2 for one in found)
+
+
+def test_checks_are_no_part_of_agreement(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, tables=EXERCISE))
+    unit = next(unit for unit in store.units() if unit.kind == "exercise")
+    judgement = Judgement("j", "a", unit.id, "exercise", "ann", {"appropriate.r1": 4, "on-topic.r1": 4}, 1.0, 0.0)
+    assert agreement_of(store.project, store.units(), [judgement]) == []
+
+
+def test_the_owner_makes_renews_and_revokes_links(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    owner = entered(store, "chief", "owner")
+    page = owner.get("/owner/raters").text
+    form = {"csrf": form_of(page, "/owner/raters")["csrf"]}
+    made = owner.post("/owner/raters", data={**form, "action": "add", "names": "ann\nbea", "days": "7"}).text
+    token = made.partition("/r/")[2].split()[0]
+    assert store.who(token).name == "ann"  # type: ignore[union-attr]
+    assert "until 20" in made
+    renewed = owner.post("/owner/raters", data={**form, "action": "renew", "name": "ann"}).text
+    assert store.who(token) is None
+    token = renewed.partition("/r/")[2].split()[0]
+    assert store.who(token).name == "ann"  # type: ignore[union-attr]
+    owner.post("/owner/raters", data={**form, "action": "revoke", "name": "ann"})
+    assert store.who(token) is None
+    for wrong in ({"action": "add", "names": "bea"}, {"action": "add", "names": " "}, {"action": "renew", "name": "x"}):
+        assert owner.post("/owner/raters", data={**form, **wrong}).status_code == 422
+    assert owner.post("/owner/raters", data={**form, "action": "add", "names": "cyd\nbea"}).status_code == 422
+    assert "cyd" not in [rater.name for rater in store.raters()]
+
+
+def test_every_export_can_be_downloaded_or_says_why_not(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    client = entered(store)
+    client.post("/work", data=answered(client.get("/work").text))
+    owner = entered(store, "chief", "owner")
+    shown = owner.get("/owner/export").text
+    names = [part.partition('"')[0] for part in shown.split("/owner/export/")[1:]]
+    assert {"ratings", "csv", "crowdkit", "labelstudio", "mturk"} <= set(names)
+    for name in names:
+        found = owner.get(f"/owner/export/{name}")
+        assert found.status_code == (409 if name == "texts" else 200)
+        if found.status_code == 200:
+            assert found.headers["content-disposition"].startswith("attachment")
+    assert owner.get("/owner/export/nonsense").status_code == 404
+
+
+def test_the_export_is_read_by_the_toolkit(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    finish(entered(store))
+    owner = entered(store, "chief", "owner")
+    (tmp_path / "ratings.jsonl").write_bytes(owner.get("/owner/export/ratings").content)
+    data = rejoinder.read(tmp_path / "data.jsonl", tmp_path / "ratings.jsonl")
+    assert len(data.ratings) == 12
+    assert {rating.aspect for rating in data.ratings} == {"appropriate", "on-topic"}
+
+
+def test_an_empty_project_has_owner_pages_too(tmp_path: Path) -> None:
+    for form in ("rate", "write"):
+        owner = entered(store_of(write_project(tmp_path / form, form)), "chief", "owner")
+        for path in ("/owner", "/owner/agreement", "/owner/raters", "/owner/export"):
+            assert owner.get(path).status_code == 200
+
+
+def test_a_link_opened_from_another_site_goes_on_by_itself(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    token = store.add_rater("ann")
+    found = client_of(store).get(f"/r/{token}", headers={"Sec-Fetch-Site": "cross-site"}, follow_redirects=False)
+    assert found.status_code == 200
+    assert 'http-equiv="refresh" content="0; url=/"' in found.text
+    assert token not in found.text
+
+
+def test_pages_name_their_parts_for_screen_readers(tmp_path: Path) -> None:
+    page = entered(store_of(write_project(tmp_path, extra="comments = true"))).get("/work").text
+    for part in (
+        '<html lang="en">',
+        'role="radiogroup"',
+        "<legend>",
+        'aria-label="Progress"',
+        'role="alert"',
+        'class="skip" href="#main"',
+        '<label for="f2-text">',
+    ):
+        assert part in page
+    assert page.count("<label class") == sum(len(values) for values in options_of(page).values())
+
+
+def test_digits_stand_for_labels_that_are_digits_and_else_for_places() -> None:
+    assert keys_of([Option(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
+    assert keys_of([Option(0, "Bad"), Option(1, "Best")]) == ["1", "2"]
+    assert keys_of([Option(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
+
+
+def test_texts_of_pages_are_shown_as_meant() -> None:
+    assert [(b.is_list, b.texts) for b in blocks("One\ntwo\n \n- a\n- b")] == [(False, ["One two"]), (True, ["a", "b"])]
+    assert (number(math.nan), number(0.5), seconds(3.2), seconds(300), share(1, 2), share(0, 0)) == (
+        "–",
+        "0.50",
+        "3 s",
+        "5 min",
+        "1 of 2",
+        "–",
+    )
+    assert (moment(0), moment(None)) == ("1970-01-01 00:00 UTC", "–")
+
+
+def test_names_of_new_raters_are_new() -> None:
+    assert new_names("2", ["rater-1"]) == ["rater-2", "rater-3"]
+    assert new_names("ann, bea\ncyd", []) == ["ann", "bea", "cyd"]
+
+
+def test_a_bucket_fills_again_with_time_and_forgets_the_longest_unused() -> None:
+    buckets, rate = Buckets(2), Rate(2, 0.5)
+    assert [buckets.wait("a", rate, 0.0) for _ in range(3)] == [0, 0, 2.0]
+    assert buckets.wait("a", rate, 2.0) == 0
+    for key in "bc":
+        buckets.wait(key, rate, 3.0)
+    assert buckets.wait("a", rate, 3.0) == 0
+    known = Known(1)
+    known.add("x")
+    known.add("y")
+    assert ("x" in known, "y" in known) == (False, True)
+
+
+def test_one_customer_of_ipv6_is_one_client() -> None:
+    assert key_of("2001:db8::1") == key_of("2001:db8::ffff") != key_of("2001:db8:0:1::1")
+    assert key_of("::ffff:10.0.0.1") == key_of("10.0.0.1") != key_of("10.0.0.2")
+
+
+def test_the_command_makes_links_exports_and_imports(tmp_path: Path) -> None:
+    path = str(write_project(tmp_path))
+    run = CliRunner()
+    made = run.invoke(program, ["annotate", path, "--raters", "2", "--entrance", "pool", "--no-serve"])
+    names = [line.split("\t")[0] for line in made.output.splitlines()]
+    assert names == ["rater-1", "rater-2", "pool", "owner"]
+    assert "PROLIFIC_PID" in made.output
+    store = store_of(Path(path))
+    client = client_of(store)
+    client.get("/r/" + made.output.partition("/r/")[2].split()[0])
+    client.post("/work", data=answered(client.get("/work").text))
+    out = tmp_path / "out.jsonl"
+    assert run.invoke(program, ["annotate", path, "--export", "ratings", "--file", str(out)]).exit_code == 0
+    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 2
+    taken = run.invoke(program, ["annotate", path, "--import", "ratings", "--file", str(out)])
+    assert "1 were there already" in taken.output
+
+
+def test_the_command_without_its_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(write_project(tmp_path))
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "rejoinder.web.serving", raising=False)
+    found = CliRunner().invoke(program, ["annotate", path])
+    assert isinstance(found.exception, MissingExtraError)
+    assert "rejoinder[web]" in str(found.exception)
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    path = str(write_project(tmp_path))
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        found = CliRunner().invoke(program, ["annotate", path, "--port", str(port)])
+    assert isinstance(found.exception, InputError)
+    assert f"port {port}" in str(found.exception)
+
+
+def test_addresses_are_those_that_a_browser_takes() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        assert is_loopback(listening)
+        assert url_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def test_the_documented_limits_are_the_limits() -> None:
+    page = (Path(rejoinder.__file__).parents[2] / "docs" / "annotating_server.md").read_text(encoding="utf-8")
+    limits = Limits()
+    for rate in (limits.address, limits.session):
+        assert f"{rate.burst} at once, then {rate.per_second} a second" in page
+    assert f"{limits.body_bytes // 1024} KiB" in page
+    for seconds_ in (limits.body_seconds, limits.request_seconds, HEAD_SECONDS):
+        assert f"{seconds_:.0f} seconds" in page

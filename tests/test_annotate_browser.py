@@ -1,0 +1,248 @@
+"""The real pages in headless Chromium: a rater works by keyboard alone, an owner watches, and ``trust`` runs on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("starlette")
+pytest.importorskip("playwright.sync_api")
+pytest.importorskip("httpx2")
+
+import httpx2 as httpx
+from playwright.sync_api import sync_playwright
+
+from rejoinder.cli import program
+from tests.annotate_site import EXERCISE, FORMS, answered, serving, write_project
+
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDTHS = (1280, 360)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_playwright() as started:
+        found = started.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+def opened(browser: Any, link: str, width: int = 1280, **options: Any) -> Any:
+    """A new browser with nothing in it, on a link; an error on a page fails the test."""
+    page = browser.new_context(viewport={"width": width, "height": 800}, **options).new_page()
+    page.set_default_timeout(20_000)
+    page.wrong = []
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("console", lambda said: page.wrong.append(said.text) if said.type == "error" else None)
+    page.goto(link)
+    return page
+
+
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def send(page: Any, *keys: str) -> None:
+    """Press keys, then Enter, and wait for the page that follows."""
+    press(page, *keys)
+    with page.expect_navigation():
+        press(page, "Enter")
+
+
+def title(page: Any) -> str:
+    return str(page.inner_text("#unit"))
+
+
+def test_a_rater_works_by_keyboard_the_owner_watches_and_trust_runs(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, items=12, extra="units_per_rater = 20\nraters_per_unit = 2", tables=EXERCISE)
+    with serving(path, "--raters", "ann,bea") as (url, links, _):
+        page = opened(browser, links["ann"])
+        assert page.url == url + "/"
+        send(page)
+        assert title(page) == "Exercise 1 of 2"
+        send(page, "5", "4")
+        assert title(page) == "As expected"
+        send(page)
+        send(page, "5", "4")
+        assert title(page) == "Not as expected"
+        send(page)
+        for unit in range(1, 10):
+            assert title(page) == f"Unit {unit} of 20"
+            send(page, str(unit % 5 + 1), str(unit % 3 + 1))
+        _looks_around(page)
+        assert page.wrong == []
+        page.context.close()
+
+        page = opened(browser, links["ann"])  # another day, another browser
+        assert "9 of 20 done" in page.inner_text(".go")
+        send(page)
+        for unit in range(10, 21):
+            assert title(page) == f"Unit {unit} of 20"
+            send(page, *("15" if "I do not know" in page.inner_text(".reply") else "54"))
+        assert title(page) == "Done. Thank you!"
+        assert page.wrong == []
+        page.context.close()
+
+        _works_through_forms(links["bea"])
+        _owner_watches(browser, links["owner"], tmp_path / "ratings.jsonl")
+    _trusts(tmp_path)
+
+
+def _looks_around(page: Any) -> None:
+    """Help, a draft that survives a reload, an answer taken back, and one that is not complete."""
+    press(page, "?")
+    assert page.is_visible("dialog#keys")
+    press(page, "Escape")
+    assert not page.is_visible("dialog#keys")
+    press(page, "4")
+    page.reload()
+    assert page.is_checked('input[name="appropriate.r1"][value="4"]')
+    press(page, "Enter")
+    assert page.inner_text("fieldset[data-current] .problem") == "Please answer this."
+    assert title(page) == "Unit 10 of 20"
+    with page.expect_navigation():
+        press(page, "u")
+    assert title(page).startswith("Again: ")
+    assert page.is_checked('input[name="appropriate.r1"][value="5"]')
+    send(page, "2")
+    assert title(page) == "Unit 10 of 20"
+    assert not page.is_checked('input[name="appropriate.r1"][value="4"]')
+
+
+def _works_through_forms(link: str) -> None:
+    """Another rater, without a script."""
+    chance = random.Random(0)
+    with httpx.Client(follow_redirects=True) as client:
+        page = client.get(link).text
+        base = link.partition("/r/")[0]
+        while "Done" not in (page := client.get(base + "/work").text):
+            client.post(base + "/work", data=answered(page, pick=chance.randrange(5)))
+
+
+def _owner_watches(browser: Any, link: str, target: Path) -> None:
+    page = opened(browser, link)
+    assert "40 of 48" in page.inner_text("main")
+    page.click("text=Agreement")
+    assert page.inner_text("tbody th >> nth=0") == "appropriate"
+    float(page.inner_text('tbody td[data-head="Alpha"] >> nth=0').replace("−", "-"))
+    page.click("text=Export")
+    with page.expect_download() as download:
+        page.click("text=ratings")
+    download.value.save_as(target)
+    assert page.wrong == []
+    page.context.close()
+
+
+def _trusts(folder: Path) -> None:
+    run = CliRunner()
+    files = [str(folder / "data.jsonl"), str(folder / "ratings.jsonl")]
+    options = ["--metric", "length", "--processes", "1", "--out", str(folder / "run")]
+    scored = run.invoke(program, ["score", *files, *options])
+    assert scored.exit_code == 0, scored.output
+    trusted = run.invoke(program, ["trust", str(folder / "run"), "--aspect", "appropriate", "--resamples", "100"])
+    assert trusted.exit_code == 0, trusted.output
+    assert "length" in trusted.output
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_can_be_answered_by_keyboard_on_a_phone(browser: Any, form: str, tmp_path: Path) -> None:
+    path = write_project(tmp_path, form, extra="units_per_rater = 1\nraters_per_unit = 1\ncomments = true")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        for scheme in ("light", "dark"):
+            for width in WIDTHS:
+                page = opened(browser, links["ann"], width, color_scheme=scheme)
+                page.goto(url + "/work")
+                for where in ("/", "/work"):
+                    page.goto(url + where)
+                    assert page.evaluate("document.documentElement.scrollWidth") <= width
+                if (scheme, width) == ("dark", 360):
+                    _answer_by_keyboard(page)
+                    assert title(page) == "Done. Thank you!"
+                assert page.wrong == []
+                page.context.close()
+
+
+def _answer_by_keyboard(page: Any) -> None:
+    """Digits, where there is something to choose; letters, where there is something to write."""
+    for _ in range(page.locator(".ask:visible").count()):
+        kind = page.evaluate("document.querySelector('.ask[data-current]').dataset.kind")
+        if kind in ("text", "lines"):
+            if page.evaluate("document.activeElement.tagName") != "TEXTAREA":
+                press(page, "n")
+            page.keyboard.type("Written 1 2 3 u ? by hand")
+            assert "Written 1 2 3 u ? by hand" in page.input_value(".ask[data-current] textarea")
+            press(page, "Escape", "n")
+        elif kind == "labels":
+            press(page, "2", "n")
+        else:
+            press(page, "2")
+    press(page, "Escape")
+    with page.expect_navigation():
+        press(page, "Enter")
+
+
+def test_an_edit_is_written_right_after_it_was_chosen(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, "review", extra="units_per_rater = 1")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        page = opened(browser, links["ann"])
+        page.goto(url + "/work")
+        assert not page.is_visible('textarea[name="text.r1"]')
+        press(page, "2")
+        assert page.is_visible('textarea[name="text.r1"]')
+        page.keyboard.type("Better. ")
+        page.reload()
+        assert page.input_value('textarea[name="text.r1"]').startswith("Better. ")
+        with page.expect_navigation():
+            press(page, "Control+Enter")
+        assert title(page) == "Done. Thank you!"
+
+
+def test_nothing_wrong_stands_beside_the_other_labels(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, "errors", extra="units_per_rater = 1")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        page = opened(browser, links["ann"])
+        page.goto(url + "/work")
+        press(page, "1", "3", "1")
+        chosen = "[...document.querySelectorAll('#answer input:checked')].map((one) => one.dataset.key).join()"
+        assert page.evaluate(chosen) == "3"
+        press(page, "8")
+        assert page.evaluate(chosen) == "8"
+        press(page, "2")
+        assert page.evaluate(chosen) == "2"
+
+
+def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, extra="units_per_rater = 1")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        page = opened(browser, links["ann"], java_script_enabled=False)
+        page.goto(url + "/work")
+        for name in ("appropriate.r1", "on-topic.r1"):
+            page.check(f'input[name="{name}"][value="3"]', force=True)
+        page.click("#send")
+        assert title(page) == "Done. Thank you!"
+
+
+def test_a_link_from_another_site_lets_a_rater_in(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path)
+    with serving(path, "--raters", "ann") as (url, links, _):
+        elsewhere = tmp_path / "mail.html"
+        elsewhere.write_text(f'<a id="mail" href="{links["ann"]}">Your link</a>')
+        page = opened(browser, elsewhere.as_uri())
+        page.click("#mail")
+        page.wait_for_url(url + "/")
+        assert "Read all of it." in page.inner_text("main")
