@@ -6,10 +6,16 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli._train_scorers import rsrem, ruber, ssrem
+
 
 @click.group("train", short_help="Train a model from dialogues")
 def command() -> None:
     """Train a model from dialogues; all but idk need rejoinder[torch]."""
+
+
+for scorer in (ssrem, rsrem, ruber):
+    command.add_command(scorer)
 
 
 @command.command("aptness")

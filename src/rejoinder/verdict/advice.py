@@ -24,6 +24,9 @@ def agreement_table(found: Trust) -> Table:
     """A line a metric, then a line a baseline, then what people reach."""
     rows = [_row(one) for one in _ordered(found.metrics)]
     rows += [_row(one) for one in found.baselines]
+    certainty = found.evidence.certainty
+    if certainty is not None:
+        rows.append(["people: the truth against the aggregated ratings", certainty.n, certainty.value, *[None] * 4])
     rows.append(["people: one rater against the rest", None, found.one_rater.value, None, None, None, None])
     halves = Estimate(found.halves.value, found.halves.low, found.halves.high)
     rows.append(["people: systems ranked by half of the ratings", None, None, None, None, halves, None])
@@ -85,7 +88,7 @@ def _undefined(found: Trust) -> list[str]:
 
 
 def _people(found: Trust) -> list[str]:
-    told = []
+    told = _aggregated(found)
     if found.one_rater.reason:
         told.append(f"One rater against the rest: not to be had ({found.one_rater.reason}).")
     if found.halves.reason:
@@ -95,6 +98,20 @@ def _people(found: Trust) -> list[str]:
     else:
         told.append(f"Agreement of the raters: Krippendorff's alpha (ordinal) {found.agreement.value:.3f}.")
     return told
+
+
+def _aggregated(found: Trust) -> list[str]:
+    """How sure the ratings are where they were aggregated."""
+    method, certainty = found.evidence.method, found.evidence.certainty
+    if method is None or certainty is None:
+        return []
+    told = f"Metrics are held against ratings aggregated by {method}"
+    if math.isnan(certainty.value):
+        return [f"{told}; how sure these are is not to be had ({certainty.reason})."]
+    return [
+        f"{told}. By what they say of their own uncertainty, the truth itself would correlate with them by "
+        f"{certainty.value:.2f} (Pearson, pooled): expect no more of any metric."
+    ]
 
 
 def _differences(found: Trust) -> list[str]:

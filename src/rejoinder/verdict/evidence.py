@@ -14,7 +14,11 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.registry import parse
 from rejoinder.scoring.memory import score_pairs
 from rejoinder.scoring.result import Scores
+from rejoinder.stats.certainty import Reachable
 from rejoinder.stats.units import RatingMatrix, rating_matrix
+from rejoinder.types import Rating
+from rejoinder.verdict.aggregating import certainty
+from rejoinder.verdict.judgements import AGGREGATE
 
 Values = NDArray[np.float64]
 ORACLE = "which system wrote it"
@@ -26,7 +30,8 @@ class Evidence:
     """What is known of the rated responses, row by row.
 
     ``scores`` holds the run's metrics, ``baselines`` the trivial ones, both with larger meaning better; ``mean`` the
-    mean rating of each response; ``matrix`` every rating, a line a response and a column a rater.
+    mean rating of each response; ``matrix`` every rating, a line a response and a column a rater. Where the ratings
+    were aggregated, ``mean`` is what came of it, ``method`` says how, and ``certainty`` how far a metric could follow.
     """
 
     aspect: str
@@ -39,6 +44,8 @@ class Evidence:
     baselines: Mapping[str, Values]
     unrated: int
     turned: frozenset[str]  # the metrics whose scores are held with their sign changed
+    method: str | None = None
+    certainty: Reachable | None = None
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -48,12 +55,16 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
     """The evidence on one aspect (the only one, where the data has one)."""
     aspect = _aspect(data, aspect)
     given = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
-    matrix = rating_matrix([r.response or "" for r in given], [r.rater for r in given], [r.value for r in given])
+    made = _aggregated(given, aspect)
+    matrix = _matrix(given, made)
     place = {response: i for i, response in enumerate(scores.responses)}
     rows = np.array([place[response] for response in matrix.units], dtype=np.int64)
     systems = [scores.systems[code] for code in scores.system_codes[rows]]
-    with np.errstate(invalid="ignore"):
-        mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
+    if made:
+        mean = np.array([r.value for r in made])
+    else:
+        with np.errstate(invalid="ignore"):
+            mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
     return Evidence(
         aspect,
         list(matrix.units),
@@ -65,7 +76,37 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
         _baselines(data, matrix.units, systems, mean),
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
+        made[0].rater.removeprefix(AGGREGATE) if made else None,
+        certainty(made) if made else None,
     )
+
+
+def _aggregated(given: Sequence[Rating], aspect: str) -> list[Rating]:
+    """The ratings that were aggregated from others, if there are such."""
+    made = [r for r in given if r.rater.startswith(AGGREGATE)]
+    ways = list(dict.fromkeys(r.rater for r in made))
+    if len(ways) > 1:
+        raise InputError(
+            f"the ratings of {aspect!r} were aggregated in several ways ({', '.join(ways)}); score a file with one"
+        )
+    return made
+
+
+def _matrix(given: Sequence[Rating], made: Sequence[Rating]) -> RatingMatrix:
+    """What people said of the responses in question; where nothing is left of that, what was made of it."""
+    people = [r for r in given if not r.rater.startswith(AGGREGATE)]
+    if not made:
+        shown = people
+    else:
+        wanted = {r.response for r in made}
+        shown = [r for r in people if r.response in wanted] or list(made)
+    found = rating_matrix([r.response or "" for r in shown], [r.rater for r in shown], [r.value for r in shown])
+    if not made:
+        return found
+    lines = dict(zip(found.units, found.values, strict=True))
+    nothing = np.full(len(found.raters), math.nan)
+    units = tuple(r.response for r in made)
+    return RatingMatrix(np.array([lines.get(unit, nothing) for unit in units]), units, found.raters)
 
 
 def aspects(data: Collection) -> list[str]:

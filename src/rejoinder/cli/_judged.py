@@ -1,0 +1,60 @@
+"""What people said, from wherever a command finds it: a file, a published set, a run folder, an annotation project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rejoinder.types import Record
+    from rejoinder.verdict.judgements import Checked
+
+source = click.argument("source", metavar="FILE")
+without = click.option("--without", multiple=True, metavar="RATER", help="Leave this rater out; may be repeated.")
+
+
+def said(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[str, Checked]]:
+    """The records of a source, and how its raters did on checks where the source knows of any."""
+    from rejoinder.errors import InputError, nearest
+    from rejoinder.types import Preference, Rating
+
+    records, checks = _project(Path(source)) if source.endswith(".toml") else (list(_records(source)), {})
+    raters = {record.rater for record in records if isinstance(record, Rating | Preference)}
+    for name in without:
+        if name not in raters:
+            raise InputError(f"nobody is called {name!r} among the raters; {nearest(name, raters)}")
+    left_out = frozenset(without)
+    kept = [r for r in records if not (isinstance(r, Rating | Preference) and r.rater in left_out)]
+    return kept, {rater: found for rater, found in checks.items() if rater not in left_out}
+
+
+def _records(source: str) -> Iterator[Record]:
+    """Every record as it stands: ratings need not come with what they rate."""
+    from rejoinder.scoring.inputs import Input
+
+    folder = Path(source)
+    opened = Input(folder / "data.jsonl" if folder.is_dir() else source)
+    try:
+        for record, _ in opened.records(allow_empty=True):
+            yield record
+    finally:
+        opened.close()
+
+
+def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:
+    """What the raters of an annotation project have said so far."""
+    from rejoinder.annotation.exports.ratings import records_of
+    from rejoinder.annotation.project_file import read_project
+    from rejoinder.annotation.results import results_of
+    from rejoinder.annotation.store import open_store
+    from rejoinder.verdict.judgements import Checked
+
+    store = open_store(read_project(path))
+    try:
+        checks = {one.name: Checked(one.checks_right, one.checks) for one in store.progress().raters if one.checks}
+        return list(records_of(results_of(store))), checks
+    finally:
+        store.close()

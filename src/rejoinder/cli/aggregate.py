@@ -1,0 +1,50 @@
+"""``rejoinder aggregate``: one rating a reply from those of several raters."""
+
+from __future__ import annotations
+
+import click
+
+from rejoinder.cli._judged import said, source, without
+
+
+@click.command(short_help="One rating from several raters'")
+@source
+@click.option("-o", "--output", required=True, metavar="FILE", help='Where to; "-" is standard output, *.gz is packed.')
+@click.option(
+    "--method",
+    default="mean",
+    show_default=True,
+    metavar="NAME",
+    help="mean, mode, majority, dawid_skene, minimax_entropy, minimax_entropy_ordinal; glad and mace need crowd-kit.",
+)
+@click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
+@without
+@click.option("--all", "everything", is_flag=True, help="Write everything else of FILE too, so that it stands alone.")
+def command(
+    source: str, output: str, method: str, aspect: str | None, without: tuple[str, ...], everything: bool
+) -> None:
+    """Aggregate the ratings of FILE: one a reply and aspect, by the rater "aggregate:METHOD", with how sure it is.
+
+    FILE is JSONL with ratings or preferences, - for standard input, dataset:NAME, a run folder, or the PROJECT.toml of
+    an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT), and
+    rejoinder trust holds the metrics against it.
+    """
+    from rejoinder.data.writing import write
+    from rejoinder.errors import InputError, nearest
+    from rejoinder.types import Preference, Rating
+    from rejoinder.verdict.aggregating import aggregated
+
+    records, _ = said(source, without)
+    aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
+    if aspect is not None and aspects and aspect not in aspects:
+        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
+    wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
+    found = aggregated(wanted, method)
+    made = [record for one in found for record in one.records]
+    write([*(records if everything else []), *made], output)
+    for one in found:
+        units, raters = len(one.judged.matrix.units), len(one.judged.matrix.raters)
+        click.echo(f"{one.judged.name}: {len(one.records):,} of {units:,} units by {raters:,} raters", err=True)
+        if not one.found.converged:
+            click.echo(f"{one.judged.name}: {method} had not settled after {one.found.steps} steps", err=True)
+    click.echo(f"written: {'standard output' if output == '-' else output}", err=True)

@@ -1,0 +1,68 @@
+"""``rejoinder agreement``: how well people agree, and which raters to look at."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from rejoinder.cli._judged import said, source, without
+from rejoinder.cli._options import seed, table_form
+
+
+@click.command(short_help="How well people agree")
+@source
+@click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
+@click.option(
+    "--scale",
+    type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
+    help="The scale for Krippendorff's alpha [ordinal; nominal for preferences].",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["none", "linear", "quadratic"]),
+    help="How Cohen's kappa weighs a disagreement [none on a nominal scale, else quadratic].",
+)
+@click.option("--above", type=float, metavar="X", help="Take ratings in two classes: above X and not above it.")
+@without
+@click.option(
+    "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
+)
+@seed
+@table_form
+def command(
+    source: str,
+    aspect: str | None,
+    scale: Literal["nominal", "ordinal", "interval", "ratio"] | None,
+    weights: Literal["none", "linear", "quadratic"] | None,
+    above: float | None,
+    without: tuple[str, ...],
+    resamples: int,
+    seed: int,
+    form: str,
+) -> None:
+    """Say how well the raters of FILE agree, per aspect with intervals and per rater against the rest; and whom to
+    look at.
+
+    FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
+    dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which knows its checks too.
+    """
+    from rejoinder.errors import InputError, nearest
+    from rejoinder.report.agreement import aspect_table, class_table, rater_table, suspect_table
+    from rejoinder.report.output import together
+    from rejoinder.verdict.agreement import examine, suspects
+    from rejoinder.verdict.judgements import in_two_classes, judgements
+
+    records, checks = said(source, without)
+    given = judgements(records, checks)
+    chosen = [judged for judged in given.aspects.values() if aspect in (None, judged.aspect)]
+    if not given.aspects:
+        raise InputError(f"{source} holds no ratings and no preferences; name a file that has some")
+    if not chosen:
+        known = [judged.aspect for judged in given.aspects.values()]
+        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), known)}")
+    if above is not None:
+        chosen, scale = [in_two_classes(judged, above) for judged in chosen], scale or "nominal"
+    found = [examine(judged, scale, weights, resamples, seed) for judged in chosen]
+    tables = [aspect_table(found, given), class_table(found), *map(rater_table, found)]
+    click.echo(together([*tables, suspect_table(suspects(given, found))], form))

@@ -1,0 +1,74 @@
+"""``rejoinder next``: which replies to have rated next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from rejoinder.cli._options import seed, table_form
+
+
+@click.command("next", short_help="Which replies to have rated next")
+@click.argument("source", metavar="RUN")
+@click.option(
+    "--by",
+    type=click.Choice(["metrics", "ranking"]),
+    help="Where the metrics disagree most, or where the order of systems is least certain "
+    "[metrics for a run with two or more of them, else ranking].",
+)
+@click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many replies.")
+@click.option("--aspect", metavar="A", help="The aspect whose ratings make the ranking.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the replies with their items, as data for an annotation project; to *.txt, their ids alone.",
+)
+@seed
+@table_form
+def command(
+    source: str,
+    by: Literal["metrics", "ranking"] | None,
+    count: int,
+    aspect: str | None,
+    output: str | None,
+    seed: int,
+    form: str,
+) -> None:
+    """List the replies of RUN that are most worth rating next.
+
+    RUN is a run folder; with ratings or preferences, a JSONL file, - for standard input or dataset:NAME will do for a
+    ranking.
+    """
+    from rejoinder.data.writing import whole_file, write
+    from rejoinder.errors import InputError
+    from rejoinder.report.table import FORMATS
+    from rejoinder.scoring.inputs import read
+    from rejoinder.scoring.loading import load_data
+    from rejoinder.scoring.run import load
+    from rejoinder.verdict.next_to_rate import next_table, records_of, where_metrics_disagree, where_the_order_is_open
+
+    folder = Path(source)
+    is_file = source == "-" or source.startswith("dataset:") or folder.is_file()
+    scores = None if is_file else load(folder)
+    data = read(source, allow_empty=True) if scores is None else load_data(folder)
+    if by is None:
+        directed = [] if scores is None else [f for f in scores.facts.values() if f.higher_is_better is not None]
+        by = "metrics" if len(directed) > 1 and aspect is None else "ranking"
+    if by == "metrics" and scores is None:
+        raise InputError("metrics are known of a run folder only; make one with: rejoinder score FILE -o RUN")
+    if by == "metrics" and scores is not None:
+        found = where_metrics_disagree(scores, data, count, seed)
+    else:
+        found = where_the_order_is_open(data, count, aspect, scores, seed)
+    click.echo(FORMATS[form](next_table(found)))
+    if output is None:
+        return
+    if output.endswith(".txt"):
+        with whole_file(output) as file:
+            file.write("".join(f"{one.response}\n" for one in found).encode())
+    else:
+        write(records_of(found, data), output)
+    click.echo(f"written: {output}", err=True)

@@ -1,0 +1,80 @@
+"""``rejoinder power``: how many items and raters the next comparison needs."""
+
+from __future__ import annotations
+
+import click
+
+from rejoinder.cli._options import table_form
+
+
+@click.command(short_help="How many are enough")
+@click.argument("pilot", required=False, metavar="[PILOT]")
+@click.option("--difference", type=float, metavar="D", help="The difference between the two systems to be found.")
+@click.option("--items", type=click.IntRange(min=2), metavar="N", help="How many items there will be.")
+@click.option(
+    "--raters",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="R",
+    help="Raters a reply; may be repeated [1, 2, 3, 5, 10].",
+)
+@click.option("--power", "wanted", default=0.8, show_default=True, help="How surely the difference shall be found.")
+@click.option("--alpha", default=0.05, show_default=True, help="The level of the test.")
+@click.option("--aspect", metavar="A", help="The pilot's aspect.")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="A system of the pilot; name two.")
+@click.option("-m", "--metric", metavar="SPEC", help="Plan with a metric's scores; the pilot is then a run folder.")
+@click.option("--sd-items", type=float, metavar="S", help="Without a pilot: how much differences vary between items.")
+@click.option(
+    "--sd-ratings", type=float, metavar="S", help="Without a pilot: how much a rating varies around its mean."
+)
+@click.option("--pairs", is_flag=True, help="Without a pilot: pairs are compared; 0.1 is 60 of 100 points.")
+@table_form
+def command(
+    pilot: str | None,
+    difference: float | None,
+    items: int | None,
+    raters: tuple[int, ...],
+    wanted: float,
+    alpha: float,
+    aspect: str | None,
+    systems: tuple[str, ...],
+    metric: str | None,
+    sd_items: float | None,
+    sd_ratings: float | None,
+    pairs: bool,
+    form: str,
+) -> None:
+    """Plan a comparison of two systems: the power of so many items and raters, or how many a difference needs.
+
+    PILOT is JSONL with responses and ratings (or preferences), dataset:NAME or a run folder; without one, say how much
+    things vary with --sd-items and --sd-ratings. Give --difference for the number of items, --items for the difference
+    that they find, both for the power; with a pilot alone, the difference that as many items find.
+    """
+    from pathlib import Path
+
+    from rejoinder.cli._judged import said
+    from rejoinder.errors import InputError
+    from rejoinder.report.table import FORMATS
+    from rejoinder.scoring.run import load
+    from rejoinder.stats.rating_noise import Noise
+    from rejoinder.verdict.planning import pilot_of, pilot_of_scores, plan_table, plans_for
+
+    if pilot is None:
+        if sd_items is None or sd_ratings is None or metric or aspect or systems:
+            raise InputError("without a pilot, give --sd-items and --sd-ratings, and nothing that a pilot would have")
+        if not (sd_items >= 0 and sd_ratings >= 0):
+            raise InputError("--sd-items and --sd-ratings must be 0 or more")
+        known, noise = None, Noise(sd_items, sd_ratings, 1 if pairs else 2)
+    elif sd_items is not None or sd_ratings is not None or pairs:
+        raise InputError("--sd-items, --sd-ratings and --pairs are for planning without a pilot; leave them out")
+    else:
+        known = pilot_of_scores(load(Path(pilot)), metric, systems) if metric else None
+        known = known or pilot_of(said(pilot)[0], aspect, systems)
+        noise = known.noise
+    if difference is None and items is None:
+        if known is None:
+            raise InputError("give --difference, --items or both")
+        items = noise.n
+    tried = raters or ((1,) if metric else (1, 2, 3, 5, 10))
+    plans = plans_for(noise, tried, difference, items, wanted, alpha)
+    click.echo(FORMATS[form](plan_table(noise, plans, 0.0 if difference and items else wanted, alpha, known)))

@@ -1,0 +1,105 @@
+"""SSREM, RSREM and RUBER as metrics: h(f(context, reply), g(reply, reference)), and f alone.
+
+f comes from a folder that was trained on dialogues, g is another metric; both are brought to the unit range with bounds
+that were learned on training data, and clipped (Bak and Oh 2020, equations 1 and 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from rejoinder.contract import Metric
+from rejoinder.errors import SpecError
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.models.speaker_network import Array, Kind
+from rejoinder.models.speaker_scorer import open_scorer
+from rejoinder.registry import parse
+from rejoinder.types import Pair
+
+Mix: TypeAlias = Literal["mean", "min", "max", "geometric"]
+
+
+@dataclass(frozen=True)
+class UnreferencedPart(Metric):
+    """f of a scorer of one kind, on the unit range."""
+
+    folder: str | None = None
+
+    needs = frozenset({"context"})
+    decimals = 4
+    kind: ClassVar[Kind]
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """f of each response."""
+        return [float(value) for value in unreferenced(self.kind, self.folder, pairs)]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold an utterance that is longer than V reads."""
+        return open_scorer(self.kind, self.folder).truncated(*texts_of(pairs))
+
+    def details(self) -> dict[str, str]:
+        """The digest of the scorer, bounds and V included."""
+        return {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+
+
+@dataclass(frozen=True)
+class Referenced(Metric):
+    """h(f, g) of a scorer of one kind."""
+
+    folder: str | None = None
+    reference: str = "sentence_mover"
+    mix: Mix = "mean"
+
+    needs = frozenset({"context", "references"})
+    decimals = 4
+    kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "mix", self.mix, Mix)
+        found = parse(self.reference)
+        if found.needs != {"references"}:
+            needed = ", ".join(sorted(found.needs)) or "no references"
+            raise SpecError(f"{self.kind}: reference must name a metric that needs references only, not {needed}")
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """Both parts of each response, mixed."""
+        if not pairs:
+            return []
+        f = unreferenced(self.kind, self.folder, pairs)
+        g = np.array(parse(self.reference).score(pairs), np.float64)
+        scaled = open_scorer(self.kind, self.folder).scaled(g, str(parse(self.reference)))
+        return [float(value) for value in mixed(f, scaled, self.mix)]
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is longer than f or g reads."""
+        of_f = open_scorer(self.kind, self.folder).truncated(*texts_of(pairs))
+        return [a or b for a, b in zip(of_f, parse(self.reference).cut(pairs), strict=True)]
+
+    def details(self) -> dict[str, str]:
+        """The digest of the scorer, bounds and V included, and what g says of itself."""
+        found = parse(self.reference)
+        told = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+        return {**told, **{f"reference {key}": value for key, value in found.details().items()}}
+
+
+def unreferenced(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
+    """f of each response on the unit range; NaN where the context or the reply says nothing that is known."""
+    return open_scorer(kind, folder).f(*texts_of(pairs))
+
+
+def texts_of(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    """The utterances of each context, and the replies."""
+    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]
+
+
+def mixed(f: Array, g: Array, mix: Mix) -> Array:
+    """h of two numbers from 0 to 1 (Tao et al. 2018, section "Hybrid Evaluation"); NaN where one of them is."""
+    if mix == "min":
+        return np.asarray(np.minimum(f, g))
+    if mix == "max":
+        return np.asarray(np.maximum(f, g))
+    return np.asarray(np.sqrt(f * g) if mix == "geometric" else (f + g) / 2)

@@ -1,0 +1,19 @@
+"""RUBER's f alone: how well a reply fits its context, without references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.metrics._speaker_scoring import UnreferencedPart
+
+
+@dataclass(frozen=True)
+class RuberF(UnreferencedPart):
+    """How well a reply fits its context: the part of ``ruber`` that needs no reference, from 0 to 1.
+
+    ``folder`` names a scorer of your own (``rejoinder train ruber``), else the package's is used. NaN without a
+    context.
+    """
+
+    citation = "Tao et al. 2018, RUBER: An Unsupervised Method for Automatic Evaluation of Open-Domain Dialog Systems"
+    kind = "ruber"

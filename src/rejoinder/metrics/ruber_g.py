@@ -1,0 +1,65 @@
+"""RUBER's referenced part (Tao et al. 2018): the cosine of the pooled token vectors of a reply and a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.contract import Metric
+from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
+from rejoinder.metrics._encoding import encoder_details, too_long
+from rejoinder.metrics._references import best_over_references, cosines
+from rejoinder.models.encoder import load_encoder
+from rejoinder.types import Pair
+
+_AT_ONCE = 128  # texts whose tokens' vectors are in memory together
+
+
+@dataclass(frozen=True)
+class RuberG(Metric):
+    """How near the pooled vectors of a reply come to those of the best reference, as a cosine: ``ruber``'s second part.
+
+    The largest and the smallest of all tokens in each number, side by side. ``encoder`` names word vectors, as in the
+    paper, or an encoder, whose last layer gives each token a vector. NaN without references.
+    """
+
+    encoder: str = "aptness"
+
+    needs = frozenset({"references"})
+    range = (-1.0, 1.0)
+    citation = "Tao et al. 2018, RUBER: An Unsupervised Method for Automatic Evaluation of Open-Domain Dialog Systems"
+    decimals = 4
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The largest cosine of each response and one of its item's references."""
+        return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._pooled))
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is longer than the encoder reads."""
+        return [False] * len(pairs) if is_word_vectors(self.encoder) else too_long(pairs, self.encoder)
+
+    def details(self) -> dict[str, str]:
+        """The digest of the vectors."""
+        return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
+
+    def _pooled(self, texts: list[str]) -> NDArray[np.float64]:
+        if is_word_vectors(self.encoder):
+            bags = bags_of(texts, self.encoder)
+            width = 2 * bags.vectors.shape[1]
+            return np.array([_ends(bags.vectors[rows], width) for rows in bags.rows])
+        opened = load_encoder(self.encoder, cache=False)
+        found = []
+        for start in range(0, len(texts), _AT_ONCE):
+            tokens = opened.encode_tokens(texts[start : start + _AT_ONCE])
+            found += [_ends(of_text.vectors, 2 * opened.dimensions) for of_text in tokens]
+        return np.array(found)
+
+
+def _ends(tokens: NDArray[np.floating], width: int) -> NDArray[np.float64]:
+    """The largest and the smallest in each number; zeros where there is no token."""
+    if not len(tokens):
+        return np.zeros(width)
+    return np.concatenate([tokens.max(axis=0), tokens.min(axis=0)]).astype(np.float64)

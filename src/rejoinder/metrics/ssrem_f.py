@@ -1,0 +1,19 @@
+"""SSREM's f alone: how well a reply fits its context, without references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.metrics._speaker_scoring import UnreferencedPart
+
+
+@dataclass(frozen=True)
+class SsremF(UnreferencedPart):
+    """How well a reply fits its context: the part of ``ssrem`` that needs no reference, from 0 to 1.
+
+    ``folder`` names a scorer of your own (``rejoinder train ssrem``), else the package's is used. NaN without a
+    context.
+    """
+
+    citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model"
+    kind = "ssrem"

@@ -1,0 +1,57 @@
+"""Named arrays in one file of the safetensors format, written and read with numpy alone: nothing in it can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+
+_KINDS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}
+
+
+def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays; the same arrays give the same bytes."""
+    header: dict[str, Any] = {}
+    end = 0
+    parts = []
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [end, end + len(data)],
+        }
+        end += len(data)
+        parts.append(data)
+    told = orjson.dumps(header, option=orjson.OPT_SORT_KEYS)
+    told += b" " * (-len(told) % 8)
+    path.write_bytes(len(told).to_bytes(8, "little") + told + b"".join(parts))
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file, in memory."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        size = int.from_bytes(raw[:8], "little")
+        header = orjson.loads(raw[8 : 8 + size])
+        body = memoryview(raw)[8 + size :]
+        return {name: _array(body, told) for name, told in header.items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: is not a file of arrays in the safetensors format") from None
+
+
+def _array(body: memoryview, told: Mapping[str, Any]) -> NDArray[Any]:
+    begin, end = told["data_offsets"]
+    found: NDArray[Any] = np.frombuffer(body[begin:end], _KINDS[told["dtype"]]).reshape(told["shape"]).copy()
+    return found

@@ -1,0 +1,32 @@
+"""Aggregation: one label a unit from what several raters gave, with how sure it is. One file a model.
+
+A model's file holds ``aggregate``, which takes votes and gives an ``Aggregated``. See docs/agreement.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from rejoinder.errors import SpecError, nearest
+from rejoinder.folder import modules
+from rejoinder.stats.aggregation._result import Aggregated
+from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.arrays import Numbers
+
+__all__ = ["Aggregated", "Votes", "aggregate", "methods"]
+
+
+def methods() -> list[str]:
+    """The models by name."""
+    return modules("rejoinder.stats.aggregation")
+
+
+def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
+    """One label for each line of a matrix, units by raters, NaN where a rater did not rate; by the model named."""
+    if method not in methods():
+        raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, methods())}")
+    votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
+    found = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
+    if not isinstance(found, Aggregated):
+        raise TypeError(f"{method} gave {type(found).__name__}, not an Aggregated")
+    return found

@@ -1,0 +1,45 @@
+"""The model of Dawid and Skene (1979): each rater has a matrix of how true classes turn into labels; fitted by EM.
+
+It starts from the shares of the votes, as crowd-kit's does, and stops when no probability moves any more. A count of 0
+in a rater's matrix is taken as 1e-10 among the labels which that rater ever used, so that no product is lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.stats.aggregation._result import Aggregated, labelled
+from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.arrays import Floats, sums_by
+
+LEAST = 1e-10
+
+
+def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggregated:
+    """The most probable class of each unit; EM ends when no probability moves by more than ``still``."""
+    votes = votes.as_classes("dawid_skene")
+    rated = votes.sizes > 0
+    probabilities = np.nan_to_num(votes.shares)
+    moved, steps = np.inf, 0
+    while moved > still and steps < most_steps:
+        priors = np.maximum(probabilities[rated].mean(axis=0), LEAST)
+        given = confusions(votes, probabilities)[votes.rater, votes.label]
+        scores = np.log(priors) + votes.by_unit(np.log(given))
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        after = scores / scores.sum(axis=1, keepdims=True)
+        moved, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
+        probabilities = after
+    return labelled(votes, probabilities, steps, moved <= still)
+
+
+def confusions(votes: Votes, probabilities: Floats) -> Floats:
+    """How probably each rater (first) gives each label (second) to a unit of each class (third)."""
+    size = len(votes.categories)
+    cells = (((votes.rater * size + votes.label) * size)[:, None] + np.arange(size)).ravel()
+    counts = sums_by(cells, probabilities[votes.unit].ravel(), votes.n_raters * size**2).reshape(-1, size, size)
+    used = np.zeros((votes.n_raters, size), dtype=bool)
+    used[votes.rater, votes.label] = True
+    counts = np.where(used[:, :, None], np.maximum(counts, LEAST), 0.0)
+    total = counts.sum(axis=1, keepdims=True)
+    found: Floats = counts / np.where(total > 0, total, 1.0)
+    return found

@@ -1,0 +1,12 @@
+"""MACE (Hovy et al. 2013): each rater knows the class or spams with labels of their own. Computed by crowd-kit."""
+
+from __future__ import annotations
+
+from rejoinder.stats.aggregation._crowd_kit import by_crowd_kit
+from rejoinder.stats.aggregation._result import Aggregated
+from rejoinder.stats.aggregation._votes import Votes
+
+
+def aggregate(votes: Votes) -> Aggregated:
+    """The most probable class of each unit."""
+    return by_crowd_kit(votes.as_classes("mace"), "MACE", "aggregation by MACE", random_state=0)

@@ -1,0 +1,37 @@
+"""Minimax conditional entropy for ordered classes (Zhou, Liu, Platt and Meek 2014, section 3).
+
+Neighbouring classes are easily taken for each other, distant ones are not. So what is kept of raters and units is this:
+for every place s where the scale can be cut, how often a class below or above s got a label below or above s. That is
+4 (classes - 1) weights each instead of classes^2.
+
+Such weights cannot say that somebody rates everything one class too low. So a rater has, beside them, the weights of
+the model without an order too, unless the model is wanted ``as_published``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit
+from rejoinder.stats.aggregation._result import Aggregated
+from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.arrays import Floats
+
+
+def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
+    """The most probable class of each unit; the categories are taken in the order of their numbers."""
+    votes = votes.as_classes("minimax_entropy_ordinal")
+    size = len(votes.categories)
+    cut = cuts(size)
+    if as_published:
+        return fit(votes, Structure(np.zeros((size**2, 0)), cut, cut), PUBLISHED_STRENGTH)
+    return fit(votes, Structure(cut, np.concatenate([cut, np.eye(size**2)], axis=1), cut), STRENGTH)
+
+
+def cuts(size: int) -> Floats:
+    """Whether class and label lie below or above each cut: (class and label, cut and sides)."""
+    above = (np.arange(size)[:, None] >= np.arange(1, size)[None, :]).astype(np.float64)
+    sides = np.stack([1 - above, above])
+    together = np.einsum("acs,bks->cksab", sides, sides)
+    found: Floats = together.reshape(size**2, -1)
+    return found

@@ -1,0 +1,114 @@
+"""Raters whose answers should be looked at before they are used: four simple signs, each with its threshold.
+
+checks      fewer than 75% of at least 2 checks (questions whose answer is known) were right
+speed       the median time is below a third of the other raters' median (their medians' median), over 5 answers or more
+alike       at least 90% of 10 or more answers are the same one, which the others gave to the same units at least 20
+            points less often: where everybody says the same, nobody is suspected
+alone       kappa with the others is below .1 on 10 or more shared units, while the others reach an alpha of .2 or more
+            without this rater: where nobody agrees with anybody, it is the task and not the rater
+
+A sign is a reason to look, not a verdict: leaving raters out by what they said changes the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.stats.arrays import NAN, Floats, Numbers, floats
+
+Sign: TypeAlias = Literal["checks", "speed", "alike", "alone"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """From where on a rater is suspected."""
+
+    right: float = 0.75
+    least_checks: int = 2
+    share_of_median: float = 1 / 3
+    least_times: int = 5
+    same: float = 0.9
+    more_than_others: float = 0.2
+    least_answers: int = 10
+    kappa: float = 0.1
+    others: float = 0.2
+    least_shared: int = 10
+
+
+DEFAULT = Thresholds()
+
+
+class Suspicion(NamedTuple):
+    """One sign against one rater (by place): what was found, and the threshold that it passed."""
+
+    rater: int
+    sign: Sign
+    found: float
+    threshold: float
+    n: int
+
+
+def failed_checks(right: Sequence[int], answered: Sequence[int], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+    """Raters who got too few checks right."""
+    return [
+        Suspicion(rater, "checks", good / n, thresholds.right, n)
+        for rater, (good, n) in enumerate(zip(right, answered, strict=True))
+        if n >= thresholds.least_checks and good / n < thresholds.right
+    ]
+
+
+def too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+    """Raters whose median time is far below that of the others; each rater's times in a list of their own."""
+    known = [[s for s in times if math.isfinite(s)] for times in seconds]
+    medians = [float(np.median(t)) if len(t) >= thresholds.least_times else NAN for t in known]
+    found = []
+    for rater, median in enumerate(medians):
+        others = [m for other, m in enumerate(medians) if other != rater and not math.isnan(m)]
+        if others and not math.isnan(median):
+            limit = thresholds.share_of_median * float(np.median(others))
+            if median < limit:
+                found.append(Suspicion(rater, "speed", median, limit, len(known[rater])))
+    return found
+
+
+def straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+    """Raters who (nearly) always gave the same answer, to units to which others gave others."""
+    matrix = floats(ratings, "ratings", ndim=2)
+    found = []
+    for rater, column in enumerate(matrix.T):
+        known = ~np.isnan(column)
+        n = int(known.sum())
+        if n < thresholds.least_answers:
+            continue
+        share, answer = favourite(column)
+        others = np.delete(matrix[known], rater, axis=1)
+        given = others[~np.isnan(others)]
+        theirs = float((given == answer).mean()) if len(given) else NAN
+        if share >= thresholds.same and not theirs > share - thresholds.more_than_others:
+            found.append(Suspicion(rater, "alike", share, thresholds.same, n))
+    return found
+
+
+def agreeing_with_nobody(
+    kappas: Floats, shared: Sequence[int], alpha_without: Floats, thresholds: Thresholds = DEFAULT
+) -> list[Suspicion]:
+    """Raters whose kappa with the others is about none, though the others agree with each other."""
+    return [
+        Suspicion(rater, "alone", float(kappa), thresholds.kappa, int(n))
+        for rater, (kappa, n, rest) in enumerate(zip(kappas, shared, alpha_without, strict=True))
+        if n >= thresholds.least_shared and kappa < thresholds.kappa and rest >= thresholds.others
+    ]
+
+
+def favourite(column: Floats) -> tuple[float, float]:
+    """The answer given most often, behind its share; NaN for a rater without answers."""
+    given = column[~np.isnan(column)]
+    if not len(given):
+        return NAN, NAN
+    values, counts = np.unique(given, return_counts=True)
+    return float(counts.max() / len(given)), float(values[counts.argmax()])

@@ -1,0 +1,123 @@
+"""What a difference between two systems varies by, apart: the items, and the people who rate them.
+
+The difference on one item varies from item to item by ``between``, and by the noise of its ratings, each of which
+misses its reply's mean by ``within``. With r people rating each reply its variance is between^2 + sides * within^2 / r:
+two sides where replies are rated, one where pairs are compared. More raters take away the second part only, more items
+both; so a pilot tells which of the two to ask for.
+
+The noise is taken as independent from rating to rating. Somebody who is strict with all replies cancels out of a
+difference when the same people rate both sides, and then the plan is on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, floats, same_length
+from rejoinder.stats.pilot import spread
+from rejoinder.stats.power import Power, detectable_difference, power_at, rows_needed
+
+
+class Noise(NamedTuple):
+    """The standard deviation of true differences between items, and of one rating around its reply's mean.
+
+    ``difference`` is the pilot's own; ``raters`` how many ratings a reply had there (their harmonic mean); ``icc`` and
+    ``cluster_size`` are of the dialogues that items come from.
+    """
+
+    between: float
+    within: float
+    sides: int = 2
+    icc: float = 0.0
+    cluster_size: float = 1.0
+    difference: float = NAN
+    raters: float = NAN
+    n: int = 0
+    reason: str | None = None
+
+    def sd(self, raters: float) -> float:
+        """The standard deviation of a difference when each reply is rated by so many people."""
+        return math.sqrt(self.between**2 + self.sides * self.within**2 / raters)
+
+    def icc_at(self, raters: float) -> float:
+        """The correlation within clusters then: they share nothing of the raters' noise."""
+        if math.isnan(self.raters) or self.sd(raters) == 0:
+            return self.icc
+        return min(1.0, self.icc * (self.sd(self.raters) / self.sd(raters)) ** 2)
+
+
+class Plan(NamedTuple):
+    """So many items with so many ratings each: the power, or what is needed for it."""
+
+    raters: float
+    power: Power
+    ratings: float  # in all
+
+
+def noise_of(first: Numbers, second: Numbers | None = None, clusters: Labels | None = None) -> Noise:
+    """The noise in a pilot: matrices of both systems' ratings of the same items (lines), or one matrix of points."""
+    x = floats(first, "first", ndim=2)
+    sides = [x] if second is None else [x, floats(second, "second", ndim=2)]
+    same_length(first=x, second=sides[-1])
+    means, counts = zip(*(_means(side) for side in sides), strict=True)
+    rated = np.all([n > 0 for n in counts], axis=0)
+    within = _within([side[rated] for side in sides])
+    zeros = np.zeros(len(x)) if second is None else means[1]
+    found = spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
+    nothing = Noise(NAN, within, len(sides), n=found.n)
+    if found.n < 2:
+        return nothing._replace(reason="fewer than 2 items are rated on both sides")
+    raters = float(len(sides) * rated.sum() / sum((1 / n[rated]).sum() for n in counts))
+    difference = float((means[0] - zeros)[rated].mean())
+    described = nothing._replace(difference=difference, raters=raters, icc=found.icc, cluster_size=found.cluster_size)
+    if math.isnan(within):
+        # All noise is put down to the items: more raters will then seem of no use, which the reason must say.
+        return described._replace(
+            between=found.sd, within=0.0, reason="no reply has two ratings, so what raters add cannot be told"
+        )
+    return described._replace(between=math.sqrt(max(0.0, found.sd**2 - len(sides) * within**2 / raters)))
+
+
+def _means(matrix: Floats) -> tuple[Floats, Floats]:
+    n = (~np.isnan(matrix)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.nansum(matrix, axis=1) / np.where(n > 0, n, NAN), n
+
+
+def _within(sides: list[Floats]) -> float:
+    """The standard deviation of ratings around the mean of their reply, pooled; NaN without two ratings anywhere."""
+    squares, freedom = 0.0, 0
+    for matrix in sides:
+        means, n = _means(matrix)
+        squares += float(np.nansum((matrix - means[:, None]) ** 2))
+        freedom += int(np.maximum(n - 1, 0).sum())
+    return math.sqrt(squares / freedom) if freedom else NAN
+
+
+def plan(
+    noise: Noise,
+    difference: float | None = None,
+    *,
+    items: float | None = None,
+    raters: float = 1.0,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> Plan:
+    """What is left open: the power where difference and items are given, else the items, else the difference."""
+    if not raters >= 1:
+        raise InputError(f"raters must be 1 or more, not {raters:g}")
+    if difference is None and items is None:
+        raise InputError("give the difference to find, or the number of items, or both")
+    sd = noise.sd(raters)
+    clusters = {"cluster_size": noise.cluster_size, "icc": noise.icc_at(raters)}
+    if items is None and difference is not None:
+        found = rows_needed(difference, sd, power=power, alpha=alpha, **clusters)
+    elif difference is None and items is not None:
+        found = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
+    else:
+        found = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
+    return Plan(raters, found, noise.sides * raters * found.n)

@@ -1,0 +1,102 @@
+"""V of every distinct turn of a corpus, computed once and kept in the cache as a memory-mapped matrix.
+
+It lies in ``<cache>/turn-vectors`` under the digests of the vectors and of the corpus. What an encoder computed before
+it was stopped is in the cache of embeddings, so nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.models.contract import Vectors
+from rejoinder.models.speaker_vectors import Utterances, UtteranceVectors, context_vectors
+from rejoinder.paths import cache_home
+from rejoinder.sources import Corpus
+from rejoinder.sources._corpus import Codes, Numbers
+
+_CHUNK = 8_192  # texts that are turned into vectors together
+_AT_ONCE = 65_536  # turns whose texts are in memory together
+_MATRIX, _WEIGHTS = "vectors.npy", "weights.npy"
+
+
+@dataclass(frozen=True, eq=False)
+class TurnVectors:
+    """The vectors of a corpus's turns: turns that say the same letter by letter share a row of ``matrix``."""
+
+    corpus: Corpus
+    row: Codes  # of each turn
+    matrix: Vectors
+    weights: Vectors  # of each row
+
+    def replies(self, turns: Numbers) -> Utterances:
+        """The vectors of some turns; where a turn is -1, it says nothing."""
+        rows = self.row[np.maximum(turns, 0)]
+        return Utterances(self.matrix[rows], np.where(turns >= 0, self.weights[rows], 0))
+
+    def contexts(self, turns: Numbers, decay: float, most: int) -> Utterances:
+        """The vectors of what was said before some turns, of at most so many utterances."""
+        first = self.corpus.starts[self.corpus.dialogue[turns]]
+        longest = int(min(most, (turns - first).max(initial=1)))
+        earlier = (turns - age for age in range(1, max(longest, 1) + 1))
+        return context_vectors((self._from(turn, first) for turn in earlier), decay)
+
+    def _from(self, turns: Numbers, first: Numbers) -> Utterances:
+        return self.replies(np.where(turns >= first, turns, -1))
+
+    def said(self, turns: Numbers) -> Vectors:
+        """What some turns weigh: 0 where one says nothing that is known."""
+        return self.weights[self.row[turns]]
+
+
+def turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
+    """The vectors of a corpus, from the cache or computed now."""
+    digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _AT_ONCE)])
+    _, first, row = np.unique(digests, return_index=True, return_inverse=True)
+    # In the order in which they are said first, so that what is near in the corpus is near in the file.
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    folder = _folder(vectors, digests[first[order]])
+    if not (folder / _WEIGHTS).is_file():
+        _build(folder, corpus, first[order], vectors, say)
+    matrix = np.load(folder / _MATRIX, mmap_mode="r")
+    weights = np.load(folder / _WEIGHTS)
+    return TurnVectors(corpus, place[row.reshape(-1)], matrix, weights)
+
+
+def _digests(corpus: Corpus, start: int) -> Numbers:
+    texts = corpus.texts(np.arange(start, min(start + _AT_ONCE, corpus.n_turns)))
+    hashed = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(hashed), "<i8")
+
+
+def _folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
+    name = hashlib.sha256(vectors.digest.encode() + digests.tobytes()).hexdigest()[:32]
+    return cache_home() / "turn-vectors" / name
+
+
+def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: UtteranceVectors, say: Callable[[str], None]) -> None:
+    """Compute the vectors of some turns; the folder appears when it is whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
+    try:
+        shape = (len(turns), vectors.dimensions)
+        matrix = np.lib.format.open_memmap(scratch / _MATRIX, "w+", np.dtype(np.float32), shape)
+        weights = np.zeros(len(turns), np.float32)
+        for start in range(0, len(turns), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            matrix[part], weights[part] = vectors.utterances(corpus.texts(turns[part]))
+            say(f"vectors of {min(start + _CHUNK, len(turns)):,} of {len(turns):,} distinct turns by {vectors.name}")
+        matrix.flush()
+        np.save(scratch / _WEIGHTS, weights)
+        if not folder.exists():
+            scratch.rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

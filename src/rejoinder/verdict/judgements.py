@@ -1,0 +1,110 @@
+"""What people said, sorted for looking at the people: ratings by aspect, times, and checks whose answer is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejoinder.stats.units import RatingMatrix, rating_matrix
+from rejoinder.types import Preference, Rating, Record
+
+AGGREGATE = "aggregate:"  # a rater of this name is no person: the rest of the name is the method
+
+
+class Checked(NamedTuple):
+    """How many checks a rater answered, and how many of them rightly."""
+
+    right: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said in one aspect: a line a unit, a column a rater.
+
+    A preference is a unit with the value 1 where the response whose id comes first is preferred, -1 for the other and 0
+    for a tie, whichever stood on the left.
+    """
+
+    aspect: str
+    matrix: RatingMatrix
+    is_preference: bool = False
+
+    @property
+    def name(self) -> str:
+        """The aspect as tables call it."""
+        return f"{self.aspect} (preference)" if self.is_preference else self.aspect
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Everything that people said; what was aggregated from it is counted and left out."""
+
+    aspects: Mapping[str, Judged]
+    seconds: Mapping[str, list[float]] = field(default_factory=dict)
+    checks: Mapping[str, Checked] = field(default_factory=dict)
+    aggregated: int = 0
+
+    @property
+    def raters(self) -> list[str]:
+        """Everybody who said anything, in the order in which they come."""
+        named = (rater for judged in self.aspects.values() for rater in judged.matrix.raters)
+        return list(dict.fromkeys([*named, *self.seconds, *self.checks]))
+
+
+def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None = None) -> Judgements:
+    """Sort ratings and preferences; other records are passed over.
+
+    A rating with ``right`` (true or false) in its meta is a check and counts as nothing else; ``seconds`` is how long
+    the answer took, all ratings with the same ``unit`` being one answer.
+    """
+    rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
+    seconds: dict[str, dict[Any, float]] = {}
+    checked: dict[str, Checked] = dict(checks or {})
+    aggregated = 0
+    for record in records:
+        if not isinstance(record, Rating | Preference):
+            continue
+        if record.rater.startswith(AGGREGATE):
+            aggregated += 1
+            continue
+        unit, value = unit_of(record), _value(record)
+        took = record.meta.get("seconds")
+        if isinstance(took, int | float) and not isinstance(took, bool) and math.isfinite(took):
+            seconds.setdefault(record.rater, {})[record.meta.get("unit", unit)] = float(took)
+        right = record.meta.get("right")
+        if isinstance(right, bool):
+            before = checked.get(record.rater, Checked(0, 0))
+            checked[record.rater] = Checked(before.right + right, before.n + 1)
+            continue
+        of_aspect = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
+        for column, entry in zip(of_aspect, (unit, record.rater, value), strict=True):
+            column.append(entry)
+    found = [Judged(aspect, rating_matrix(*columns), kind) for (aspect, kind), columns in rows.items()]
+    times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
+    return Judgements({judged.name: judged for judged in found}, times, checked, aggregated)
+
+
+def unit_of(record: Rating | Preference) -> str:
+    """The name of what was judged."""
+    if isinstance(record, Preference):
+        return " | ".join(sorted((record.first, record.second)))
+    return record.response if record.response is not None else f"dialogue {record.dialogue}"
+
+
+def _value(record: Rating | Preference) -> float:
+    if isinstance(record, Rating):
+        return record.value
+    side = {"first": 1.0, "second": -1.0, "tie": 0.0}[record.choice]
+    return side if record.first <= record.second else 0.0 - side
+
+
+def in_two_classes(judged: Judged, above: float) -> Judged:
+    """The same with 1 for ratings above a number and 0 for the rest."""
+    values = judged.matrix.values
+    two = np.where(np.isnan(values), np.nan, (values > above).astype(np.float64))
+    return Judged(f"{judged.aspect} > {above:g}", judged.matrix._replace(values=two), judged.is_preference)

@@ -1,0 +1,149 @@
+"""Which replies to rate next: planted disagreements and open orders come first, and the file serves as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rejoinder
+from rejoinder.data.collection import collect
+from rejoinder.data.writing import write
+from rejoinder.errors import InputError
+from rejoinder.scoring.result import Facts, Scores
+from rejoinder.stats.order_certainty import order_uncertainty
+from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
+from rejoinder.verdict.next_to_rate import where_metrics_disagree, where_the_order_is_open
+from tests.test_agreement_cli import duels, replies, run
+
+
+def scored(columns: dict[str, list[float]], better: dict[str, bool | None]) -> tuple[Scores, rejoinder.Collection]:
+    """A run with these scores of one system's replies."""
+    n = len(next(iter(columns.values())))
+    records: list[Record] = [Item(f"i{i}", (Turn("Well?"),)) for i in range(n)]
+    records += [Response(f"r{i}", f"i{i}", "s", "Yes.") for i in range(n)]
+    data = collect(records)
+    base = rejoinder.score(data, "length")
+    facts = {name: Facts(name, (-99.0, 99.0), better.get(name, True), frozenset()) for name in columns}
+    where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
+    values = {name: np.array(column) for name, column in columns.items()}
+    return Scores(facts, values, *where, base.dialogue_codes, base.clusters), data
+
+
+def test_where_metrics_disagree_most_comes_first() -> None:
+    # under m the replies stand 0 1 2 3 4; under k the second and the last change places
+    scores, data = scored({"m": [0, 1, 2, 3, 4], "k": [0, 40, 20, 30, 10], "n": [9, 9, 9, 9, 0]}, {"n": None})
+    found = where_metrics_disagree(scores, data, 5)
+    assert {found[0].response, found[1].response} == {"r1", "r4"}
+    assert [one.worth for one in found] == pytest.approx([0.375, 0.375, 0, 0, 0])  # shares 1/4 and 1
+    assert found[0].why in ("k above 100% of replies, m above 25%", "m above 100% of replies, k above 25%")
+
+
+def test_a_metric_that_is_better_low_is_turned_and_a_missing_score_is_no_disagreement() -> None:
+    nan = float("nan")
+    scores, data = scored({"m": [0, 1, 2, 3], "k": [9, 8, 7, nan]}, {"k": False})
+    found = where_metrics_disagree(scores, data, 9)
+    assert {one.response for one in found} == {"r0", "r1", "r2"}
+    assert max(one.worth for one in found) < 0.2
+
+
+def test_what_is_rated_already_is_worth_less() -> None:
+    scores, data = scored({"m": [0, 1, 2, 3, 4], "k": [0, 40, 20, 30, 10]}, {})
+    data.add(Rating("a", "apt", 1.0, "r4"))
+    found = where_metrics_disagree(scores, data, 2)
+    assert [(one.response, one.rated) for one in found] == [("r1", 0), ("r4", 1)]
+    assert found[1].worth == pytest.approx(found[0].worth / 2)
+
+
+def test_one_metric_cannot_disagree() -> None:
+    scores, data = scored({"m": [0, 1, 2], "k": [0, 1, 2]}, {"k": None})
+    with pytest.raises(InputError, match="two or more with a direction, found 1"):
+        where_metrics_disagree(scores, data, 1)
+
+
+def test_the_order_of_two_means_by_hand() -> None:
+    # two items: the first system is ahead when the first item is drawn at least once and the sum is positive
+    found = order_uncertainty(np.array([[3.0, 0.0], [0.0, 1.0]]), n_resamples=20000, seed=1)
+    # draws: both first (1/4) ahead, both second (1/4) behind, one each (1/2) ahead
+    assert found[0, 1] == pytest.approx(2 * 0.25, abs=0.02)
+    assert found[0, 1] == pytest.approx(found[1, 0])
+    clear = order_uncertainty(np.array([[3.0, 0.0], [2.0, 1.0]]))
+    assert clear[0, 1] == 0.0
+    unknown = order_uncertainty(np.array([[3.0, np.nan], [2.0, np.nan]]))
+    assert unknown[0, 1] == 1.0
+
+
+def rivals(rated: int = 10) -> list[Record]:
+    """Systems x and y are alike, z is far behind; the first items are rated once."""
+    random = np.random.default_rng(3)
+    records: list[Record] = []
+    for i in range(30):
+        records.append(Item(f"i{i}", (Turn("Well?"),)))
+        for system, quality in (("x", 4.0), ("y", 4.0), ("z", 1.0)):
+            records.append(Response(f"i{i}/{system}", f"i{i}", system, "Yes."))
+            if i < rated:
+                value = float(np.clip(np.rint(quality + random.normal()), 1, 5))
+                records.append(Rating("a", "apt", value, f"i{i}/{system}"))
+    return records
+
+
+def test_the_two_systems_whose_order_is_open_are_rated_next_where_nobody_did() -> None:
+    data = collect(rivals())
+    found = where_the_order_is_open(data, 10)
+    assert {one.system for one in found} == {"x", "y"}
+    assert all(one.rated == 0 for one in found)
+    assert all(int(one.item[1:]) >= 10 for one in found)
+    items = [one.item for one in found]
+    assert len(set(items)) == 5  # both replies to each of five items
+    other = where_the_order_is_open(data, 10, seed=1)
+    assert [one.item for one in other] != items
+
+
+def test_a_system_without_ratings_is_open_against_all() -> None:
+    records = [r for r in rivals() if not (isinstance(r, Rating) and str(r.response).endswith("/z"))]
+    found = where_the_order_is_open(collect(records), 6)
+    assert "z" in {one.system for one in found}
+    assert found[0].worth == 1.0
+
+
+def test_preferences_show_an_open_order_too() -> None:
+    found = where_the_order_is_open(collect(duels()), 4)
+    assert "by preferences in overall" in found[0].why
+
+
+def test_the_command_writes_data_for_a_project(tmp_path: Path) -> None:
+    write(rivals(), tmp_path / "data.jsonl")
+    done = run("next", tmp_path / "data.jsonl", "-n", 6, "-o", tmp_path / "next.jsonl")
+    assert "Rate next" in done.stdout
+    chosen = rejoinder.read(tmp_path / "next.jsonl")
+    assert (len(chosen.items), len(chosen.responses)) == (3, 6)
+    run("next", tmp_path / "data.jsonl", "-n", 6, "-o", tmp_path / "next.txt")
+    assert (tmp_path / "next.txt").read_text().split() == list(chosen.responses)
+
+
+def test_a_run_is_asked_by_metrics_or_by_ranking(tmp_path: Path) -> None:
+    known = (Reference("word word again"),)
+    records = [replace(one, references=known) if isinstance(one, Item) else one for one in replies()]
+    write(records, tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "bleu", "-m", "chrf", "-o", tmp_path / "run")
+    assert "of replies," in run("next", tmp_path / "run").stdout
+    assert "(1 is a toss-up)" in run("next", tmp_path / "run", "--by", "ranking").stdout
+    assert "by apt" in run("next", tmp_path / "run", "--aspect", "apt").stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--by", "metrics"], "metrics are known of a run folder only"),
+        (["--aspect", "nothing"], "nobody judged responses in the aspect 'nothing'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(tmp_path: Path, argv: list[str], told: str) -> None:
+    write(rivals(), tmp_path / "data.jsonl")
+    with pytest.raises(InputError, match=told):
+        run("next", tmp_path / "data.jsonl", *argv)
+    write([Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")], tmp_path / "one.jsonl")
+    with pytest.raises(InputError, match="an order needs two systems or more, found 1"):
+        run("next", tmp_path / "one.jsonl")

@@ -1,0 +1,431 @@
+"""The SSREM reproduction on made-up dialogues, scores and ratings.
+
+No rated row is read here: the rows are an examination.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from scipy import stats
+from tiny_talks import talks
+
+from rejoinder.data.collection import Collection, collect
+from rejoinder.errors import InputError
+from rejoinder.models import speaker_scorer
+from rejoinder.models.speaker_scorer import NAME, open_scorer
+from rejoinder.reproduce import _ssrem_apart as apart
+from rejoinder.reproduce import _ssrem_drawings as drawings
+from rejoinder.reproduce import _ssrem_findings as findings
+from rejoinder.reproduce import _ssrem_scorers as scorers
+from rejoinder.reproduce import ssrem
+from rejoinder.reproduce._contract import Figure, Reproduction, write_results
+from rejoinder.reproduce._relevance_rows import COLUMNS, Column, Rows
+from rejoinder.reproduce._ssrem_judged import (
+    BASELINES,
+    GUPTA_SET,
+    TRUTH,
+    USR_SET,
+    Judged,
+    judge,
+    with_truth,
+    without_people,
+)
+from rejoinder.reproduce._ssrem_published import CORRELATIONS, MOVIE, SHORT, SHOWN, TWITTER
+from rejoinder.reproduce._ssrem_scorers import (
+    BOTH,
+    CORPORA,
+    GLOVE,
+    MINILM,
+    READINGS,
+    SHIPPED,
+    Opened,
+    Scorer,
+    able,
+    digest_of,
+    prepare,
+    wanted,
+)
+from rejoinder.reproduce._ssrem_told import ANY, LAST, Held, Told, tell
+from rejoinder.stats.interval import Interval
+from rejoinder.training.speaker_measuring import COLUMNS as FIVE_COLUMNS
+from rejoinder.training.speaker_measuring import Told as Drawn
+from rejoinder.training.speaker_measuring import measure
+from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
+
+QUICK = {"epochs": 2, "batch": 16, "rate": 0.02}
+
+
+@pytest.fixture(autouse=True)
+def models(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_models.install(own_cache)
+    monkeypatch.setattr(scorers, "told", lambda line: None)
+
+
+def dialogues(n: int = 60) -> list[Dialogue]:
+    """Talks under the names of the two corpora."""
+    return [
+        replace(one, id=f"{corpus}-{one.id}", corpus=corpus)
+        for seed, corpus in enumerate(CORPORA)
+        for one in talks(n, seed=seed)
+    ]
+
+
+def made_told(seed: int, apart_by: Sequence[float], copy: float, n: int = 400) -> Told:
+    """Scores of places with a set's mean so far below the true replies'; two places a dialogue, some sets empty."""
+    random = np.random.default_rng(seed)
+    base = 0.1 * random.normal(size=(n, 1))
+    scores = base + 0.2 * random.normal(size=(n, 5)) - np.r_[0, apart_by]
+    scores[::9, 1] = np.nan
+    true = scores[:, 0]
+    copied = {ANY: true + copy + 0.1 * random.normal(size=n), LAST: true + copy}
+    return Told(scores, copied, (-1.0, 1.0), np.arange(n) // 2)
+
+
+def made_held() -> Held:
+    """SSREM the best in everything over GloVe; over MiniLM RSREM, so that claims hold in part."""
+    steps = {"ssrem": 0.3, "rsrem": 0.15, "ruber": 0.05}
+    better_rsrem = {"ssrem": 0.15, "rsrem": 0.3, "ruber": 0.05}
+    held = {}
+    for reading in READINGS:
+        for scorer in wanted([reading]):
+            step = (better_rsrem if reading == MINILM else steps)[scorer.kind]
+            copy = -0.2 if scorer.copies else {"ssrem": 0.02, "rsrem": 0.1, "ruber": 0.2}[scorer.kind]
+            for corpus in CORPORA:
+                seed = 3 if corpus == "friends" else 4
+                held[scorer, corpus] = made_told(seed, [step * f for f in (1, 1.3, 1.6, 2)], copy)
+    return held
+
+
+def made_judged(name: str, seed: int, rows: Sequence[str], n: int = 60) -> Judged:
+    random = np.random.default_rng(seed)
+    ratings = random.integers(1, 6, n).astype(float)
+    noise = {"SSREM": 1.0, "RSREM": 3.0, "RUBER": 9.0}
+    scores = {row: ratings + noise.get(row.partition(",")[0], 50.0) * random.normal(size=n) for row in rows}
+    scores["EMB" if "EMB" in rows else rows[0]][0] = np.nan
+    return Judged(name, ratings, scores, [f"u{i // 2}" for i in range(n)], seed, 7)
+
+
+def made_similarity() -> list[Figure]:
+    table = "Table 2: Frobenius norm / n: GloVe, each set once (as the paper)"
+    rows = {"Cornell": (0.9, 0.8, 0.7, 0.6), "Friends": (0.9, 0.8, 0.85, 0.6), "Twitter (the paper's)": (np.nan,) * 4}
+    names = ("same conversation", "same partner", "same speaker", "random")
+    return [Figure(table, row, name, None, v) for row, vs in rows.items() for name, v in zip(names, vs, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def found() -> Reproduction:
+    rows = [Scorer(kind, reading).row for reading in READINGS for kind in SHOWN]
+    whole = [made_judged(column.name, i, [*BASELINES, *rows]) for i, column in enumerate((GUPTA_SET, USR_SET))]
+    alone = [made_judged(column.name, column.seed + 10, rows) for column in COLUMNS]
+    measured = ssrem.Measured(READINGS, made_similarity(), made_held(), whole, alone)
+    return ssrem.assemble(measured, ["Not measured: something."], n_resamples=200)
+
+
+def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
+    [one] = [f for f in found.figures if (f.table, f.row, f.column) == (table, row, column)]
+    return one
+
+
+def sentence(found: Reproduction, begins: str) -> str:
+    [one] = [note for note in found.notes if note.startswith(begins)]
+    return one
+
+
+# Figures as means over places
+
+
+def test_the_means_of_the_values_are_the_figures_that_a_card_has() -> None:
+    told = made_told(0, (0.1, 0.2, 0.3, 0.4), 0.1)
+    known = measure(Drawn(np.arange(len(told.scores)), told.scores))
+    assert told.first().value == pytest.approx(known.first)
+    for name, of in known.sets.items():
+        assert told.gap(name).value == pytest.approx(of.gap)
+        assert told.auc(name).value == pytest.approx(of.auc)
+        assert told.won(name).value == pytest.approx(of.won)
+        assert told.gap(name).n == of.n
+
+
+def test_ties_count_half_in_an_auc_and_in_a_win() -> None:
+    true, other = np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 0.0])
+    by_hand = stats.mannwhitneyu(true, other).statistic / 9
+    assert apart.auc_values(true, other).mean() == pytest.approx(by_hand)
+    assert apart.won_values(true, other).tolist() == [0.5, 0.5, 1.0]
+    assert np.isnan(apart.won_values(np.array([1.0]), np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("figure", ["gap", "auc"])
+def test_the_intervals_are_as_wide_as_the_figures_scatter(figure: str) -> None:
+    drawn = [getattr(made_told(seed, (0.2, 0.3, 0.3, 0.4), 0.0), figure)("random") for seed in range(200)]
+    scatter = np.std([one.value for one in drawn])
+    half = np.mean([(one.high - one.low) / 2 for one in drawn])
+    assert half == pytest.approx(1.97 * scatter, rel=0.15)
+    middle = np.mean([one.value for one in drawn])
+    assert 0.91 <= np.mean([one.low <= middle <= one.high for one in drawn]) <= 0.99
+
+
+def test_a_constant_score_has_no_gap_and_no_scores_no_figure() -> None:
+    assert apart.gap_values(np.ones(3), np.ones(3)).tolist() == [0, 0, 0]
+    assert np.isnan(apart.mean_of(apart.gap_values(np.zeros(0), np.zeros(0)), np.zeros(0)).value)
+    assert np.isnan(apart.gap_values(np.ones(2), np.full(2, np.nan))).all()
+
+
+def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() -> None:
+    told = Told(
+        np.array([[3.0, 0, 0, 0, 0], [0.0, -9, 0, 0, 0]]), {ANY: np.ones(2), LAST: np.ones(2)}, (-1, 1), np.arange(2)
+    )
+    assert told.mean("true").value == pytest.approx((1 + 0.5) / 2)
+    assert told.mean("same_conversation").value == pytest.approx((0.5 + 0) / 2)
+    assert told.raised(ANY).value == pytest.approx(1 - 0.75)
+
+
+# Scorers
+
+
+def test_a_scorer_is_trained_once_for_a_recipe_and_some_dialogues(own_cache: Path) -> None:
+    scorer = Scorer("rsrem", GLOVE)
+    first = prepare(scorer, dialogues(), **QUICK)
+    assert first.folder is not None
+    written = (first.folder / NAME).stat().st_mtime_ns
+    assert first.folder.parent == own_cache / "scorers"
+    again = prepare(scorer, dialogues(), **QUICK)
+    assert again == first
+    assert (first.folder / NAME).stat().st_mtime_ns == written
+    others = [prepare(replace(scorer, copies=True), dialogues(), **QUICK), prepare(scorer, dialogues(54), **QUICK)]
+    others.append(prepare(replace(scorer, on=("friends",)), dialogues(), **QUICK))
+    assert len({one.folder for one in (first, *others)}) == 4
+    assert open_scorer("rsrem", first.folder).card.bounds.keys() == {"f", "sentence_mover(encoder='glove-6b-50d')"}
+
+
+def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*given: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    scorer = Scorer("ruber", GLOVE)
+    with monkeypatch.context() as patch:
+        patch.setattr("rejoinder.training.speaker_scoring.bounds_of", killed)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(scorer, dialogues(30), **QUICK)
+    found = prepare(scorer, dialogues(30), **QUICK)
+    assert open_scorer("ruber", found.folder).card.kind == "ruber"
+
+
+def test_who_speaks_and_in_which_split_names_the_dialogues_too() -> None:
+    one = Dialogue("d", (Turn("hi", "A"), Turn("you", "B")), "cornell", "train")
+    others = [replace(one, split="test"), replace(one, turns=(Turn("hi", "B"), Turn("you", "A")))]
+    assert len({digest_of([d]) for d in (one, *others)}) == 3
+
+
+def test_every_scorer_that_a_table_asks_for_is_wanted() -> None:
+    found = list(wanted(READINGS))
+    assert len(found) == len(set(found)) == 2 * 12 + 3
+    assert {scorer.on for scorer in found} == {BOTH, ("cornell",), ("friends",)}
+
+
+def test_what_is_not_here_is_said_and_the_rest_is_measured(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speaker_scorer, "WEIGHTS", own_cache / "none")
+    readings, absent = able(READINGS)
+    assert readings == [GLOVE, MINILM]
+    assert absent[0].startswith("Not measured: scorers over shipped")
+
+
+def test_without_any_vectors_the_command_says_what_to_get(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssrem, "READINGS", (scorers.Reading("words", "no-such-vectors"),))
+    with pytest.raises(InputError, match="Not measured: scorers over words"):
+        ssrem.reproduce()
+
+
+# Held-out dialogues
+
+
+def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = dialogues()
+    glove = prepare(Scorer("ssrem", GLOVE), given, **QUICK)
+    monkeypatch.setattr(speaker_scorer, "WEIGHTS", own_cache / "shipped")
+    (own_cache / "shipped").mkdir()
+    assert glove.folder is not None
+    (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)
+    shipped = Opened(Scorer("ssrem", scorers.Reading("own", GLOVE.encoder, shipped=True)), None)
+    held = tell([glove, shipped], given)
+    assert set(held) == {(one.scorer, corpus) for one in (glove, shipped) for corpus in CORPORA}
+    for corpus in CORPORA:
+        mine, same = held[glove.scorer, corpus], held[shipped.scorer, corpus]
+        np.testing.assert_array_equal(mine.scores, same.scores)
+        assert mine.ahead(same, "random") == Interval(0, 0, 0, *mine.ahead(same, "random")[3:])
+        test = [d for d in given if d.corpus == corpus and d.split == "test"]
+        assert len(mine.scores) == sum(len(d.turns) - 1 for d in test)
+        assert len(set(mine.dialogues.tolist())) == len(test)
+    scorer = open_scorer("ssrem", glove.folder)
+    first = next(d for d in given if d.corpus == "cornell" and d.split == "test")
+    said = [turn.text for turn in first.turns]
+    expected = scorer.raw_of_texts([said[:2]] * 2, [said[2], said[1]])
+    found = held[glove.scorer, "cornell"]
+    assert found.scores[1, 0] == pytest.approx(expected[0], abs=1e-6)
+    assert found.copied[LAST][1] == pytest.approx(expected[1], abs=1e-6)
+    assert shipped.whole == "ssrem"
+    assert shipped.alone == "ssrem_f"
+
+
+# People
+
+
+def rated() -> Collection:
+    """Two contexts with replies of two systems and two people, rated in one aspect."""
+    texts = {TRUTH: "the cat sat", "New Human Generated": "good night", "A": "the cat ran", "B": "see you soon"}
+    records: list[Any] = []
+    for i in range(4):
+        records.append(Item(f"i{i}", (Turn("what about the cat"), Turn("i think so"))))
+        for place, (system, text) in enumerate(texts.items()):
+            name = f"i{i}/{system}"
+            records.append(Response(name, f"i{i}", system, text + (" no" * i)))
+            records.append(Rating("r", "overall", 5 - place + i % 2, name))
+    return collect(records)
+
+
+def test_the_original_reply_is_the_reference_and_what_people_wrote_is_left_out() -> None:
+    data = with_truth(rated())
+    assert data.items["i0"].references == (Reference("the cat sat"),)
+    rows = Rows(Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()})
+    kept, left = without_people(rows)
+    assert left == 8
+    assert {response.system for response in kept.data.responses.values()} == {"A", "B"}
+    found = judge(rows, BASELINES)
+    assert (len(found.ratings), found.n_left_out) == (8, 8)
+    assert set(found.units) == {"i0", "i1", "i2", "i3"}
+    assert all(a > b for a, b in zip(found.scores["ROUGE"][::2], found.scores["ROUGE"][1::2], strict=True))
+
+
+def test_a_scorer_is_held_against_people_whole_and_by_f_alone() -> None:
+    data = with_truth(rated())
+    rows = Rows(Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()})
+    opened = [prepare(Scorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
+    whole = judge(rows, {one.scorer.row: one.whole for one in opened})
+    alone = judge(rows, {one.scorer.row: one.alone for one in opened})
+    assert list(whole.scores) == list(alone.scores) == ["RUBER, GloVe", "SSREM, GloVe"]
+    for row in whole.scores:
+        assert not np.isnan(whole.scores[row]).any()
+        assert not np.array_equal(whole.scores[row], alone.scores[row])
+
+
+def test_correlations_p_values_and_coefficients_are_those_of_scipy() -> None:
+    one = made_judged("made", 5, ["EMB", "SSREM, GloVe"])
+    known = ~np.isnan(one.scores["EMB"])
+    for method, function in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+        value, p = function(one.scores["EMB"][known], one.ratings[known])
+        assert one.correlations(method, 50)["EMB"].interval.value == pytest.approx(value)  # type: ignore[arg-type]
+        assert one.p("EMB", method) == pytest.approx(p)  # type: ignore[arg-type]
+    assert one.slope("EMB") == pytest.approx(stats.linregress(one.ratings[known], one.scores["EMB"][known]).slope)
+
+
+# What is written
+
+
+def test_the_printed_tables_put_ssrem_first() -> None:
+    for column in (TWITTER, MOVIE):
+        for place in range(2):
+            values = {row: printed[place].value for row, printed in CORRELATIONS[column].items()}
+            assert max(values, key=lambda row: values[row]) == "SSREM"
+    assert CORRELATIONS[TWITTER]["SSREM"][0].value == 0.392
+
+
+def test_every_table_of_the_paper_is_there_with_its_printed_figures(found: Reproduction) -> None:
+    titles = list(dict.fromkeys(figure.table for figure in found.figures))
+    for begins in ("Table 2", "Figure 3", "Section 6", "Tables 4 and 5", "f alone", "Figure 5", "Section 8"):
+        assert any(title.startswith(begins) for title in titles), begins
+    table = "Tables 4 and 5: Spearman, whole metrics"
+    assert at(found, table, "SSREM, GloVe", TWITTER).published == 0.392
+    assert at(found, table, "BLEU", MOVIE).published == 0.036
+    assert not [f for f in found.figures if f.row == "SSREM, MiniLM" and f.column == TWITTER]
+    bounded = at(found, "Tables 4 and 5: p of Spearman, whole metrics", "SSREM, GloVe", MOVIE)
+    assert (bounded.published, bounded.note) == (0.001, "printed as < 0.001")
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy less true").published == 0.07
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy less true").published is None
+    for shown in CORPORA.values():
+        for short in SHORT.values():
+            one = at(found, f"Figure 3: mean score, {shown} test", "SSREM, shipped †", short)
+            assert one.low is not None
+            assert one.high is not None
+            assert one.low < one.measured < one.high
+
+
+def test_no_two_figures_stand_in_one_cell(found: Reproduction) -> None:
+    cells = [(f.table, f.row, f.column) for f in found.figures]
+    assert len(cells) == len(set(cells))
+
+
+def test_the_findings_say_what_holds_where(found: Reproduction) -> None:
+    assert ": confirmed in part;" in sentence(found, "SSREM separates true replies from SC")
+    assert ": confirmed in part;" in sentence(found, "SSREM ranks the true reply first")
+    assert ": confirmed;" in sentence(found, "SSREM's mean score falls")
+    assert ": confirmed;" in sentence(found, "Copied utterances")
+    assert ": confirmed;" in sentence(found, "Training against copies")
+    assert ": confirmed in part;" in sentence(found, "On a corpus it was not trained on")
+    assert ": confirmed by order;" in sentence(found, "SSREM agrees with people more than RSREM")
+    assert "reaches 0.80" in sentence(found, "Asked of SSREM's AUC")
+    assert "Cornell of 2 corpora" in sentence(found, "The nearer two utterances' speakers")
+    assert ": refuted;" in sentence(found, "RSREM cannot tell") or ": confirmed in part;" in sentence(
+        found, "RSREM can"
+    )
+    assert found.notes[-1] == "Not measured: something."
+
+
+def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
+    sure, unsure, behind = ([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)] for v in (0.2, 0.05, -0.05))
+    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(sure)]) == "confirmed"
+    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(unsure)]).startswith("confirmed in order, not")
+    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(behind)]) == "confirmed in part"
+    assert findings.said_of([findings.ahead_by(behind)]) == "refuted"
+    assert findings.ahead_by([*sure, *unsure]).mark == " (ahead, not apart)"
+    assert findings.said_of([]) == "not measured"
+
+
+def test_the_shipped_scorers_decide_no_claim() -> None:
+    held = dict(made_held())
+    for (scorer, corpus), told in made_held().items():
+        if scorer.reading == SHIPPED and scorer.kind == "ssrem":
+            held[scorer, corpus] = replace(told, scores=told.scores[:, ::-1].copy())
+    [claim, *_] = findings.told_apart(held, (GLOVE, SHIPPED))
+    assert ": confirmed;" in claim
+    assert "shipped" in claim
+    assert "(not ahead)" in claim
+
+
+def test_what_is_written_names_no_folder_and_is_the_same_twice(found: Reproduction, tmp_path: Path) -> None:
+    written = write_results(found, tmp_path / "a")
+    again = write_results(found, tmp_path / "b")
+    names = {path.name for path in written}
+    expected = {f"ssrem-figure-{n}{e}.svg" for n in (2, 4) for e in ("", "-minilm", "-aptness")}
+    assert names >= {"ssrem.md", "ssrem.json", "ssrem-figure-3-cornell.svg", "ssrem-figure-5.svg", *expected}
+    for one, other in zip(written, again, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+        assert "folder=" not in one.read_text(encoding="utf-8")
+
+
+def test_the_drawings_are_well_formed_and_have_a_panel_a_scorer(found: Reproduction) -> None:
+    for name, svg in found.drawings.items():
+        root = ElementTree.fromstring(svg)
+        assert root.tag.endswith("svg"), name
+        assert "nan" not in svg
+    figure = found.drawings["figure-2"]
+    assert all(f"{row}, coeff: " in figure for row in (*BASELINES, *SHOWN.values()))
+    # Two readings that were trained here, two directions, three scorers, three kinds of replies.
+    assert found.drawings["figure-5"].count("<g ") == 2 * 2 * 3 * 3
+
+
+def test_an_empty_or_level_cloud_is_drawn_without_a_line() -> None:
+    nothing = np.full(3, np.nan)
+    drawn = drawings.scatters("t", {"a": drawings.Cloud(np.ones(3), nothing, np.nan)})
+    assert 'class="fit"' not in drawn
+    level = drawings.scatters("t", {"a": drawings.Cloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
+    assert level.count('class="fit"') == 1
+    missing = {"p": {"g": {name: Interval(np.nan, np.nan, np.nan, 0, 0, 0) for name in FIVE_COLUMNS}}}
+    assert "<g " not in drawings.points("t", missing)

@@ -1,0 +1,194 @@
+"""The parts of SSREM, RSREM and RUBER: gradients against finite differences, losses and vectors by hand, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from tiny_talks import talks
+
+from rejoinder.errors import InputError
+from rejoinder.models.speaker_network import centred, network_of, side_by_side
+from rejoinder.models.speaker_vectors import Utterances, context_vectors, open_utterance_vectors
+from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.sources._corpus import Corpus
+from rejoinder.training.speaker_losses import MARGIN, classification, loss_of, margin, ranking
+from rejoinder.training.speaker_measuring import auc
+from rejoinder.training.speaker_places import copies, negatives
+from rejoinder.training.turn_vectors import turn_vectors
+
+
+def batch(n: int = 7, views: int = 2, d: int = 5, k: int = 5) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(3)
+    there = random.random((n, k)) < 0.7
+    there[:, 0] = True
+    return random.normal(size=(n, views * d)), random.normal(size=(n, k, d)), there
+
+
+# Gradients and losses
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "ruber"])
+@pytest.mark.parametrize("loss", ["classification", "ranking", "margin"])
+def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> None:
+    network = network_of(kind)
+    contexts, replies, there = batch()
+    random = np.random.default_rng(0)
+    start = network.start(5, 2, 0.3, random)
+    weights = {name: array.astype(np.float64) + 0.1 * random.normal(size=array.shape) for name, array in start.items()}
+
+    def lost(changed: dict[str, Any]) -> float:
+        return loss_of(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
+
+    found = network.scores(weights, contexts, replies)
+    slopes = loss_of(loss, found.scores, there, 0.25).slopes
+    gradient = network.gradient(weights, contexts, replies, found, slopes)
+    assert gradient.keys() == weights.keys()
+    for name, array in weights.items():
+        assert gradient[name].shape == array.shape
+        for place in np.ndindex(array.shape):
+            step = np.zeros_like(array)
+            step[place] = 1e-6
+            near = (lost({**weights, name: array + step}) - lost({**weights, name: array - step})) / 2e-6
+            assert gradient[name][place] == pytest.approx(near, abs=1e-7), (name, place)
+
+
+def test_f_is_the_paper_s() -> None:
+    contexts, replies, _ = batch(n=1, views=1, k=1)
+    matrix = np.random.default_rng(1).normal(size=(5, 5))
+    found = network_of("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
+    assert found == pytest.approx(np.tanh(contexts[0] @ matrix @ replies[0, 0]))
+
+
+def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
+    scores = np.array([[0.5, 0.1, -0.3], [0.2, 0.2, 0.9]])
+    there = np.array([[True, True, True], [True, True, False]])
+    first = -np.log(np.exp(0.5) / (np.exp(0.5) + np.exp(0.1) + np.exp(-0.3)))
+    lost = classification(scores, there, 1.0)
+    assert lost.loss == pytest.approx((first + np.log(2)) / 2)
+    assert lost.slopes[1, 2] == 0
+    assert lost.slopes.sum(axis=1) == pytest.approx([0, 0])
+
+
+def test_the_margin_by_hand() -> None:
+    scores = np.array([[0.9, 0.1], [0.6, 0.5]])
+    lost = margin(scores, np.ones((2, 2), bool))
+    assert lost.loss == pytest.approx((0 + (MARGIN - 0.1)) / 2)
+    assert lost.slopes == pytest.approx(np.array([[0, 0], [-0.5, 0.5]]))
+
+
+def test_ranking_by_hand() -> None:
+    lost = ranking(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
+    # The first two are .05 apart instead of .1; the others are far enough apart.
+    assert lost.loss == pytest.approx(0.05 / 3)
+    assert ranking(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
+
+
+def test_auc_is_the_share_of_pairs_won() -> None:
+    random = np.random.default_rng(0)
+    true, other = np.round(random.normal(0.5, 1, 40), 1), np.round(random.normal(0, 1, 30), 1)
+    by_hand = np.mean([(a > b) + 0.5 * (a == b) for a in true for b in other])
+    assert auc(true, other) == pytest.approx(by_hand)
+
+
+# Vectors
+
+
+def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None:
+    mean = np.array([1.0, 1.0])
+    assert centred(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+    said = Utterances(np.array([[4, 5]], np.float32), np.array([1], np.float32))
+    blank = Utterances(np.array([[0, 0]], np.float32), np.array([0], np.float32))
+    assert side_by_side([said, blank], mean)[0] == pytest.approx([0.6, 0.8, 0, 0])
+
+
+def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -> None:
+    tiny_models.install(own_cache)
+    opened = open_utterance_vectors("glove-6b-50d")
+    first, second, both = opened.utterances(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
+    newest = [opened.utterances(["a dog zzzzunknown"]), opened.utterances(["the cat sat"])]
+    assert context_vectors(newest, 1.0).vectors[0] == pytest.approx(both, abs=1e-6)
+    halved = (2 * second + 0.5 * 3 * first) / 3.5
+    assert context_vectors(newest, 0.5).vectors[0] == pytest.approx(halved, abs=1e-6)
+    assert opened.utterances(["zzzzunknown", ""]).weights.tolist() == [0, 0]
+
+
+def test_a_blank_utterance_weighs_nothing() -> None:
+    said = Utterances(np.ones((1, 2), np.float32), np.array([1], np.float32))
+    blank = Utterances(np.full((1, 2), 9, np.float32), np.array([0], np.float32))
+    assert context_vectors([blank, said], 0.5).vectors[0] == pytest.approx([1, 1])
+    assert context_vectors([blank, blank], 0.5).weights[0] == 0
+
+
+def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path) -> None:
+    tiny_models.install(own_cache)
+    corpus = Corpus.of(talks(20))
+    opened = open_utterance_vectors("minilm")
+    told: list[str] = []
+    first = turn_vectors(corpus, opened, told.append)
+    assert told
+    again = turn_vectors(corpus, opened, lambda line: pytest.fail("computed again"))
+    turns = np.arange(corpus.n_turns)
+    assert (again.replies(turns).vectors == first.replies(turns).vectors).all()
+    direct = opened.utterances(corpus.texts(turns)).vectors
+    assert first.replies(turns).vectors == pytest.approx(direct, abs=1e-6)
+    assert len(first.matrix) == len(set(corpus.texts(turns)))
+    context = first.contexts(np.array([4]), 0.7, 3).vectors[0]
+    weights = np.array([1, 0.7, 0.49])
+    assert context == pytest.approx(weights @ direct[[3, 2, 1]] / weights.sum(), abs=1e-6)
+
+
+# Negatives
+
+
+@pytest.mark.parametrize(("kind", "count"), [("ssrem", 4), ("rsrem", 4), ("ruber", 1)])
+def test_no_negative_stands_in_the_context_or_says_what_it_says(kind: Any, count: int) -> None:
+    corpus = Corpus.of(talks(60))
+    turns = corpus.moments()
+    for seed in range(3):
+        drawn = negatives(corpus, kind, turns, seed)
+        assert drawn.shape == (len(turns), count)
+        for turn, row in zip(turns.tolist(), drawn.tolist(), strict=True):
+            start = int(corpus.starts[corpus.dialogue[turn]])
+            told = {corpus.text(t) for t in range(start, turn + 1)}
+            assert not told & {corpus.text(t) for t in row if t >= 0}
+            assert corpus.speaker[row[-1]] != corpus.speaker[turn]
+            if kind == "ssrem":
+                assert all(corpus.speaker[t] == corpus.speaker[turn] for t in row[:3] if t >= 0)
+    assert not (negatives(corpus, kind, turns, 0) == negatives(corpus, kind, turns, 1)).all()
+
+
+def test_a_copy_is_a_turn_of_the_context() -> None:
+    corpus = Corpus.of(talks(40))
+    turns = corpus.moments()
+    drawn = copies(corpus, turns, 0, most=3)
+    assert (drawn < turns).all()
+    assert (drawn >= np.maximum(turns - 3, corpus.starts[corpus.dialogue[turns]])).all()
+
+
+# Files
+
+
+def test_tensors_are_read_back_and_by_the_safetensors_package(tmp_path: Path) -> None:
+    arrays = {"b": np.arange(6, dtype=np.float16).reshape(2, 3), "a": np.array([1.5, 2.5], np.float32)}
+    path = tmp_path / "w.safetensors"
+    write_tensors(path, arrays)
+    back = read_tensors(path)
+    assert back.keys() == arrays.keys()
+    assert all((back[name] == array).all() and back[name].dtype == array.dtype for name, array in arrays.items())
+    numpy_of = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    other = numpy_of.load_file(path)
+    assert all((other[name] == array).all() for name, array in arrays.items())
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x05\x00\x00\x00\x00\x00\x00\x00{no}", b"\xff" * 40])
+def test_a_damaged_file_of_tensors_says_so(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match="is not a file of arrays"):
+        read_tensors(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_tensors(tmp_path / "none")

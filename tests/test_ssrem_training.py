@@ -1,0 +1,321 @@
+"""Training SSREM, RSREM and RUBER: what they learn, the same bytes twice and after a kill, splits, and odd logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from click.testing import CliRunner
+from tiny_talks import talks
+
+from rejoinder.cli import train as cli
+from rejoinder.data.writing import write
+from rejoinder.errors import InputError, SpecError
+from rejoinder.models.speaker_scorer import FILE, NAME, View, open_scorer
+from rejoinder.models.speaker_vectors import open_utterance_vectors
+from rejoinder.training import speaker_steps
+from rejoinder.training.speaker_measuring import measure, told_apart
+from rejoinder.training.speaker_scoring import ScorerRecipe, read_corpus, split_of, train_scorer
+from rejoinder.training.turn_vectors import turn_vectors
+from rejoinder.types import Dialogue, Turn
+
+WORDS = "glove-6b-50d"
+REFERENCE = f"sentence_mover(encoder='{WORDS}')"
+
+
+@pytest.fixture(autouse=True)
+def models(own_cache: Path) -> None:
+    tiny_models.install(own_cache)
+
+
+def quick(kind: Any = "ssrem", **chosen: Any) -> ScorerRecipe:
+    return ScorerRecipe(kind, **{"epochs": 3, "batch": 16, "rate": 0.02, "pull": 0.0, **chosen})
+
+
+def train(target: Path, recipe: ScorerRecipe, dialogues: Sequence[Dialogue] | None = None, **given: Any) -> Any:
+    given = {"encoder": WORDS, "reference": REFERENCE, "say": lambda line: None, **given}
+    return train_scorer(talks() if dialogues is None else dialogues, target, recipe, **given)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+# Learning
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "rsrem", "ruber"])
+def test_the_true_reply_comes_out_above_random_ones(tmp_path: Path, kind: Any) -> None:
+    card = train(tmp_path / "m", quick(kind, epochs=5))
+    told = card.about["measured"]["talks"]
+    assert told["auc"]["random"] > 0.7
+    assert set(files(tmp_path / "m")) == {NAME, FILE}
+    assert (tmp_path / "m" / FILE).stat().st_size < 1.5 * 2**20
+    history = [epoch["valid"] for epoch in card.about["history"]]
+    assert min(history) == history[card.about["best_epoch"] - 1]
+
+
+def test_what_is_measured_is_what_the_folder_scores(tmp_path: Path) -> None:
+    card = train(tmp_path / "m", quick())
+    scorer = open_scorer("ssrem", tmp_path / "m")
+    corpus = read_corpus(talks())
+    vectors = turn_vectors(corpus, open_utterance_vectors(WORDS), lambda line: None)
+    told = told_apart(scorer, vectors, "test")
+    turn = int(told.turns[7])
+    start = int(corpus.starts[corpus.dialogue[turn]])
+    context = [corpus.text(t) for t in range(start, turn)]
+    assert scorer.raw_of_texts([context], [corpus.text(turn)])[0] == pytest.approx(told.scores[7, 0], abs=1e-6)
+    assert measure(told).first == pytest.approx(card.about["measured"]["talks"]["first_of_five"], abs=1e-4)
+    low, high = card.bounds["f"]
+    assert low < high
+    assert scorer.f([context], [corpus.text(turn)])[0] == pytest.approx(
+        (told.scores[7, 0] - low) / (high - low), abs=1e-6
+    )
+
+
+def test_a_ranking_loss_and_copies_are_options_of_ssrem(tmp_path: Path) -> None:
+    plain = train(tmp_path / "a", quick(epochs=6))
+    ranked = train(tmp_path / "b", quick(epochs=6, loss="ranking"))
+    against = train(tmp_path / "c", quick(epochs=6, copies=True))
+    assert ranked.about["recipe"]["loss"] == "ranking"
+    assert ranked.about["measured"]["talks"]["auc"]["random"] > 0.65
+    assert len({plain.weights, ranked.weights, against.weights}) == 3
+    context = ["the cat sat", "cat dog ran fast"]
+
+    def ahead(folder: str) -> float:
+        true, copy = open_scorer("ssrem", tmp_path / folder).raw_of_texts([context] * 2, ["fast dog sat", context[-1]])
+        return float(true - copy)
+
+    assert ahead("c") > ahead("a")
+
+
+def test_a_recipe_refuses_what_does_not_go_together() -> None:
+    with pytest.raises(InputError, match="rsrem is trained with the loss classification, not 'ranking'"):
+        ScorerRecipe("rsrem", loss="ranking")
+    with pytest.raises(InputError, match="one of ssrem, rsrem, ruber"):
+        ScorerRecipe("bleu")  # type: ignore[arg-type]
+
+
+def test_it_stops_when_the_held_out_loss_no_longer_falls(tmp_path: Path) -> None:
+    card = train(tmp_path / "m", quick(epochs=40, rate=0.3, patience=1))
+    assert len(card.about["history"]) < 40
+    assert card.about["best_epoch"] == len(card.about["history"]) - 1
+
+
+def test_an_encoder_can_be_v(tmp_path: Path) -> None:
+    card = train(tmp_path / "m", quick(), encoder="minilm")
+    assert card.encoder == "minilm"
+    assert card.about["licence"] == "not known"  # the corpus is nobody's that we know
+    assert open_scorer("ssrem", tmp_path / "m").weights["matrix"].shape == (48, 16)
+
+
+def test_published_corpora_decide_the_licence(tmp_path: Path) -> None:
+    renamed = [replace(dialogue, corpus="irc_ubuntu") for dialogue in talks()]
+    assert train(tmp_path / "m", quick(), renamed).about["licence"] == "CC-BY-SA-4.0"
+    mixed = [replace(dialogue, corpus="friends") for dialogue in talks()]
+    assert train(tmp_path / "n", quick(), mixed).about["licence"] == "CC-BY-NC-SA-4.0"
+
+
+# The same bytes
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "ruber"])
+def test_one_seed_gives_the_same_files_twice_and_another_gives_others(tmp_path: Path, kind: Any) -> None:
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train(tmp_path / folder, quick(kind, seed=seed))
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert files(tmp_path / "a")[FILE] != files(tmp_path / "c")[FILE]
+
+
+def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: Path) -> None:
+    script = f"""
+        import os, signal, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pathlib import Path
+        from test_ssrem_training import quick, train
+        from rejoinder.training import speaker_scoring, speaker_steps
+        speaker_steps._SECONDS = 0.0
+        kept = []
+        save = speaker_scoring.save
+        def kill(path, state, of):
+            save(path, state, of)
+            kept.append(state.begin)
+            if state.epoch == 1 and state.begin == 160:
+                os.kill(os.getpid(), signal.SIGKILL)
+        speaker_scoring.save = kill
+        train(Path(sys.argv[1]), quick())
+    """
+    target = tmp_path / "killed"
+    environment = {**os.environ, "REJOINDER_CACHE": str(own_cache)}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(target)], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (target / speaker_steps.CHECKPOINT).is_file()
+    told: list[str] = []
+    train(target, quick(), resume=True, say=told.append)
+    assert any("going on in epoch 2, after 160 of" in line for line in told)
+    train(tmp_path / "whole", quick())
+    assert files(target) == files(tmp_path / "whole")
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rejoinder.training.speaker_scoring.bounds_of", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "m", quick())
+    with pytest.raises(InputError, match="is of another training"):
+        train(tmp_path / "m", quick(rate=0.01), resume=True)
+    (tmp_path / "m" / speaker_steps.CHECKPOINT).write_bytes(b"no checkpoint")
+    with pytest.raises(InputError, match="is no checkpoint"):
+        train(tmp_path / "m", quick(), resume=True)
+
+
+# Splits
+
+
+def test_dialogues_without_a_split_are_split_by_their_id(tmp_path: Path) -> None:
+    names = [split_of(f"d{i}", 3) for i in range(5_000)]
+    assert names == [split_of(f"d{i}", 3) for i in range(5_000)]
+    assert names != [split_of(f"d{i}", 4) for i in range(5_000)]
+    shares = {split: names.count(split) / 5_000 for split in ("train", "valid", "test")}
+    assert shares == pytest.approx({"train": 0.8, "valid": 0.1, "test": 0.1}, abs=0.02)
+    card = train(tmp_path / "m", quick(), talks(split=False))
+    assert card.about["places"]["train"] > 6 * card.about["places"]["valid"] > 0
+
+
+def test_too_few_dialogues_to_hold_some_out_are_an_error(tmp_path: Path) -> None:
+    only = [replace(dialogue, split="train") for dialogue in talks(10)]
+    with pytest.raises(InputError, match="no dialogue of the split 'valid'"):
+        train(tmp_path / "m", quick(), only)
+    with pytest.raises(InputError, match="no dialogues to make a corpus of"):
+        train(tmp_path / "n", quick(), [])
+    with pytest.raises(InputError, match="no dialogue of the corpora elsewhere"):
+        train(tmp_path / "o", quick(), corpora=["elsewhere"])
+
+
+# Odd logs
+
+
+def test_logs_without_speakers_are_for_rsrem_and_ruber_only(tmp_path: Path) -> None:
+    bare = [replace(d, turns=tuple(Turn(t.text) for t in d.turns)) for d in talks()]
+    with pytest.raises(InputError, match="name the speakers of the turns, or train rsrem"):
+        train(tmp_path / "m", quick(), bare)
+    assert train(tmp_path / "r", quick("rsrem", epochs=5), bare).about["measured"]["talks"]["auc"]["random"] > 0.7
+    train(tmp_path / "u", quick("ruber"), bare)
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "rsrem", "ruber"])
+def test_logs_of_one_speaker_are_refused(tmp_path: Path, kind: Any) -> None:
+    with pytest.raises(InputError, match="by one speaker"):
+        train(tmp_path / "m", quick(kind), talks(names=("Ann",)))
+
+
+def test_labels_that_do_not_last_leave_the_same_conversation(tmp_path: Path) -> None:
+    told: list[str] = []
+    roles = talks(names=("user", "assistant"))
+    train(tmp_path / "m", quick(), roles, say=told.append)
+    assert any("same partner 0%, same speaker 0%, random 100%" in line for line in told)
+
+
+def test_empty_turns_are_passed_over(tmp_path: Path) -> None:
+    holes = [replace(d, turns=(Turn("", "Ann"), *d.turns[:2], Turn("  ", "Bob"), *d.turns[2:])) for d in talks()]
+    holes.append(Dialogue("none", (), "talks", "train"))
+    holes.append(Dialogue("blank", (Turn("", "Ann"), Turn(" ", "Bob")), "talks", "train"))
+    card = train(tmp_path / "m", quick(), holes)
+    assert card.about["places"] == train(tmp_path / "n", quick()).about["places"]
+
+
+def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: Path) -> None:
+    table = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопярстувщьъз")
+    cyrillic = [replace(d, turns=tuple(Turn(t.text.translate(table), t.speaker) for t in d.turns)) for d in talks(60)]
+    with pytest.raises(InputError, match="has two turns that say something known"):
+        train(tmp_path / "m", quick(), cyrillic)
+    from rejoinder.models.catalog import MODELS
+    from rejoinder.models.manifest import is_here
+
+    if is_here(MODELS["aptness"]):
+        card = train(tmp_path / "n", quick(), cyrillic, encoder="aptness", reference="chrf")
+        assert np.isfinite(card.about["measured"]["talks"]["auc"]["random"])
+
+
+def test_a_million_speakers_who_speak_once_do_no_harm(tmp_path: Path) -> None:
+    def crowd() -> Iterator[Dialogue]:
+        yield from talks(60)
+        for number in range(250_000):
+            four = tuple(Turn("cat sat", f"x{number}{letter}") for letter in "abcd")
+            yield Dialogue(f"c{number}", four, "crowd", "other")
+
+    card = train(tmp_path / "m", quick(), crowd())  # type: ignore[arg-type]
+    assert card.about["places"] == train(tmp_path / "n", quick(), talks(60)).about["places"]
+
+
+# The command
+
+
+def test_the_command_takes_files_and_corpora(tmp_path: Path) -> None:
+    write(talks(), tmp_path / "talks.jsonl")
+    shared = ["--encoder", WORDS, "--reference", REFERENCE, "--epochs", "2"]
+    for number, given in enumerate(
+        (
+            [str(tmp_path / "talks.jsonl")],
+            ["--corpus", str(tmp_path / "talks.jsonl")],
+            ["--corpus", "talks", str(tmp_path / "talks.jsonl")],
+        )
+    ):
+        done = CliRunner().invoke(cli.command, ["ssrem", *given, "-o", str(tmp_path / f"m{number}"), *shared])
+        assert done.exit_code == 0, done.output
+        assert "first of five" in done.output
+        assert f"ssrem(folder={str(tmp_path / f'm{number}')!r})" in done.output
+    assert files(tmp_path / "m0") == files(tmp_path / "m1") == files(tmp_path / "m2")
+    again = CliRunner().invoke(
+        cli.command, ["ssrem", str(tmp_path / "talks.jsonl"), "-o", str(tmp_path / "m0"), *shared]
+    )
+    assert isinstance(again.exception, InputError)
+    assert "--resume" in str(again.exception)
+
+
+@pytest.mark.parametrize("kind", ["rsrem", "ruber"])
+def test_the_other_two_are_commands_as_well(tmp_path: Path, kind: str) -> None:
+    write(talks(), tmp_path / "talks.jsonl")
+    done = CliRunner().invoke(
+        cli.command,
+        [
+            kind,
+            str(tmp_path / "talks.jsonl"),
+            "-o",
+            str(tmp_path / "m"),
+            "--encoder",
+            WORDS,
+            "--reference",
+            REFERENCE,
+            "--epochs",
+            "1",
+            "--copies",
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "m" / NAME).read_bytes())["about"]["recipe"]["copies"] is True
+
+
+def test_g_must_be_a_metric_of_reply_and_reference(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="references only"):
+        train(tmp_path / "m", quick(), reference="length")
+
+
+def test_other_views_of_the_context_are_a_matter_of_the_recipe(tmp_path: Path) -> None:
+    card = train(tmp_path / "m", quick(views=(View(1.0, 40),)))
+    assert card.views == (View(1.0, 40),)
+    assert open_scorer("ssrem", tmp_path / "m").weights["matrix"].shape == (12, 12)
