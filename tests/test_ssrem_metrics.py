@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,13 +14,14 @@ from tiny_talks import talks
 
 import rejoinder
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics._speaker_scoring import mixed
+from rejoinder.metrics._speaker_scoring import Mix, mixed
 from rejoinder.models.catalog import MODELS
 from rejoinder.models.manifest import is_here
 from rejoinder.models.speaker_scorer import FILE, NAME, View, open_scorer, shipped
 from rejoinder.models.speaker_vectors import open_utterance_vectors
 from rejoinder.scoring import kernel
-from rejoinder.training.speaker_scoring import ScorerRecipe, train_scorer
+from rejoinder.training.speaker_recipe import ScorerRecipe
+from rejoinder.training.speaker_scoring import train_scorer
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
 WORDS = "glove-6b-50d"
@@ -104,8 +105,8 @@ def test_scores_are_clipped_to_the_bounds_of_training(folder: Path) -> None:
 
 
 def test_mixing_with_nothing_gives_nothing() -> None:
-    for mix in ("mean", "min", "max", "geometric"):
-        found = mixed(np.array([0.25, np.nan, 0.25]), np.array([1.0, 1.0, np.nan]), mix)  # type: ignore[arg-type]
+    for mix in get_args(Mix):
+        found = mixed(np.array([0.25, np.nan, 0.25]), np.array([1.0, 1.0, np.nan]), mix)
         assert np.isnan(found).tolist() == [False, True, True]
 
 

@@ -173,7 +173,7 @@ def test_a_copy_is_a_turn_of_the_context() -> None:
 
 
 def test_tensors_are_read_back_and_by_the_safetensors_package(tmp_path: Path) -> None:
-    arrays = {"b": np.arange(6, dtype=np.float16).reshape(2, 3), "a": np.array([1.5, 2.5], np.float32)}
+    arrays: dict[str, Any] = {"b": np.arange(6, dtype=np.float16).reshape(2, 3), "a": np.array([1.5, 2.5], np.float32)}
     path = tmp_path / "w.safetensors"
     write_tensors(path, arrays)
     back = read_tensors(path)

@@ -24,9 +24,10 @@ from rejoinder.data.writing import write
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.speaker_scorer import FILE, NAME, View, open_scorer
 from rejoinder.models.speaker_vectors import open_utterance_vectors
-from rejoinder.training import speaker_steps
+from rejoinder.training.speaker_checkpoint import CHECKPOINT
 from rejoinder.training.speaker_measuring import measure, told_apart
-from rejoinder.training.speaker_scoring import ScorerRecipe, read_corpus, split_of, train_scorer
+from rejoinder.training.speaker_recipe import ScorerRecipe
+from rejoinder.training.speaker_scoring import read_corpus, split_of, train_scorer
 from rejoinder.training.turn_vectors import turn_vectors
 from rejoinder.types import Dialogue, Turn
 
@@ -160,7 +161,7 @@ def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: 
     environment = {**os.environ, "REJOINDER_CACHE": str(own_cache)}
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(target)], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
-    assert (target / speaker_steps.CHECKPOINT).is_file()
+    assert (target / CHECKPOINT).is_file()
     told: list[str] = []
     train(target, quick(), resume=True, say=told.append)
     assert any("going on in epoch 2, after 160 of" in line for line in told)
@@ -178,9 +179,15 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
             train(tmp_path / "m", quick())
     with pytest.raises(InputError, match="is of another training"):
         train(tmp_path / "m", quick(rate=0.01), resume=True)
-    (tmp_path / "m" / speaker_steps.CHECKPOINT).write_bytes(b"no checkpoint")
-    with pytest.raises(InputError, match="is no checkpoint"):
-        train(tmp_path / "m", quick(), resume=True)
+    whole = (tmp_path / "m" / CHECKPOINT).read_bytes()
+    for damaged in (b"no checkpoint", whole[: len(whole) // 2]):
+        (tmp_path / "m" / CHECKPOINT).write_bytes(damaged)
+        with pytest.raises(InputError, match="is no checkpoint"):
+            train(tmp_path / "m", quick(), resume=True)
+    # What another training left behind is not taken for its own.
+    train(tmp_path / "m", quick("rsrem"))
+    train(tmp_path / "n", quick("rsrem"))
+    assert files(tmp_path / "m") == files(tmp_path / "n")
 
 
 # Splits

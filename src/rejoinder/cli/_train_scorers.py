@@ -100,7 +100,8 @@ def _train(
 ) -> None:
     from rejoinder.errors import InputError
     from rejoinder.training.corpora import DEFAULT, dialogues_of
-    from rejoinder.training.speaker_scoring import CORPORA, recipe_of, train_scorer
+    from rejoinder.training.speaker_recipe import recipe_of
+    from rejoinder.training.speaker_scoring import CORPORA, train_scorer
 
     named = [name for name in corpora if not _is_file(name)]
     given = (*files, *(name for name in corpora if _is_file(name)))

@@ -22,7 +22,8 @@ from rejoinder.models.speaker_vectors import open_utterance_vectors
 from rejoinder.paths import cache_home
 from rejoinder.registry import parse
 from rejoinder.reproduce._ssrem_published import KINDS, SHOWN
-from rejoinder.training.speaker_scoring import recipe_of, train_scorer
+from rejoinder.training.speaker_recipe import recipe_of
+from rejoinder.training.speaker_scoring import train_scorer
 from rejoinder.types import Dialogue
 
 CORPORA = {"cornell": "Cornell", "friends": "Friends"}

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
 
 import numpy as np
 import orjson
@@ -18,12 +17,13 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.models import speaker_scorer as cards
 from rejoinder.models.speaker_network import Array, Kind, Network, network_of
-from rejoinder.models.speaker_scorer import F, ScorerCard, SpeakerScorer, View
+from rejoinder.models.speaker_scorer import F, ScorerCard, SpeakerScorer
 from rejoinder.models.speaker_vectors import UtteranceVectors, open_utterance_vectors
 from rejoinder.sources._corpus import Corpus, Numbers
 from rejoinder.training.licence import LICENCES, licence_of
 from rejoinder.training.speaker_bounds import bounds_of
-from rejoinder.training.speaker_losses import Loss, Lost, loss_of
+from rejoinder.training.speaker_checkpoint import CHECKPOINT, State, load, save
+from rejoinder.training.speaker_losses import Lost, loss_of
 from rejoinder.training.speaker_measuring import measure, plain, told_apart
 from rejoinder.training.speaker_places import (
     Inputs,
@@ -35,60 +35,16 @@ from rejoinder.training.speaker_places import (
     remove_inputs,
     split_turns,
 )
-from rejoinder.training.speaker_steps import CHECKPOINT, Pace, State, fit, load, save
+from rejoinder.training.speaker_recipe import ScorerRecipe
+from rejoinder.training.speaker_steps import fit
 from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
 from rejoinder.types import Dialogue
 
 SPLITS = ("train", "valid", "test")
 REFERENCES: dict[Kind, str] = {"ssrem": "sentence_mover", "rsrem": "sentence_mover", "ruber": "ruber_g"}
 CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # of the published ones, those with lasting speakers
-_FEW = 100  # numbers a vector
 _HELD_OUT = 20_000  # places of ``valid`` that the held-out loss goes by
 _HELD_OUT_SEED = 2**40  # its negatives are never those of an epoch
-
-
-@dataclass(frozen=True)
-class ScorerRecipe:
-    """All that decides a scorer, beside the dialogues and V."""
-
-    kind: Kind = "ssrem"
-    seed: int = 0
-    epochs: int = 6
-    loss: Loss | None = None  # classification; for ruber margin
-    copies: bool = False  # a turn of the context as one more negative
-    temperature: float = 0.25  # of the classification; the paper's is 1
-    views: tuple[View, ...] = (View(1.0, 1), View(0.6, 6), View(1.0, 40))
-    scale: float = 3.0  # of the identity that M begins with
-    rate: float = 1e-3
-    pull: float = 1.0  # of the weights back to their start, with each step times the rate
-    batch: int = 512
-    patience: int = 2
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise InputError(f"a scorer is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
-        if self.loss is None:
-            object.__setattr__(self, "loss", "margin" if self.kind == "ruber" else "classification")
-        allowed = {"ssrem": ("classification", "ranking"), "rsrem": ("classification",), "ruber": ("margin",)}[
-            self.kind
-        ]
-        if self.loss not in allowed:
-            raise InputError(f"{self.kind} is trained with the loss {' or '.join(allowed)}, not {self.loss!r}")
-
-    def plain(self) -> dict[str, Any]:
-        """As a card says it."""
-        return {**asdict(self), "views": [list(view) for view in self.views]}
-
-    @property
-    def pace(self) -> Pace:
-        """How the training steps."""
-        return Pace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
-
-
-def recipe_of(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
-    """The recipe of a scorer over some V, with what is chosen otherwise; short vectors are learned faster."""
-    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _FEW else {}
-    return ScorerRecipe(kind, **{**few, **chosen})
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +108,8 @@ def train_scorer(
     opened = open_utterance_vectors(encoder)
     corpus = read_corpus(dialogues, corpora, recipe.seed)
     vectors = turn_vectors(corpus, opened, say)
+    if not (resume and (target / CHECKPOINT).is_file()):
+        remove_inputs(target)  # of another training
     places = open_places(recipe, vectors, target, say)
     state = train_places(places, target, opened, resume, say)
     weights = {**state.best, cards.MEAN: places.mean}

@@ -9,19 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import orjson
 
-from rejoinder.errors import InputError
 from rejoinder.models.speaker_network import Array, Network, Weights
 from rejoinder.sources._corpus import Numbers
+from rejoinder.training.speaker_checkpoint import State
 from rejoinder.training.speaker_losses import Lost
 from rejoinder.training.speaker_places import Rows
 
-CHECKPOINT = "checkpoint.npz"
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 _LEAST_RATE = 0.02  # of the first; the rate falls evenly from the first step to the last
 _SECONDS = 30.0  # between two checkpoints in mid-epoch
@@ -66,61 +63,6 @@ class Pace:
     seed: int
 
 
-@dataclass
-class State:
-    """Where a training stands: all that its next step depends on."""
-
-    weights: dict[str, Array]
-    means: dict[str, Array]
-    spreads: dict[str, Array]
-    best: dict[str, Array]
-    step: int = 0
-    epoch: int = 0
-    begin: int = 0  # the place in the order of the epoch
-    lost: float = 0.0  # in this epoch so far
-    best_loss: float = float("inf")
-    best_epoch: int = -1
-    history: list[dict[str, float]] | None = None
-
-    @classmethod
-    def at_start(cls, weights: dict[str, Array]) -> State:
-        """Before the first step."""
-        zeros = [{name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2)]
-        copy = {name: array.copy() for name, array in weights.items()}
-        return cls(weights, zeros[0], zeros[1], copy, history=[])
-
-
-_ARRAYS = ("weights", "means", "spreads", "best")
-
-
-def save(path: Path, state: State, of: str) -> None:
-    """Write a checkpoint; ``of`` names what is being trained. It is whole or not there."""
-    told = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
-    told["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
-    note = np.frombuffer(orjson.dumps({**told, "of": of}), np.uint8)
-    arrays = {f"{part}.{name}": array for part in _ARRAYS for name, array in getattr(state, part).items()}
-    scratch = path.with_suffix(".part")
-    with scratch.open("wb") as file:
-        np.savez(file, note=note, **arrays)
-    scratch.replace(path)
-
-
-def load(path: Path, of: str) -> State:
-    """Read a checkpoint; one of another training is an error."""
-    try:
-        with np.load(path, allow_pickle=False) as held:
-            told: dict[str, Any] = orjson.loads(held["note"].tobytes())
-            parts: dict[str, Any] = {
-                part: {n.partition(".")[2]: held[n] for n in held if n.startswith(part + ".")} for part in _ARRAYS
-            }
-    except (OSError, ValueError, KeyError):
-        raise InputError(f"{path}: is no checkpoint of a training; delete it and train anew") from None
-    if told.pop("of") != of:
-        raise InputError(f"{path}: is of another training (other data or options); give those, or another folder")
-    told["best_loss"] = float("inf") if told["best_loss"] is None else told["best_loss"]
-    return State(**parts, **told)
-
-
 def fit(
     network: Network,
     problem: Problem,
@@ -139,9 +81,7 @@ def fit(
         if held_out < state.best_loss:
             state.best_loss, state.best_epoch = held_out, state.epoch
             state.best = {name: array.copy() for name, array in state.weights.items()}
-        (state.history if state.history is not None else []).append(
-            {"train": round(loss, 6), "valid": round(held_out, 6)}
-        )
+        state.history.append({"train": round(loss, 6), "valid": round(held_out, 6)})
         spent = time.perf_counter() - begun
         say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {spent:.1f} s")
         state.epoch, state.begin, state.lost = state.epoch + 1, 0, 0.0
