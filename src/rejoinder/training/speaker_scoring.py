@@ -162,7 +162,8 @@ def train_places(
     state = State.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
         state = load(path, of)
-        say(f"going on in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places")
+        done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
+        say(f"going on {done if state.epoch < recipe.epochs else 'after the last epoch'}")
     return fit(network, places, state, start, recipe.pace, lambda at: save(path, at, of), say)
 
 
