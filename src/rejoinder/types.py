@@ -49,12 +49,18 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A text proposed as a reply to an item, with its grade where it was graded."""
+    """A text proposed as a reply to an item, with its grade where it was graded.
+
+    ``source`` says what found or wrote it, ``labels`` why it is wrong where that is known, ``meta`` whatever else there
+    is to say of how it came here.
+    """
 
     text: str
     id: str | None = None
     grade: str | float | None = None
     source: str | None = None
+    labels: tuple[str, ...] = ()
+    meta: Meta = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

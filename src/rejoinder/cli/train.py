@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli._train_generator import generator
 from rejoinder.cli._train_scorers import rsrem, ruber, ssrem
 
 
@@ -14,8 +15,8 @@ def command() -> None:
     """Train a model from dialogues; all but idk need rejoinder[torch]."""
 
 
-for scorer in (ssrem, rsrem, ruber):
-    command.add_command(scorer)
+for other in (ssrem, rsrem, ruber, generator):
+    command.add_command(other)
 
 
 @command.command("aptness")

@@ -236,11 +236,14 @@ def _statement(found: Any, at: Place) -> Statement:
     )
 
 
+_OF_CANDIDATE = dict.fromkeys(Candidate.__dataclass_fields__)
+
+
 def _candidate(found: Any, at: Place) -> Candidate:
     if not isinstance(found, dict):
         raise InputError(f"{at}: a candidate is {_type(found)}; write it as an object with 'text' and 'grade'")
-    if not found.keys() <= {"text", "id", "grade", "source"}:
-        raise _unknown(found, ("text", "id", "grade", "source"), "a candidate", at)
+    if not found.keys() <= _OF_CANDIDATE.keys():
+        raise _unknown(found, tuple(_OF_CANDIDATE), "a candidate", at)
     grade = found.get("grade")
     if isinstance(grade, bool) or not isinstance(grade, str | int | float | None):
         raise InputError(f"{at}: a candidate has the grade {brief(grade)}; it must be a number or a word")
@@ -249,7 +252,16 @@ def _candidate(found: Any, at: Place) -> Candidate:
         _optional_id(found, "id", "a candidate", at),
         grade,
         _optional(found, "source", "a candidate", at),
+        _words(found, "labels", "a candidate", at),
+        _meta(found, "a candidate", at),
     )
+
+
+def _words(o: dict[str, Any], key: str, what: str, at: Place) -> tuple[str, ...]:
+    found = _list(o, key, what, at)
+    if not all(isinstance(word, str) and word for word in found):
+        raise InputError(f"{at}: '{key}' of {what} must be a list of words")
+    return tuple(found)
 
 
 def _list(o: dict[str, Any], key: str, what: str, at: Place) -> list[Any]:
@@ -390,4 +402,4 @@ def _fields(value: Statement | Candidate | Reference) -> dict[str, Any]:
 
 
 def _filled(o: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in o.items() if v is not None}
+    return {k: v for k, v in o.items() if v is not None and v != () and v != {}}

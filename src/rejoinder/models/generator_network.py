@@ -1,0 +1,151 @@
+"""The ten systems of Sato et al. (2020), Table 6, as one network: an encoder and a decoder of GRU, LSTM or Transformer.
+
+The encoder reads the context, the decoder writes the reply token by token. One table of word vectors serves both ends
+and the output. The recurrent decoders look back at the encoder by dot-product attention (Luong et al. 2015), computed
+after the recurrence, so that a whole reply is read in one pass; without it they see the context's last state only
+(Cho et al. 2014). The Transformer (Vaswani et al. 2017) normalises first, which needs no warm-up of the learning rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+Arch: TypeAlias = Literal["gru", "lstm", "transformer"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a network."""
+
+    arch: Arch = "gru"
+    layers: int = 1  # of the encoder and of the decoder
+    dim: int = 256  # of word vectors and of what is hidden
+    heads: int = 4  # of the Transformer
+    vocabulary: int = 16_000
+    attention: bool = True  # of the recurrent decoders
+    dropout: float = 0.1
+
+
+class Memory(NamedTuple):
+    """A context as the decoder sees it."""
+
+    states: Tensor  # rows, tokens, dim
+    filling: Tensor  # rows, tokens: what only fills a row up
+    last: Any = None  # the recurrent state at the context's end
+
+    def rows(self, which: Tensor) -> Memory:
+        """Some rows, or rows several times."""
+        last = self.last
+        if isinstance(last, tuple):
+            last = tuple(part[:, which] for part in last)
+        elif last is not None:
+            last = last[:, which]
+        return Memory(self.states[which], self.filling[which], last)
+
+
+class GeneratorNetwork(nn.Module):
+    """An encoder-decoder; ids in, hidden vectors out, and ``logits`` of those."""
+
+    def __init__(self, shape: Shape, padding: int = 0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.padding = padding
+        self.words = nn.Embedding(shape.vocabulary, shape.dim, padding_idx=padding)
+        nn.init.normal_(self.words.weight, std=shape.dim**-0.5)
+        self.body = TransformerBody(shape) if shape.arch == "transformer" else RecurrentBody(shape)
+        self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
+
+    def encode(self, ids: Tensor, lengths: Tensor | None = None) -> Memory:
+        """Read contexts, filled up on the right; lengths that are known on the CPU spare a GPU a halt."""
+        filling = ids == self.padding
+        known = (~filling).sum(1).cpu() if lengths is None else lengths
+        return self.body.encode(self._embed(ids), filling, known)
+
+    def decode(self, memory: Memory, ids: Tensor) -> Tensor:
+        """What the decoder knows after each token of the replies: rows, tokens, dim."""
+        return self.body.decode(memory, self._embed(ids))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The weight of every token as the next one."""
+        return nn.functional.linear(hidden, self.words.weight, self.bias)
+
+    def forward(self, context: Tensor, reply: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Hidden vectors of replies after contexts."""
+        return self.decode(self.encode(context, lengths), reply)
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        return self.words(ids) * math.sqrt(self.shape.dim)  # type: ignore[no-any-return]
+
+
+class RecurrentBody(nn.Module):
+    """GRU or LSTM at both ends."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        kind: Any = nn.GRU if shape.arch == "gru" else nn.LSTM
+        between = shape.dropout if shape.layers > 1 else 0.0
+        self.dropout = nn.Dropout(shape.dropout)
+        self.encoder = kind(shape.dim, shape.dim, shape.layers, batch_first=True, dropout=between)
+        self.decoder = kind(shape.dim, shape.dim, shape.layers, batch_first=True, dropout=between)
+        self.join = nn.Linear(2 * shape.dim, shape.dim) if shape.attention else None
+
+    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> Memory:
+        """Read word vectors; what fills a row up is skipped."""
+        packed = nn.utils.rnn.pack_padded_sequence(self.dropout(words), lengths, batch_first=True, enforce_sorted=False)
+        found, last = self.encoder(packed)
+        states, _ = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, total_length=words.shape[1])
+        return Memory(states, filling, last)
+
+    def decode(self, memory: Memory, words: Tensor) -> Tensor:
+        """Read replies; what fills one up stands behind it, where no real token looks."""
+        hidden, _ = self.decoder(self.dropout(words), memory.last)
+        if self.join is not None:
+            weights = hidden @ memory.states.transpose(1, 2)
+            weights = weights.masked_fill(memory.filling[:, None], torch.finfo(weights.dtype).min).softmax(-1)
+            hidden = torch.tanh(self.join(torch.cat([hidden, weights @ memory.states], dim=-1)))
+        return self.dropout(hidden)  # type: ignore[no-any-return]
+
+
+class TransformerBody(nn.Module):
+    """A Transformer at both ends, with the positions of Vaswani et al."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(shape.dropout)
+        sizes: dict[str, Any] = {"dim_feedforward": 4 * shape.dim, "dropout": shape.dropout}
+        sizes |= {"batch_first": True, "norm_first": True}
+        self.encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(shape.dim, shape.heads, **sizes),
+            shape.layers,
+            nn.LayerNorm(shape.dim),
+            enable_nested_tensor=False,
+        )
+        self.decoder = nn.TransformerDecoder(
+            nn.TransformerDecoderLayer(shape.dim, shape.heads, **sizes), shape.layers, nn.LayerNorm(shape.dim)
+        )
+
+    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> Memory:
+        """Read word vectors; what fills a row up is not looked at."""
+        return Memory(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
+
+    def decode(self, memory: Memory, words: Tensor) -> Tensor:
+        """Read replies, each token with those before it."""
+        later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
+        return self.decoder(  # type: ignore[no-any-return]
+            self._placed(words), memory.states, tgt_mask=later, memory_key_padding_mask=memory.filling
+        )
+
+    def _placed(self, words: Tensor) -> Tensor:
+        return self.dropout(words + positions(words.shape[1], words.shape[2], words.device))  # type: ignore[no-any-return]
+
+
+def positions(length: int, dim: int, device: Any = None) -> Tensor:
+    """Sines and cosines of each place."""
+    at = torch.arange(length, device=device, dtype=torch.float32)[:, None]
+    rates = torch.exp(torch.arange(0, dim, 2, device=device, dtype=torch.float32) * (-math.log(10_000.0) / dim))
+    return torch.stack([torch.sin(at * rates), torch.cos(at * rates)], dim=-1).flatten(1)

@@ -1,0 +1,123 @@
+"""The systems that ``reproduce chosen`` ranks: the ten of Table 6, and ladders whose order is known.
+
+A ladder is one system at several checkpoints, or trained on several fractions of the dialogues: the higher rung is the
+better system by construction, without anybody's judgement and without any metric.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.errors import RejoinderError
+
+STEPS = 12_000
+SNAPSHOTS = (250, 500, 1_000, 2_000, 4_000)
+FRACTIONS = (0.01, 0.04, 0.16)
+
+
+class Size(NamedTuple):
+    """A line of the paper's Table 6."""
+
+    number: int
+    arch: str
+    layers: int
+    dim: int
+
+    @property
+    def name(self) -> str:
+        """What it is called here."""
+        return f"{self.arch}-{self.layers}-{self.dim}"
+
+    @property
+    def options(self) -> list[str]:
+        """As ``rejoinder train generator`` wants it."""
+        return ["--arch", self.arch, "--layers", str(self.layers), "--dim", str(self.dim)]
+
+
+TEN = (
+    Size(1, "gru", 1, 256),
+    Size(2, "gru", 1, 512),
+    Size(3, "gru", 2, 256),
+    Size(4, "gru", 2, 512),
+    Size(5, "lstm", 1, 256),
+    Size(6, "lstm", 1, 512),
+    Size(7, "lstm", 2, 512),
+    Size(8, "transformer", 2, 256),
+    Size(9, "transformer", 2, 512),
+    Size(10, "transformer", 4, 256),
+)
+CLIMBERS = (TEN[0], TEN[5], TEN[7])  # those whose checkpoints are ladders: one of each architecture
+LEARNER = TEN[7]  # the one that is trained on fractions
+
+
+class Rung(NamedTuple):
+    """One network to be asked: where it lies under the folder of all, and its place on a ladder."""
+
+    name: str
+    folder: str
+    ladder: str | None = None
+    place: int = 0  # counted from the worst
+
+
+def ten() -> list[Rung]:
+    """The ten systems."""
+    return [Rung(size.name, size.name) for size in TEN]
+
+
+def ladders() -> dict[str, list[Rung]]:
+    """The ladders, each from its worst rung to its best; the best is the finished system."""
+    found = {}
+    for size in CLIMBERS:
+        name = f"checkpoints of {size.name}"
+        steps = [Rung(f"{size.name}@{n}", f"{size.name}/step-{n}", name, i) for i, n in enumerate(SNAPSHOTS)]
+        found[name] = [*steps, Rung(size.name, size.name, name, len(steps))]
+    name = f"fractions of the dialogues, {LEARNER.name}"
+    parts = [Rung(f"{LEARNER.name}*{f:g}", f"{LEARNER.name}-of-{f:g}", name, i) for i, f in enumerate(FRACTIONS)]
+    found[name] = [*parts, Rung(LEARNER.name, LEARNER.name, name, len(parts))]
+    return found
+
+
+def rungs() -> list[Rung]:
+    """Every network once."""
+    found = {rung.folder: rung._replace(ladder=None, place=0) for rung in ten()}
+    for ladder in ladders().values():
+        found |= {rung.folder: rung._replace(ladder=None, place=0) for rung in ladder if rung.folder not in found}
+    return list(found.values())
+
+
+def commands(home: Path, steps: int, corpus: Sequence[str], program: Sequence[str] = ()) -> list[list[str]]:
+    """The commands that train every network; the first one learns the vocabulary that all share."""
+    start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus, "--steps", str(steps)]
+    jobs = []
+    for size in TEN:
+        job = [*start, *size.options, "-o", str(home / size.name)]
+        for step in SNAPSHOTS if size in CLIMBERS else ():
+            job += ["--snapshot", str(step)]
+        jobs.append(job)
+    for fraction in FRACTIONS:
+        target = home / f"{LEARNER.name}-of-{fraction:g}"
+        jobs.append([*start, *LEARNER.options, "--fraction", f"{fraction:g}", "-o", str(target)])
+    return [[*job, "--vocabulary", str(home / "vocabulary")] for job in jobs]
+
+
+def train_all(home: Path, steps: int, corpus: Sequence[str], together: int, program: Sequence[str] = ()) -> None:
+    """Train every network, some at a time; what is finished already is passed by."""
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "vocabulary").exists():
+        start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus]
+        small = ["--dim", "8", "--steps", "1", "--tokens", "64", "--check", "1"]
+        _ended([subprocess.Popen([*start, *small, "-o", str(home / "vocabulary")])])
+    waiting = commands(home, steps, corpus, program)
+    while waiting:
+        _ended([subprocess.Popen(job) for job in waiting[:together]])
+        waiting = waiting[together:]
+
+
+def _ended(running: Sequence[subprocess.Popen[bytes]]) -> None:
+    failed = [process.args for process in running if process.wait()]
+    if failed:
+        raise RejoinderError(f"a training failed: {failed[0]!r}")

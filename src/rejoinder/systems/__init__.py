@@ -1,0 +1,10 @@
+"""Systems under test, one file each: who is asked to choose among candidates.
+
+>>> from rejoinder.systems import parse_system
+"""
+
+from __future__ import annotations
+
+from rejoinder.systems._contract import System, parse_system, signature, system_class, system_names
+
+__all__ = ["System", "parse_system", "signature", "system_class", "system_names"]

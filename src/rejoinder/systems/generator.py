@@ -1,0 +1,38 @@
+"""A generator of our own recipe as a system: it likes the reply that surprises it least (Sato et al. 2020, 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.errors import MissingExtraError
+from rejoinder.systems._contract import System
+from rejoinder.types import Question
+
+
+@dataclass(frozen=True)
+class Generator(System):
+    """Minus the softmax cross-entropy a token of each candidate, by a folder of ``rejoinder train generator``."""
+
+    folder: str
+
+    citation = "Sato et al. 2020, Evaluating Dialogue Generation Systems via Response Selection"
+    decimals = 4
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One score a candidate; an empty candidate is NaN."""
+        contexts = [[turn.text for turn in question.context] for question in questions]
+        replies = [[candidate.text for candidate in question.candidates] for question in questions]
+        return [[-loss for loss in losses] for losses in self._open().losses(contexts, replies)]
+
+    def details(self) -> dict[str, str]:
+        """The digest of the weights and of all that goes with them."""
+        return {"digest": self._open().digest[:12]}
+
+    def _open(self) -> Any:
+        try:
+            from rejoinder.models.generator import open_generator
+        except ImportError as error:
+            raise MissingExtraError(error.name or "torch", "torch", "a generator") from None
+        return open_generator(self.folder)
