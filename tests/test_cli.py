@@ -133,7 +133,7 @@ def test_a_mistake_is_one_line_and_exit_status_2(ran, argv: list[str], said: str
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("what", ["metrics", "sources", "importers", "datasets", "reproductions"])
+@pytest.mark.parametrize("what", ["metrics", "sources", "systems", "importers", "datasets", "reproductions"])
 def test_what_there_is_can_be_listed(ran, what: str) -> None:  # type: ignore[no-untyped-def]
     done = ran("list", what, "--format", "json")
     assert done.status == 0, done.err

@@ -9,6 +9,7 @@ from rejoinder.cli._options import table_form
 ABOUT = {
     "metrics": "Every metric: what it needs, its range, which way is better, who proposed it.",
     "sources": "Every source of candidates.",
+    "systems": "Every kind of system that can be asked to choose among candidates.",
     "importers": "Every format that can be imported.",
     "datasets": "Every published set: its licence and citation, and whether its files are here.",
     "reproductions": "Every table of a paper that can be reproduced.",
@@ -17,7 +18,7 @@ ABOUT = {
 
 @click.group("list", short_help="What there is by name")
 def command() -> None:
-    """List metrics, sources, importers, datasets or reproductions."""
+    """List metrics, sources, systems, importers, datasets or reproductions."""
 
 
 def _add(what: str, about: str) -> None:

@@ -137,7 +137,11 @@ class TransformerBody(nn.Module):
         """Read replies, each token with those before it."""
         later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
         return self.decoder(  # type: ignore[no-any-return]
-            self._placed(words), memory.states, tgt_mask=later, memory_key_padding_mask=memory.filling
+            self._placed(words),
+            memory.states,
+            tgt_mask=later,
+            tgt_is_causal=True,
+            memory_key_padding_mask=memory.filling,
         )
 
     def _placed(self, words: Tensor) -> Tensor:

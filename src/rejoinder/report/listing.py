@@ -56,6 +56,21 @@ def source_table() -> Table:
     return Table("Sources", ["source", "parameters (default)", "what it is", "citation"], rows, notes)
 
 
+def system_table() -> Table:
+    """Every kind of system that can be asked to choose."""
+    from rejoinder.systems import system_class, system_names
+
+    rows: list[list[Cell]] = []
+    for name in system_names():
+        cls = system_class(name)
+        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+    notes = [
+        "Use: rejoinder select TESTSET --system SPEC. A metric's spec is a system too, and so are hf:NAME, "
+        "generator:FOLDER and ./mine.py:function; see docs/systems.md."
+    ]
+    return Table("Systems", ["system", "parameters (default)", "what it is", "citation"], rows, notes)
+
+
 def _parameters(cls: type) -> str:
     return ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
 
@@ -101,6 +116,7 @@ def reproduction_table() -> Table:
 LISTS: dict[str, Callable[[], Table]] = {
     "metrics": metric_table,
     "sources": source_table,
+    "systems": system_table,
     "importers": importer_table,
     "datasets": dataset_table,
     "reproductions": reproduction_table,

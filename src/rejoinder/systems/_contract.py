@@ -36,6 +36,8 @@ class System:
     version: ClassVar[int] = 1
     # Decimals that are the same on every machine; None where the number is exact.
     decimals: ClassVar[int | None] = None
+    # Whether a question gets the same scores whatever else is asked: then some can be asked at a time.
+    alone: ClassVar[bool] = False
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate, in the order of each question; more is better, NaN where nothing can be said."""

@@ -109,6 +109,9 @@ def _begin(
     torch.set_num_threads(threads())
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+        torch.backends.cuda.enable_cudnn_sdp(
+            False
+        )  # it prepares itself anew for each shape, and each batch has another
     network = GeneratorNetwork(recipe.shape, PADDING).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
     standing = resume(target, network, optimizer, recipe, len(examples))

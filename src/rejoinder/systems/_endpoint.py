@@ -1,0 +1,136 @@
+"""A model behind an OpenAI-compatible endpoint, as a system asks it: where it is, its kept answers, what it cost.
+
+What judges are asked with serves here too: as many requests in flight, the same patience (``REJOINDER_JUDGE_IN_FLIGHT``
+and so on, docs/judge.md), and every answer on disk before it is used, so that nothing is paid twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import orjson
+
+from rejoinder.errors import SpecError
+from rejoinder.judging.answer import Reply, read_body
+from rejoinder.judging.asking import Readable, Request, ask
+from rejoinder.judging.consistency import Tally, tally
+from rejoinder.judging.errors import JudgeError
+from rejoinder.judging.remote import Said
+from rejoinder.judging.settings import KEY, URL, Settings, _number, read_settings, tries
+from rejoinder.judging.store import Answer, AnswerStore
+from rejoinder.paths import cache_home
+
+Send: TypeAlias = Callable[[Iterable[Request], Settings, AnswerStore, Readable], None]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint and the answers of one system there; ``whole`` is all that decides them beside the request."""
+
+    system: str  # for errors
+    url: str  # empty: what the environment says
+    key: str | None  # the environment variable that holds the key
+    whole: tuple[Any, ...]
+
+    def ask(self, requests: Iterable[Request], readable: Readable, send: Send = ask) -> None:
+        """Have every request answered; what was answered before is not sent."""
+        try:
+            settings, store = _settings(self.url, self.key), self.store
+            with store.claimed():
+                send(requests, settings, store, readable)
+        except JudgeError as error:
+            raise JudgeError(f"{self.system}: {_reworded(str(error), bool(self.url))}") from None
+
+    def answers(self, request: Request) -> Iterator[tuple[Answer, Reply]]:
+        """The kept answers to a request in the order in which they came, refusals among them; nothing is sent."""
+        for answer in self.store.of(request.key):
+            yield answer, read_body(answer.body.encode())
+
+    def spent(self, requests: Iterable[Request]) -> Tally:
+        """What was answered to some requests, with the tokens as the endpoint counts them; nothing is sent."""
+        self.store.refresh()
+        return tally(
+            [
+                [
+                    Said(0, 1 if answer.outcome == "answered" else None, reply.usage, answer)
+                    for answer, reply in self.answers(one)
+                ]
+                for one in requests
+            ]
+        )
+
+    @property
+    def store(self) -> AnswerStore:
+        """The kept answers."""
+        name = hashlib.blake2b(orjson.dumps([self.url, *self.whole]), digest_size=10).hexdigest()
+        return _opened(cache_home() / "systems" / f"{name}.jsonl")
+
+
+def request(body: dict[str, Any], again: dict[str, Any] | None = None) -> Request:
+    """A request under the digest of its body."""
+    raw = orjson.dumps(body)
+    key = hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return Request(key, raw, raw if again is None else orjson.dumps({**body, **again}))
+
+
+def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
+    """What a spec says of an endpoint must make sense, and must hold no secret."""
+    if not model.strip():
+        raise SpecError(f"{system}: model must name a model of the endpoint")
+    if url:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+            raise SpecError(
+                f"{system}: url must be http:// or https:// with a host and no name, password or query in it, up to /v1"
+            )
+    if key is not None and not _VARIABLE.fullmatch(key):  # and it may be the key itself: it is not shown
+        raise SpecError(f"{system}: key must be the name of an environment variable that holds the key, not the key")
+
+
+def _settings(url: str, key: str | None) -> Settings:
+    if not url:
+        return read_settings()
+    return Settings(
+        url.rstrip("/"),
+        _key(url.rstrip("/"), key),
+        in_flight=int(_number("IN_FLIGHT", 32, 1, 1024)),
+        timeout=_number("TIMEOUT", 60.0, 0.01, 3600),
+        retries=int(_number("RETRIES", 6, 0, 100)),
+        tries=tries(),
+    )
+
+
+def _key(url: str, variable: str | None) -> str:
+    """The key that the named variable holds; else the environment's own, if it is for this very endpoint."""
+    if variable is not None:
+        found = os.environ.get(variable, "")
+        if not found:
+            raise JudgeError(f"the environment has no {variable}, which should hold the endpoint's key; set it")
+    else:
+        homes = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
+        found = next((os.environ.get(name, "") for home, name in homes if home == url), "")
+    if any(not 33 <= ord(c) <= 126 for c in found):
+        raise JudgeError("the endpoint's key must be of visible ASCII characters; set it again")
+    return found
+
+
+def _reworded(message: str, has_url: bool) -> str:
+    """What judges say of their endpoint, said of a system's."""
+    told = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
+    told = told.replace("no judge is reachable", "no endpoint is named").replace(", or use judge(model='embedded')", "")
+    return told.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else told
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(path: Path) -> AnswerStore:
+    return AnswerStore(path)

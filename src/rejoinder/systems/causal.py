@@ -1,0 +1,64 @@
+"""A causal language model as a system: it likes the reply that surprises it least (Sato et al. 2020, section 4.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.metrics._parameters import check_choice
+from rejoinder.models.joining import Join, check_join
+from rejoinder.models.language_model import LanguageModel
+from rejoinder.models.open_language_model import open_language_model
+from rejoinder.systems._contract import System
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, room
+from rejoinder.systems._naming import folder_of
+from rejoinder.systems._texts import said, scored
+from rejoinder.types import Question
+
+
+@dataclass(frozen=True)
+class Causal(System):
+    """Minus the softmax cross-entropy of each candidate after its context, ``hf:NAME`` for short.
+
+    ``model`` is a folder, a name of the catalog, or one of the hub that is in its local cache. ``normalise='token'``
+    takes the mean over the tokens, ``'none'`` the sum. ``end`` counts the mark that ends a turn as a token of the
+    candidate. ``join`` says how turns become tokens, where the model's own convention is not meant.
+    """
+
+    model: str
+    normalise: Normalise = "token"
+    end: bool = False
+    join: Join | None = None
+
+    citation = CITATION
+    decimals = 4
+    alone = True  # what each question gets does not depend on the others
+
+    def __post_init__(self) -> None:
+        check_normalise("causal", self.normalise)
+        if self.join is not None:
+            check_choice("causal", "join", self.join, Join)
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One score a candidate; a context that is too long for the model loses its beginning."""
+        return scored(questions, self._scores) if questions else []
+
+    def details(self) -> dict[str, str]:
+        """The digest of the model, and how it reads turns."""
+        found = self._open().details()
+        return {name: found[name] for name in ("digest", "join", "window")}
+
+    def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
+        model, contexts = self._open(), [said(question) for question, _ in asked]
+        rows, tokens = room(model.network)
+        found = model.log_probabilities(
+            contexts, [text for _, text in asked], end=self.end, most_rows=rows, most_tokens=tokens
+        )
+        return [minus_loss(one.log_probabilities, self.normalise) for one in found]
+
+    def _open(self) -> LanguageModel:
+        model = open_language_model(folder_of(self.model, "language-model"))
+        if self.join is None:
+            return model
+        return dataclasses.replace(model, join=check_join(model.tokenizer, self.join, self.model))

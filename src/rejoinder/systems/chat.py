@@ -1,0 +1,134 @@
+"""A chat model behind an endpoint as a system: it chooses by letter, and every candidate stands at every place once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from rejoinder.errors import InputError, SpecError
+from rejoinder.judging.asking import Request
+from rejoinder.judging.consistency import Tally
+from rejoinder.judging.prompt import AGAIN
+from rejoinder.metrics._parameters import check_between
+from rejoinder.systems._choice import LETTERS, VERSION, choice_messages, read_letter, rotations
+from rejoinder.systems._contract import System
+from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
+from rejoinder.systems._texts import placed, replies, said
+from rejoinder.types import Question
+
+
+class _Asked(NamedTuple):
+    """One order of a question's candidates, and the request that shows them so."""
+
+    order: list[str]
+    request: Request
+
+
+@dataclass(frozen=True)
+class Chat(System):
+    """The share of the orders in which a chat model chose the candidate.
+
+    Of n different candidates n orders are asked, each the one before turned by one place. Answers that cannot be read
+    choose nobody; NaN where none can. ``url`` is the endpoint up to /v1 (else what the environment names), ``key`` the
+    environment variable that holds its key. ``temperature`` and ``max_tokens`` are left out of the request where None.
+    """
+
+    model: str
+    url: str = ""
+    key: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int | None = 16
+
+    citation = "Zheng et al. 2024, Large Language Models Are Not Robust Multiple Choice Selectors (orders turned)"
+    alone = True  # what each question gets does not depend on the others
+
+    def __post_init__(self) -> None:
+        check_endpoint("chat", self.model, self.url, self.key)
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise SpecError(f"chat: temperature must be from 0 to 2, or None, not {self.temperature}")
+        if self.max_tokens is not None:
+            check_between("chat", "max_tokens", self.max_tokens, 1, 100_000)
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One share a candidate; a question with a single candidate is not asked, and gives it 1."""
+        for question in questions:
+            if (number := len(replies(question))) > len(LETTERS):
+                raise InputError(
+                    f"question {question.id} has {number} candidates; a choice by letters has {len(LETTERS)} at most"
+                )
+        # One number of candidates at a time: which letters can be read depends on it.
+        for number in sorted({len(replies(question)) for question in questions} - {0, 1}):
+            alike = (question for question in questions if len(replies(question)) == number)
+            requests = (one.request for question in alike for one in self._asked(question))
+            self._endpoint().ask(requests, partial(_readable, number))
+        return [self._of_question(question) for question in questions]
+
+    def positions(self, questions: Sequence[Question]) -> dict[str, float]:
+        """The share of the answers that took each letter, by what is kept; far from equal, the place decides."""
+        taken = Counter(
+            LETTERS[one["place"]] for records in self.trace(questions) for one in records if one["place"] is not None
+        )
+        longest = max((len(replies(question)) for question in questions), default=0)
+        return {letter: taken[letter] / taken.total() for letter in LETTERS[:longest]} if taken else {}
+
+    def trace(self, questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
+        """Every raw answer to each question as it is kept, with the order that was shown and what was read from it."""
+        self._endpoint().store.refresh()
+        for question in questions:
+            records = []
+            for asked in self._asked(question):
+                for answer, reply in self._endpoint().answers(asked.request):
+                    place = read_letter(reply.content, len(asked.order)) if answer.outcome != "refused" else None
+                    chosen = None if place is None else asked.order[place]
+                    read = {"question": question.id, "order": asked.order, "place": place, "chosen": chosen}
+                    records.append({**read, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()})
+            yield records
+
+    def spent(self, questions: Sequence[Question]) -> Tally:
+        """Answers and tokens that these questions took, by what is kept."""
+        return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
+
+    def details(self) -> dict[str, str]:
+        """The wording of the prompt."""
+        return {"wording": f"choice {VERSION}"}
+
+    def _of_question(self, question: Question) -> list[float]:
+        texts = replies(question)
+        if len(texts) < 2:
+            return placed(question, dict.fromkeys(texts, 1.0))
+        asked = self._asked(question)
+        chosen = Counter(text for text in map(self._chosen, asked) if text is not None)
+        return placed(question, {text: chosen[text] / len(asked) for text in texts} if chosen else {})
+
+    def _chosen(self, asked: _Asked) -> str | None:
+        """What the first answer that can be read chose."""
+        for answer, reply in self._endpoint().answers(asked.request):
+            place = read_letter(reply.content, len(asked.order))
+            if answer.outcome != "refused" and place is not None:
+                return asked.order[place]
+        return None
+
+    def _asked(self, question: Question) -> list[_Asked]:
+        texts = replies(question)
+        if len(texts) < 2:
+            return []
+        return [_Asked(order, self._request(question, order)) for order in rotations(texts)]
+
+    def _request(self, question: Question, order: Sequence[str]) -> Request:
+        messages = choice_messages(said(question), order)
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        body |= {} if self.temperature is None else {"temperature": self.temperature}
+        body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
+        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + AGAIN.strip()}]
+        return request(body, {"messages": again})
+
+    def _endpoint(self) -> Endpoint:
+        whole = ("chat", VERSION, self.model, self.temperature, self.max_tokens)
+        return Endpoint(str(self), self.url, self.key, whole)
+
+
+def _readable(number: int, content: str | None) -> bool:
+    return read_letter(content, number) is not None

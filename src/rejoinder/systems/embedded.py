@@ -1,0 +1,38 @@
+"""The embedded language model as a system: ``causal`` with the one model that needs no choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.judging.embedded import NAME
+from rejoinder.systems._contract import System
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise
+from rejoinder.systems.causal import Causal
+from rejoinder.types import Question
+
+
+@dataclass(frozen=True)
+class Embedded(System):
+    """SmolLM2-135M as ``causal`` has it; ``rejoinder models get smollm2-135m`` brings it."""
+
+    normalise: Normalise = "token"
+    end: bool = False
+
+    citation = CITATION
+    decimals = 4
+    alone = True  # what each question gets does not depend on the others
+
+    def __post_init__(self) -> None:
+        check_normalise("embedded", self.normalise)
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One score a candidate."""
+        return self._causal().score(questions)
+
+    def details(self) -> dict[str, str]:
+        """The model's name, its digest, and how it reads turns."""
+        return {"model": NAME, **self._causal().details()}
+
+    def _causal(self) -> Causal:
+        return Causal(NAME, self.normalise, self.end)

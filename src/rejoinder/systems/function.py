@@ -1,0 +1,110 @@
+"""A function of the user's own as a system: ``./mine.py:name`` takes a context and candidates and gives numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rejoinder.contract import NAN
+from rejoinder.errors import InputError, RejoinderError, SpecError, brief, nearest
+from rejoinder.systems._contract import System
+from rejoinder.systems._texts import placed, replies, said
+from rejoinder.types import Question
+
+_NAME = "score"  # of the function, where the path says none
+
+
+@dataclass(frozen=True)
+class Function(System):
+    """What ``name(context, candidates)`` of a Python file gives: one number a candidate, more being better.
+
+    Both are lists of texts. Candidates come in an order that depends on their texts alone, and each different text
+    once. None and NaN mean that nothing can be said.
+    """
+
+    path: str
+
+    citation = "the user's own"
+    alone = True  # what each question gets does not depend on the others
+
+    def __post_init__(self) -> None:
+        if not self._file.endswith(".py"):
+            raise SpecError(f"function: path must be FILE.py:NAME, not {self.path!r}")
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One score a candidate."""
+        called = self._function()
+        return [self._of_question(called, question) for question in questions]
+
+    def details(self) -> dict[str, str]:
+        """The digest of the file."""
+        return {"file": hashlib.sha256(_content(self._file)).hexdigest()[:12]}
+
+    @property
+    def _file(self) -> str:
+        return self.path.partition(":")[0]
+
+    def _function(self) -> Callable[..., Any]:
+        return _loaded(self._file, self.path.partition(":")[2] or _NAME, _content(self._file))
+
+    def _of_question(self, called: Callable[..., Any], question: Question) -> list[float]:
+        texts = replies(question)
+        if not texts:
+            return placed(question, {})
+        where = f"{self.path}, question {question.id}"
+        try:
+            found = called([turn.text for turn in said(question)], list(texts))
+            listed = found.tolist() if hasattr(found, "tolist") else list(found)
+        except RejoinderError:
+            raise
+        except Exception as error:
+            raise InputError(f"{where}: {type(error).__name__}: {error}") from error
+        if not isinstance(listed, list) or len(listed) != len(texts):
+            shown = f"{len(listed)} values" if isinstance(listed, list) else brief(listed)
+            raise InputError(f"{where}: gave {shown} for {len(texts)} candidates; it must give a list with one each")
+        return placed(question, {text: _number(value, where) for text, value in zip(texts, listed, strict=True)})
+
+
+def _number(value: Any, where: str) -> float:
+    if value is None:
+        return NAN
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(f"{where}: gave {brief(value)}; a score must be a number (NaN where there is none)")
+    if math.isinf(value):
+        raise InputError(f"{where}: gave {value}; a score must be a finite number (NaN where there is none)")
+    return float(value)
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a system") from None
+
+
+@lru_cache(maxsize=16)
+def _loaded(file: str, name: str, content: bytes) -> Callable[..., Any]:
+    """A function of a file; the file is run once for each content that it has."""
+    digest = hashlib.sha256(str(Path(file).resolve()).encode() + content).hexdigest()[:12]
+    module = ModuleType(f"rejoinder_user_{Path(file).stem}_{digest}")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(content, file, "exec"), vars(module))  # not imported: Python's own cache looks at the time alone
+    except RejoinderError:
+        raise
+    except Exception as error:
+        raise SpecError(f"{file}: {type(error).__name__}: {error}") from error
+    functions = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
+    if name not in functions:
+        raise SpecError(f"{file}: has no function {name!r}; {nearest(name, functions)}; name one with {file}:NAME")
+    found: Callable[..., Any] = functions[name]
+    return found

@@ -1,0 +1,121 @@
+"""Any metric as a system: candidates become responses, and the one with the best score is chosen."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rejoinder.contract import NAN, Metric, Row, SetMetric, Statistic
+from rejoinder.errors import RejoinderError, SpecError, brief
+from rejoinder.registry import parse, signature
+from rejoinder.systems._contract import System
+from rejoinder.systems._texts import placed, replies, said
+from rejoinder.types import Item, Pair, Question, Response
+
+_NOT_IN_A_QUESTION = ("references", "future")
+_MOST_PAIRS = 1024  # that a metric is given at once
+
+
+@dataclass(frozen=True)
+class Measured(System):
+    """The score of a metric, turned round where less is better; ``spec`` is the metric's own.
+
+    A metric that needs references or the future cannot answer a question, and one that says nothing about good and bad
+    chooses nothing. A metric that needs the whole set gets all candidates of all questions. NaN where it has no score.
+    """
+
+    spec: str
+
+    citation = "that of the metric"
+    alone = True  # what each question gets does not depend on the others
+
+    def __post_init__(self) -> None:
+        metric = self._metric
+        if missing := [part for part in _NOT_IN_A_QUESTION if part in metric.needs]:
+            raise SpecError(
+                f"the metric {metric} compares a reply with {missing[0]}, which a question does not have; take one "
+                "that needs no more than the context, such as aptness or idk"
+            )
+        if metric.higher_is_better is None:
+            raise SpecError(
+                f"the metric {metric} does not say whether more or less of it is better, so it cannot choose; take "
+                "one that does, such as aptness or idk"
+            )
+        object.__setattr__(self, "spec", str(metric))  # another way to write the same metric is the same metric
+        object.__setattr__(self, "decimals", metric.decimals)
+        object.__setattr__(self, "alone", not isinstance(metric, SetMetric))
+
+    @cached_property
+    def _metric(self) -> Metric:
+        return parse(self.spec)
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        """One score a candidate, more being better."""
+        asked = [(number, text) for number, question in enumerate(questions) for text in replies(question)]
+        places: list[tuple[int, str]] = []
+        rows: list[Row] = []
+        for start in range(0, len(asked), _MOST_PAIRS):
+            part = asked[start : start + _MOST_PAIRS]
+            pairs = [_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
+            known = [k for k, pair in enumerate(pairs) if self._has_all(pair)]
+            for k, found in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
+                if found is not None:
+                    places.append(part[k])
+                    rows.append(Row(pairs[k].response.id, pairs[k].item.id, pairs[k].response.system, found))
+        scores: list[dict[str, float]] = [{} for _ in questions]
+        for (number, text), value in zip(places, self._settled(rows), strict=True):
+            scores[number][text] = self._number(value)
+        return [placed(question, of) for question, of in zip(questions, scores, strict=True)]
+
+    def details(self) -> dict[str, str]:
+        """The signature of the metric."""
+        return {"of": signature(self._metric)}
+
+    def _has_all(self, pair: Pair) -> bool:
+        parts = {"context": pair.item.context, "situation": pair.item.situation}
+        return all(parts[need] for need in self._metric.needs)
+
+    def _statistics(self, pairs: Sequence[Pair]) -> Sequence[Statistic]:
+        """The score of each pair, or what a metric of the whole set will settle."""
+        metric = self._metric
+        try:
+            verb = metric.statistic if isinstance(metric, SetMetric) else metric.score
+            found: Sequence[Statistic] = verb(pairs) if pairs else []
+        except RejoinderError:
+            raise
+        except Exception as error:
+            if type(metric).__module__.startswith("rejoinder."):
+                raise
+            raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
+        return self._one_each(found, len(pairs))
+
+    def _settled(self, rows: Sequence[Row]) -> Sequence[Any]:
+        if not isinstance(self._metric, SetMetric):
+            return [row.statistic for row in rows]
+        return self._one_each(self._metric.settle(rows) if rows else [], len(rows))
+
+    def _one_each(self, found: Sequence[Any], expected: int) -> Sequence[Any]:
+        if len(found) != expected:
+            raise RejoinderError(
+                f"the metric {self._metric} gave {len(found)} values for {expected} candidates; it must give one each"
+            )
+        return found
+
+    def _number(self, value: Any) -> float:
+        """A score as a run would keep it, turned round where less is better."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise RejoinderError(f"the metric {self._metric} gave {brief(value)}; a score must be a number")
+        number = float(value)
+        if math.isnan(number):
+            return NAN
+        rounded = number if self._metric.decimals is None else round(number, self._metric.decimals)
+        return rounded if self._metric.higher_is_better else -rounded
+
+
+def _pair(question: Question, text: str, number: int) -> Pair:
+    item = Item(question.id, said(question), situation=question.situation, dialogue=question.dialogue)
+    return Pair(item, Response(f"{question.id}/{number}", question.id, "candidate", text))
