@@ -116,7 +116,7 @@ class _Inputs(HTMLParser):
         given = {key: value or "" for key, value in attrs}
         if tag == "form":
             self._action = given.get("action", "")
-        elif tag == "input":
+        elif tag == "input" and "name" in given:
             self.found.append(
                 (self._action, given["name"], given.get("type", "text"), given.get("value", ""), "checked" in given)
             )

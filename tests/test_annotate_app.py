@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import html
 import json
-import math
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,6 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 import rejoinder
-from rejoinder.annotation.store.contract import Judgement
 from rejoinder.annotation.unit import Option
 from rejoinder.cli import program
 from rejoinder.errors import InputError, MissingExtraError
@@ -25,9 +26,10 @@ from rejoinder.web.agreement import agreement_of
 from rejoinder.web.limits import Buckets, Known, Limits, Rate
 from rejoinder.web.limits import client_of as key_of
 from rejoinder.web.links import new_names
-from rejoinder.web.pages import blocks, moment, number, seconds, share
+from rejoinder.web.pages import blocks, head, moment, seconds, share
 from rejoinder.web.serving import HEAD_SECONDS, is_loopback, listen, url_of
 from rejoinder.web.sheet import keys_of
+from tests.annotate_gallery import ATTENTION, Clock, judge, project_at
 from tests.annotate_site import (
     EXERCISE,
     FORMS,
@@ -239,6 +241,21 @@ def test_participants_come_through_an_entrance_under_their_own_ids(tmp_path: Pat
     assert again.get("/").status_code == 404
 
 
+def test_the_page_of_an_entrance_has_its_style_for_who_has_the_link(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    token = store.add_rater("pool", "entrance")
+    client = client_of(store)
+    page = client.get(f"/r/{token}", params={"PROLIFIC_PID": 'no "id"'})
+    assert page.status_code == 422
+    assert "This is no participant id." in page.text
+    assert "no &#34;id&#34;" in page.text
+    assert f"/r/{token}/annotate.css" in page.text
+    style = client.get(f"/r/{token}/annotate.css")
+    assert (style.status_code, style.headers["content-type"].partition(";")[0]) == (200, "text/css")
+    store.revoke("pool")
+    assert client.get(f"/r/{token}/annotate.css").status_code == 404
+
+
 def test_an_entrance_lets_nobody_take_a_name_that_was_not_made_through_it(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     store.add_rater("ann")
@@ -266,26 +283,82 @@ def test_the_owner_sees_progress_and_agreement(tmp_path: Path) -> None:
     assert "finished" in progress
     shown = owner.get("/owner/agreement").text
     rows = [[1.0, 1.0]] * 3 + [[5.0, 4.0]] * 3
-    assert f"{krippendorff_alpha(rows).value:.2f}" in shown
+    assert f"{krippendorff_alpha(rows).value:.3f} [" in shown
     assert "on-topic" in shown
 
 
-def test_agreement_on_labels_and_preferences_is_nominal(tmp_path: Path) -> None:
-    for form, aspects in (("errors", 7), ("compare", 1)):
+def _tables(page: str) -> list[list[str]]:
+    """The cells of all tables of a page, row by row."""
+    rows = re.findall("<tr>(.*?)</tr>", page.partition("<main")[2], re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
+
+
+@pytest.mark.parametrize("form", ["rate", "errors", "compare", "review"])
+def test_the_owners_page_shows_what_the_command_shows(form: str, tmp_path: Path) -> None:
+    clock = Clock()
+    path = project_at(tmp_path / form, form, "raters_per_unit = 4", ATTENTION.format(stop=0) if form == "rate" else "")
+    store = store_of(path, clock)
+    for place, name in enumerate(("ann", "bea", "careless", "dan")):
+        judge(store, clock, name, place)
+    shown = _tables(entered(store, "chief", "owner").get("/owner/agreement").text)
+    command = CliRunner().invoke(program, ["agreement", str(path), "--format", "markdown"])
+    assert command.exit_code == 0, command.output
+    lines = [line.strip("| ").split(" | ") for line in command.output.splitlines() if line.startswith("| ")]
+    wanted = [[cell.replace("\\|", "|") for cell in line] for line in lines]
+    heads = [row for row in wanted if row[0] in ("aspect", "rater")]
+    assert sorted(row for row in wanted if row not in heads) == sorted(
+        row for row in shown if row[0] not in ("Aspect", "Rater")
+    )
+    signs = {row[2] for row in shown if row[0] == "careless" and len(row) == 6}
+    assert "median seconds" in signs
+    if form == "rate":
+        assert {"share of checks right", "share of one answer", "kappa with the others"} <= signs
+
+
+def test_agreement_on_preferences_is_nominal_and_a_label_is_an_aspect(tmp_path: Path) -> None:
+    for form, aspects, scale in (("errors", 7, "ordinal"), ("compare", 1, "nominal")):
         store = store_of(write_project(tmp_path / form, form, extra="raters_per_unit = 2"))
         for name in ("ann", "bea"):
             finish(entered(store, name), partial(answered, pick=0 if name == "ann" else 1))
-        found = agreement_of(store.project, store.units(), store.judgements())
-        assert {one.scale for one in found} == {"nominal"}
-        assert len(found) == aspects
-        assert all(one.raters == 2 for one in found)
+        found = agreement_of(store, resamples=100)
+        assert found is not None
+        assert found.aspects is not None
+        assert len(found.aspects.rows) == len(found.raters) == aspects
+        assert {row[2] for row in found.aspects.rows} == {2}
+        assert f"Alpha on the {scale} scale" in " ".join(found.aspects.notes)
 
 
-def test_checks_are_no_part_of_agreement(tmp_path: Path) -> None:
-    store = store_of(write_project(tmp_path, tables=EXERCISE))
-    unit = next(unit for unit in store.units() if unit.kind == "exercise")
-    judgement = Judgement("j", "a", unit.id, "exercise", "ann", {"appropriate.r1": 4, "on-topic.r1": 4}, 1.0, 0.0)
-    assert agreement_of(store.project, store.units(), [judgement]) == []
+def test_exercises_are_no_part_of_agreement_and_checks_are_signs(tmp_path: Path) -> None:
+    store = store_of(project_at(tmp_path / "a", tables=EXERCISE + ATTENTION.format(stop=0)))
+    assert agreement_of(store) is None
+    rater = store.who(store.add_rater("ann"))
+    assert rater is not None
+    kinds = {unit.id: unit.kind for unit in store.units()}
+    for _ in range(2):
+        assignment = store.next_unit(rater)
+        assert assignment is not None
+        assert kinds[assignment.unit.id] == "exercise"
+        wanted = 4 if "Half past" in str(assignment.unit.payload) else 1
+        store.submit(rater, assignment.id, {"appropriate.r1": wanted, "on-topic.r1": wanted}, 3.0)
+    assert agreement_of(store) is None
+    for unit in store.units():
+        if unit.kind == "attention":
+            store.record("ann", unit.id, {"appropriate.r1": 1, "on-topic.r1": 1}, 3.0)
+    found = agreement_of(store)
+    assert found is not None
+    assert found.aspects is None
+    assert [row[:4] for row in found.suspects.rows] == [["ann", "all", "share of checks right", 0.0]]
+
+
+def test_who_writes_too_fast_is_told_where_there_is_nothing_to_agree_on(tmp_path: Path) -> None:
+    clock = Clock()
+    store = store_of(project_at(tmp_path / "w", "write", "raters_per_unit = 4"), clock)
+    for place, name in enumerate(("ann", "careless", "dan")):
+        judge(store, clock, name, place)
+    shown = entered(store, "chief", "owner").get("/owner/agreement").text
+    assert "This form collects texts" in shown
+    assert [row[:4] for row in _tables(shown)[1:]] == [["careless", "all", "median seconds", "1.50"]]
 
 
 def test_the_owner_makes_renews_and_revokes_links(tmp_path: Path) -> None:
@@ -307,6 +380,30 @@ def test_the_owner_makes_renews_and_revokes_links(tmp_path: Path) -> None:
         assert owner.post("/owner/raters", data={**form, **wrong}).status_code == 422
     assert owner.post("/owner/raters", data={**form, "action": "add", "names": "cyd\nbea"}).status_code == 422
     assert "cyd" not in [rater.name for rater in store.raters()]
+
+
+def test_what_the_owner_wrote_and_was_refused_is_still_there(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    store.add_rater("ann")
+    owner = entered(store, "chief", "owner")
+    form = {"csrf": form_of(owner.get("/owner/raters").text, "/owner/raters")["csrf"], "action": "add"}
+    refused = owner.post("/owner/raters", data={**form, "names": "bea\nann", "days": "7"}).text
+    assert "called ann already" in refused
+    assert form_of(refused, "/owner/raters")["names"] == "bea\nann"
+    assert 'value="7"' in refused
+
+
+def test_the_first_page_says_what_can_be_chosen_and_how_long_to_take(tmp_path: Path) -> None:
+    for form, choice in (
+        ("grade", "Acceptable"),
+        ("errors", "off topic"),
+        ("review", "Reject"),
+        ("rate", "not at all"),
+    ):
+        store = store_of(write_project(tmp_path / form, form, extra="minimum_seconds = 2.5"))
+        page = entered(store).get("/").text
+        assert choice in page
+        assert "within 2.5 seconds" in page
 
 
 def test_every_export_can_be_downloaded_or_says_why_not(tmp_path: Path) -> None:
@@ -370,13 +467,15 @@ def test_digits_stand_for_labels_that_are_digits_and_else_for_places() -> None:
     assert keys_of([Option(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
     assert keys_of([Option(0, "Bad"), Option(1, "Best")]) == ["1", "2"]
     assert keys_of([Option(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
+    assert keys_of([Option(n, str(n)) for n in range(11)]) == [*"0123456789", ""]
+    assert keys_of([Option(n, str(n)) for n in range(1, 11)]) == [*"1234567890"]
 
 
 def test_texts_of_pages_are_shown_as_meant() -> None:
     assert [(b.is_list, b.texts) for b in blocks("One\ntwo\n \n- a\n- b")] == [(False, ["One two"]), (True, ["a", "b"])]
-    assert (number(math.nan), number(0.5), seconds(3.2), seconds(300), share(1, 2), share(0, 0)) == (
-        "–",
-        "0.50",
+    assert (head("n"), head("mean"), seconds(3.2), seconds(300), share(1, 2), share(0, 0)) == (
+        "n",
+        "Mean",
         "3 s",
         "5 min",
         "1 of 2",
@@ -424,6 +523,25 @@ def test_the_command_makes_links_exports_and_imports(tmp_path: Path) -> None:
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 2
     taken = run.invoke(program, ["annotate", path, "--import", "ratings", "--file", str(out)])
     assert "1 were there already" in taken.output
+
+
+def test_raters_links_go_into_a_file_that_is_nobody_elses(tmp_path: Path) -> None:
+    path, file = str(write_project(tmp_path)), tmp_path / "links.csv"
+    command = ["annotate", path, "--raters", "2", "--no-serve", "--file", str(file)]
+    run = CliRunner()
+    made = run.invoke(program, command)
+    assert [line.split("\t")[0] for line in made.output.splitlines()] == ["owner"]
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["rater"] for row in rows] == ["rater-1", "rater-2"]
+    assert file.stat().st_mode & 0o077 == 0
+    store = store_of(Path(path))
+    assert client_of(store).get("/r/" + rows[0]["link"].partition("/r/")[2]).status_code == 200
+    again = run.invoke(program, command)
+    assert isinstance(again.exception, InputError)
+    assert len([rater for rater in store.raters() if rater.role == "rater"]) == 2  # nobody was entered for nothing
+    known = run.invoke(program, [*command[:3], "rater-1", *command[4:-1], str(tmp_path / "more.csv")])
+    assert known.exception is not None
+    assert not (tmp_path / "more.csv").exists()
 
 
 def test_the_command_without_its_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

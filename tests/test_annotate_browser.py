@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,46 +16,19 @@ pytest.importorskip("playwright.sync_api")
 pytest.importorskip("httpx2")
 
 import httpx2 as httpx
-from playwright.sync_api import sync_playwright
 
 from rejoinder.cli import program
+from tests.annotate_chromium import CHROMIUM, chromium, opened, press, title
 from tests.annotate_site import EXERCISE, FORMS, answered, serving, write_project
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WIDTHS = (1280, 360)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+    with chromium() as found:
         yield found
-        found.close()
-
-
-def opened(browser: Any, link: str, width: int = 1280, **options: Any) -> Any:
-    """A new browser with nothing in it, on a link; an error on a page fails the test."""
-    page = browser.new_context(viewport={"width": width, "height": 800}, **options).new_page()
-    page.set_default_timeout(20_000)
-    page.wrong = []
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    page.on("console", lambda said: page.wrong.append(said.text) if said.type == "error" else None)
-    page.goto(link)
-    return page
-
-
-def press(page: Any, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def send(page: Any, *keys: str) -> None:
@@ -62,10 +36,6 @@ def send(page: Any, *keys: str) -> None:
     press(page, *keys)
     with page.expect_navigation():
         press(page, "Enter")
-
-
-def title(page: Any) -> str:
-    return str(page.inner_text("#unit"))
 
 
 def test_a_rater_works_by_keyboard_the_owner_watches_and_trust_runs(browser: Any, tmp_path: Path) -> None:
@@ -139,7 +109,10 @@ def _owner_watches(browser: Any, link: str, target: Path) -> None:
     assert "40 of 48" in page.inner_text("main")
     page.click("text=Agreement")
     assert page.inner_text("tbody th >> nth=0") == "appropriate"
-    float(page.inner_text('tbody td[data-head="Alpha"] >> nth=0').replace("−", "-"))
+    alpha = page.inner_text('tbody td[data-head^="Krippendorff"] >> nth=0')
+    value, low, high = (float(number) for number in re.findall(r"-?\d\.\d+", alpha))
+    assert low <= value <= high
+    assert page.is_visible("text=Raters to look at")
     page.click("text=Export")
     with page.expect_download() as download:
         page.click("text=ratings")
@@ -188,12 +161,72 @@ def _answer_by_keyboard(page: Any) -> None:
             assert "Written 1 2 3 u ? by hand" in page.input_value(".ask[data-current] textarea")
             press(page, "Escape", "n")
         elif kind == "labels":
-            press(page, "2", "n")
+            taken_back = page.locator(".ask[data-current] input:checked").count()  # the same key would take it away
+            press(page, *("3" if taken_back else "2"), "n")
         else:
             press(page, "2")
     press(page, "Escape")
     with page.expect_navigation():
         press(page, "Enter")
+
+
+# What the key 2 chooses in each form, and something else: a question of the exercise that is answered rightly with it,
+# and one that is not.
+SECOND = {
+    "rate": ("appropriate", "2", "5"),
+    "candidates": ("appropriate", "2", "5"),
+    "grade": ("grade", "1", "2"),
+    "references": ("appropriate", "1", "2"),
+    "review": ("verdict", '"edit"', '"accept"'),
+    "validate": ("new", "1", "0"),
+    "errors": ("errors", '["ignores the question"]', '["off topic"]'),
+    "compare": ("overall", '"tie"', '"r1"'),
+}
+
+
+def exercise_for(form: str) -> str:
+    """An exercise of two questions, of which one right answer is enough."""
+    replies = {"compare": 'replies = ["At three.", "Bananas."]', "write": "", "situation": ""}
+    lines = ["[exercise]", "needed = 1"]
+    for question in (1, 2):
+        lines += ["[[exercise.questions]]", f'context = ["When does it open? ({question})"]']
+        lines.append(replies.get(form, 'reply = "At three."'))
+        if form in SECOND:
+            lines.append(f"answer = {{ {SECOND[form][0]} = {SECOND[form][question]} }}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_exercise_and_20_units_of_every_form_are_done_by_keyboard(browser: Any, form: str, tmp_path: Path) -> None:
+    extra = "units_per_rater = 20\nraters_per_unit = 1"
+    path = write_project(tmp_path, form, 20, extra, exercise_for(form))
+    with serving(path, "--raters", "ann") as (_, links, _):
+        page = opened(browser, links["ann"])
+        send(page)
+        seen = []
+        for expected in ("As expected", "Not as expected"):
+            assert title(page) == f"Exercise {len(seen) + 1} of 2"
+            _answer_by_keyboard(page)
+            seen.append(title(page))
+            assert title(page) == (expected if form in SECOND else "As expected")
+            send(page)
+        for unit in range(1, 21):
+            assert title(page) == f"Unit {unit} of 20"
+            if unit == 8:  # the browser is closed in the middle of it
+                assert page.wrong == []
+                page.context.close()
+                page = opened(browser, links["ann"])
+                send(page)
+                assert title(page) == "Unit 8 of 20"
+            _answer_by_keyboard(page)
+            if unit == 15:
+                with page.expect_navigation():
+                    press(page, "u")
+                assert title(page).startswith("Again: ")
+                _answer_by_keyboard(page)
+        assert title(page) == "Done. Thank you!"
+        assert page.wrong == []
+        page.context.close()
 
 
 def test_an_edit_is_written_right_after_it_was_chosen(browser: Any, tmp_path: Path) -> None:
@@ -224,6 +257,27 @@ def test_nothing_wrong_stands_beside_the_other_labels(browser: Any, tmp_path: Pa
         assert page.evaluate(chosen) == "8"
         press(page, "2")
         assert page.evaluate(chosen) == "2"
+
+
+def test_single_keys_can_be_turned_off_and_on_again(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, extra="units_per_rater = 1")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        page = opened(browser, links["ann"])
+        page.goto(url + "/work")
+        for chosen in (0, 1):
+            page.click("#show-keys")
+            assert page.evaluate("document.activeElement.innerText").startswith("Close")
+            press(page, "Shift+Tab", "Space", "Escape")
+            page.reload()
+            press(page, "3")
+            assert page.locator("#answer input:checked").count() == chosen
+            if not chosen:  # the keys that every form has still work
+                page.focus("#f0-0")
+                press(page, "ArrowRight")
+                assert page.is_checked("#f0-1")
+                page.evaluate("sessionStorage.clear()")
+                page.evaluate("document.getElementById('answer').reset()")
+        assert page.wrong == []
 
 
 def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ def test_the_formats_are_listed_and_a_wrong_name_tells_the_nearest(opened: Opene
     assert list(formats()) == [
         *("ratings", "csv", "texts", "crowdkit", "labelstudio", "labelstudio-config", "mturk", "mturk-layout")
     ]
-    assert list(formats(readable=True)) == ["ratings", "csv", "labelstudio", "mturk"]
+    assert list(formats(readable=True)) == ["ratings", "csv", "crowdkit", "labelstudio", "mturk"]
     store = opened(project_of(), judged=0)
     with pytest.raises(SpecError, match="did you mean 'crowdkit'"):
         export(store, "crowd-kit")
@@ -249,6 +250,44 @@ def test_crowd_kits_columns(opened: Opened) -> None:
     pairs = table(export(opened(project_of("compare", name="pairs"), name="pairs"), "crowdkit").content)
     assert set(pairs[0]) == {"aspect", "worker", "left", "right", "label"}
     assert all(row["label"] in (row["left"], row["right"]) for row in pairs)
+
+
+@pytest.mark.parametrize("form", [form for form in RATED if form != "review"])
+def test_crowd_kits_columns_come_back_the_same(opened: Opened, form: FormName) -> None:
+    project = project_of(form, ties=False)
+    there, here = opened(project), opened(project, name="b", judged=0)
+    content = export(there, "crowdkit").content
+    count = len(there.judgements())
+    assert take_in(here, "crowdkit", content) == (count, 0, {})
+    assert answers(here) == answers(there)
+    assert take_in(here, "crowdkit", content) == (0, count, {})
+    assert export(here, "crowdkit").content == content
+
+
+def test_columns_of_crowd_kit_that_do_not_fit_are_told(opened: Opened) -> None:
+    store = opened(project_of("grade"), judged=0)
+    whole = "".join(f"question-0/c{c},ann,2\r\n" for c in range(3))
+    rows = f"task,worker,label\r\n{whole}question-1/c0,ann,2\r\nquestion-9/c0,ann,1\r\n"
+    taken = take_in(store, "crowdkit", rows.encode())
+    assert (taken.added, taken.already) == (1, 0)
+    assert sorted(taken.left_out.values()) == [1, 1]
+    assert "of something that this project does not ask about" in taken.left_out
+    wrong = take_in(store, "crowdkit", f"task,worker,label\r\n{whole.replace('ann,2', 'bea,7')}".encode())
+    assert (wrong.added, sum(wrong.left_out.values())) == (0, 1)
+    with pytest.raises(InputError, match="no column 'task'"):
+        take_in(store, "crowdkit", b"worker,label\r\n")
+    with pytest.raises(AnnotationError, match="brings texts"):
+        take_in(opened(project_of("write", name="w"), name="w", judged=0), "crowdkit", b"task,worker,label\r\n")
+
+
+def test_what_came_in_without_a_time_has_none(opened: Opened) -> None:
+    there, here = opened(project_of()), opened(project_of(), name="b", judged=0)
+    take_in(here, "crowdkit", export(there, "crowdkit").content)
+    assert {row["seconds"] for row in table(export(here, "csv").content)} == {""}
+    assert b"seconds" not in export(here, "ratings").content
+    raters = here.progress().raters
+    assert raters
+    assert all(math.isnan(one.median_seconds) for one in raters)
 
 
 @pytest.mark.filterwarnings("ignore")  # of pandas, at what Crowd-Kit does with it

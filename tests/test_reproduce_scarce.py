@@ -38,6 +38,8 @@ from rejoinder.reproduce._scarce_proposals import (
     MATCHED,
     PART,
     RETRIEVAL,
+    WIDE,
+    WIDE_PART,
     Place,
     closed,
     generate,
@@ -143,8 +145,8 @@ def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None
     many = proposals(*(f"text {n}" for n in range(20)))
     found = to_adapt({MATCHED: [[], many], RETRIEVAL: [many, many[:1]], COMET: [many[:2], many[:2]]})
     assert found[:3] == [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 1, 0), Place(RETRIEVAL, 0, 1)]
-    assert [sum(place.source == source for place in found) for source in (RETRIEVAL, COMET, MATCHED)] == [11, 4, 20]
-    assert [place.source for place in found] == [RETRIEVAL] * 11 + [COMET] * 4 + [MATCHED] * 20
+    assert [sum(place.source == source for place in found) for source in (RETRIEVAL, COMET, MATCHED)] == [21, 4, 20]
+    assert [place.source for place in found] == [RETRIEVAL] * 21 + [COMET] * 4 + [MATCHED] * 20
 
 
 # Sets of references
@@ -156,6 +158,8 @@ def augmented() -> Augmented:
         RETRIEVAL: [proposals("It rains .", "Go on ."), proposals("Go on .")],
         COMET: [proposals("I feel sad .", source="commonsense/comet"), []],
         PART: [[], []],
+        WIDE: [[], []],
+        WIDE_PART: [[], []],
         MATCHED: [[], proposals("I want to eat .", source="commonsense/atomic")],
     }
     places = [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 0, 1), Place(COMET, 0, 0), Place(MATCHED, 1, 0)]
@@ -240,7 +244,7 @@ def made(data: Collection) -> Augmented:
     items = list(data.items)
     found = {
         source: [proposals(*(" ".join(random.choice(WORDS, 7)).capitalize() for _ in range(6))) for _ in items]
-        for source in (RETRIEVAL, COMET, PART, MATCHED)
+        for source in (RETRIEVAL, COMET, PART, MATCHED, WIDE, WIDE_PART)
     }
     return assemble(items, found, to_adapt(found), [])
 
@@ -257,7 +261,7 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     figures = {(f.table, f.row, f.column): f for f in found.figures}
     assert len(figures) == len(found.figures)
 
-    ours = together(people, given.added(RETRIEVAL, COMET))
+    ours = together(people, given.added(RETRIEVAL, WIDE, COMET))
     items = {name: replace(item, references=ours[name]) for name, item in data.items.items()}
     spec = "bleu(smoothing='epsilon', tokenizer='whitespace')"  # lower-casing is the default
     scores = score(Collection(items=items, responses=data.responses), spec)
@@ -288,9 +292,9 @@ def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap
     found = scarce.assemble(rated(data), people, people, made(data), 0)
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(_scarce_measures.OVERLAP)
-    assert "retrieval: 0 of 36;" in found.notes[1]
-    assert found.notes[1].endswith("No more than the first 0 were asked for (--adapt 0).")
-    assert found.notes[2].startswith("References an item: SINGLE 1.0, ")
+    assert "retrieval: 0 of 36;" in found.notes[2]
+    assert found.notes[2].endswith("No more than the first 0 were asked for (--adapt 0).")
+    assert found.notes[3].startswith("References an item: SINGLE 1.0, ")
     diverse = [f for f in found.figures if f.table == _scarce_appendix.DIVERSITY]
     assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
     assert {f.published for f in diverse} == {0.134, 0.36, None}

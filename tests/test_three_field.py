@@ -348,6 +348,31 @@ def test_retrieved_proposals_are_new_and_carry_their_past() -> None:
         Retrieval().over([talk]).propose([item], 0)
 
 
+def test_a_search_by_some_fields_equals_one_without_the_others_and_still_bars_copies(tmp_path: Path) -> None:
+    dialogues = made_up(30)
+    index = ThreeFieldIndex.build(dialogues, tmp_path / "index")
+    for dialogue in [d for d in dialogues if len(d.turns) > 2][:8]:
+        item = item_at(dialogue, 1)
+        (by_past,) = index.search([item], 6, fields=("past",))
+        (alone,) = index.search([replace(item, references=(), future=())], 20)
+        found = [(hit.dialogue, hit.turn) for hit in by_past]
+        assert found == [place for place in ((h.dialogue, h.turn) for h in alone) if place[0] != dialogue.id][:6]
+    with pytest.raises(InputError, match="fields must be some of past, response, future"):
+        index.search([item], 6, fields=("context",))
+
+
+def test_with_past_alone_two_lists_take_turns() -> None:
+    dialogues = made_up(40)
+    item = item_at(next(d for d in dialogues if len(d.turns) > 3), 2)
+    (whole,) = Retrieval().over(dialogues).propose([item], 10)
+    (mixed,) = Retrieval(past_alone=True).over(dialogues).propose([item], 10)
+    assert len(mixed) == 10
+    assert len({one.text for one in mixed}) == 10
+    assert mixed[0] == whole[0]
+    assert {one.text for one in whole[:5]} <= {one.text for one in mixed}
+    assert str(Retrieval(past_alone=True)) == "retrieval(past_alone=True)"
+
+
 def test_retrieval_over_a_file_leaves_a_test_dialogue_in_it_unused(tmp_path: Path) -> None:
     from rejoinder.data.writing import write
 

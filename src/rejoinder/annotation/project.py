@@ -13,9 +13,10 @@ from typing import Any
 from rejoinder.annotation.unit import FormName, Option
 
 NOTICE = (
-    "The texts below may come from real conversations. Do not copy them elsewhere, do not try to find out who wrote "
-    "them, and tell the owner of this project if you see a name, an address, a number or anything else that points to "
-    "a person. Of you, this page keeps the name that your link was made for, your answers and how long they took."
+    "The texts that are shown may come from real conversations. Do not copy them elsewhere, do not try to find out who "
+    "wrote them, and tell the owner of this project if you see a name, an address, a number or anything else that "
+    "points to a person. Of you, this page keeps the name that your link was made for, your answers and how long they "
+    "took."
 )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rejoinder import spec as specs
 from rejoinder.augmenting.proposal import Proposal
 from rejoinder.errors import InputError, SpecError
+from rejoinder.retrieval._fields import NAMES
 from rejoinder.retrieval.three_field import FieldHit, FieldIndex, Settings
 from rejoinder.retrieval.three_field_opening import Dialogues, Kind, open_three_field
 from rejoinder.scoring.inputs import Input
@@ -20,7 +22,10 @@ _SPARE = 8  # hits beyond n that are asked for at once, since some say what is k
 
 @dataclass(frozen=True)
 class Retrieval:
-    """How references are retrieved: the parameters of the index and of the similarity."""
+    """How references are retrieved: the parameters of the index and of the similarity.
+
+    With ``past_alone`` every second proposal is found by the past alone, as in the lists that the authors released.
+    """
 
     kind: Kind = "bm25"
     k1: float = 0.5
@@ -30,6 +35,7 @@ class Retrieval:
     epsilon: float = 1e-3
     encoder: str = "aptness"
     weight: float = 17.0
+    past_alone: bool = False
 
     def __str__(self) -> str:
         return specs.write("retrieval", self)
@@ -53,7 +59,7 @@ class Retrieval:
             encoder=encoder,
             weight=self.weight,
         )
-        return Retrieved(index)
+        return Retrieved(index, self.past_alone)
 
     def over_file(self, given: str) -> Retrieved:
         """The source over the dialogues of a file or of ``dataset:NAME`` (else over those of its items)."""
@@ -101,6 +107,7 @@ class Retrieved:
     """A corpus that references are retrieved from."""
 
     index: FieldIndex
+    past_alone: bool = False
 
     def propose(self, items: Sequence[Item], n: int = 10, split: str | None = None) -> list[list[Proposal]]:
         """Up to n proposals for each item, best first; an item of which nothing is known gets none.
@@ -110,10 +117,16 @@ class Retrieved:
         """
         if n < 1:
             raise SpecError(f"n must be at least 1, found {n}")
+        whole = self._by(NAMES, items, n, split)
+        if not self.past_alone:
+            return whole
+        return [_in_turns(*lists, n) for lists in zip(whole, self._by(NAMES[:1], items, n, split), strict=True)]
+
+    def _by(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
         found: list[list[Proposal]] = [[] for _ in items]
         rows, size = list(range(len(items))), n + _SPARE
         while rows:
-            hits = self.index.search([items[row] for row in rows], size, split=split)
+            hits = self.index.search([items[row] for row in rows], size, split=split, fields=fields)
             for row, of_item in zip(rows, hits, strict=True):
                 found[row] = _chosen(items[row], of_item, n)
             rows = [
@@ -121,6 +134,15 @@ class Retrieved:
             ]
             size *= 4
         return found
+
+
+def _in_turns(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
+    """The first n of two lists that take turns, each text once; where one ends, the other goes on."""
+    found: dict[str, Proposal] = {}
+    for one in (one for both in zip_longest(first, second) for one in both if one is not None):
+        if len(found) < n:
+            found.setdefault(same_words(one.text), one)
+    return list(found.values())
 
 
 def _chosen(item: Item, hits: list[FieldHit], n: int) -> list[Proposal]:

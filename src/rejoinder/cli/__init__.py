@@ -60,7 +60,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
-        goes_on = "score" in sys.argv[1:2]
+        goes_on = sys.argv[1:2] in (["score"], ["select"])
         print("rejoinder: stopped" + "; the same command goes on where it was" * goes_on, file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:

@@ -46,15 +46,13 @@ def _records(source: str) -> Iterator[Record]:
 
 def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:
     """What the raters of an annotation project have said so far."""
-    from rejoinder.annotation.exports.ratings import records_of
+    from rejoinder.annotation.judged import said_so_far
     from rejoinder.annotation.project_file import read_project
-    from rejoinder.annotation.results import results_of
     from rejoinder.annotation.store import open_store
-    from rejoinder.verdict.judgements import Checked
 
     store = open_store(read_project(path))
     try:
-        checks = {one.name: Checked(one.checks_right, one.checks) for one in store.progress().raters if one.checks}
-        return list(records_of(results_of(store))), checks
+        records, checks = said_so_far(store)
+        return list(records), checks
     finally:
         store.close()

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 @click.option("--no-serve", is_flag=True, help="Make links, then stop.")
 @click.option("--export", "exported", metavar="FORMAT", help="Write the judgements in a format, then stop.")
 @click.option("--import", "imported", metavar="FORMAT", help="Take in judgements in a format (--file), then stop.")
-@click.option("--file", type=click.Path(path_type=Path), help="The file of --export [standard output] or --import.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    help="The file of --export or --import; else where raters' links go, as CSV [standard output].",
+)
 def command(
     project: Path,
     raters: str | None,
@@ -63,9 +67,9 @@ def command(
             _carry(store, exported, imported, file)
             return
         if no_serve:
-            _show_links(store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link)
+            _show_links(store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link, file)
         else:
-            _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link))
+            _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link, file))
     finally:
         store.close()
 
@@ -83,19 +87,30 @@ def _serve(project: Project, store: Store, host: str, port: int, url: str | None
         click.echo(
             "Links and answers travel unencrypted: put a proxy with https before it and name it with --url.", err=True
         )
+    if not project.redact:
+        click.echo("Nothing is redacted: see that raters may read what is in the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; nothing that was sent is lost.", err=True)
     serve(project, store, listening, reached)
 
 
 def _show_links(
-    store: Store, url: str, raters: str | None, entrance: str | None, renew: str | None, days: int | None, owner: bool
+    store: Store,
+    url: str,
+    raters: str | None,
+    entrance: str | None,
+    renew: str | None,
+    days: int | None,
+    owner: bool,
+    file: Path | None,
 ) -> None:
     """Print links, name and address with a tab between them; they are shown this once."""
-    from rejoinder.web.links import link, new_links, owner_link
+    from rejoinder.web.links import link, new_links, owner_link, write_links
 
     expires = time.time() + days * 24 * 3600 if days else None
     links: dict[str, str] = {}
-    if raters:
+    if raters and file is not None:
+        write_links(file, lambda: new_links(store, url, raters, "rater", expires))
+    elif raters:
         links |= new_links(store, url, raters, "rater", expires)
     if entrance:
         links |= new_links(store, url, entrance, "entrance", expires)

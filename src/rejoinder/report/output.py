@@ -10,17 +10,37 @@ from rejoinder.report.findings import find
 from rejoinder.report.matched import matched_table
 from rejoinder.report.page import render
 from rejoinder.report.table import FORMATS, Table, to_csv, to_json
+from rejoinder.selection.folder import is_run as is_selection
 
 _MARK = b'<meta name="generator" content="rejoinder '
 
 
 def written(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
-    """The report of a run: ``html`` is the whole page, every other form its tables one after another."""
+    """The report of a run: ``html`` is the whole page, every other form its tables one after another.
+
+    A run of ``rejoinder select`` has no ratings, so there is no aspect to choose.
+    """
+    if is_selection(run):
+        return _of_selection(run, form, aspect, seed)
     findings = find(run, aspect, seed)
     if form == "html":
         return render(findings)
     matched = matched_table(findings)
     return together([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
+
+
+def _of_selection(run: Path, form: str, aspect: str | None, seed: int) -> str:
+    from rejoinder.report import selection, selection_page
+    from rejoinder.selection.examining import examine
+    from rejoinder.selection.running import load
+
+    if aspect is not None:
+        raise RunError(f"{run}: is a run of rejoinder select, which has no ratings; leave --aspect out")
+    loaded = load(run)
+    found = examine(loaded.selected, seed=seed)
+    if form == "html":
+        return selection_page.render(found, loaded.about, loaded.folder)
+    return together(selection.tables(found), form).rstrip("\n") + "\n"
 
 
 def together(tables: list[Table], form: str) -> str:

@@ -36,13 +36,13 @@ def report(run_folder: Path, aspect: str | None = None, seed: int = 0) -> str:
 
 def render(findings: Findings) -> str:
     """Findings as a page."""
-    style, script = (Markup(_template_text(name)) for name in ("page.css", "page.js"))
+    style, script = (Markup(template_text(name)) for name in ("page.css", "page.js"))
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             generator=GENERATOR,
-            policy=f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
+            policy=f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; img-src data:; "
             "base-uri 'none'; form-action 'none'",
             style=style,
             script=script,
@@ -67,11 +67,12 @@ def render(findings: Findings) -> str:
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, with what they may call; all text is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_template_text),
+        loader=FunctionLoader(template_text),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalize,
@@ -85,7 +86,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _template_text(name: str) -> str:
+def template_text(name: str) -> str:
+    """A file of the templates' folder."""
     return (files("rejoinder.report") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -99,5 +101,6 @@ def _exact(score: float) -> str:
     return f"{score:.1e}" if 0 < abs(score) < 0.0005 else shown(score)
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """The digest of a style or a script, as a content security policy wants it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -10,14 +10,18 @@ from typing import NamedTuple, TypeAlias
 
 from rejoinder.augmenting.commonsense import CommonSense, GeneratedKnowledge, Generator, MatchedKnowledge
 from rejoinder.augmenting.proposal import Proposal
-from rejoinder.types import Dialogue, Item, Turn
+from rejoinder.retrieval.three_field_opening import Kind
+from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
-RETRIEVED = 20  # turns of the corpus an item
-ADAPTED = 10  # of these, the best are adapted
+RETRIEVED = 10  # turns of the corpus an item, half of them by the past alone
+MANY = 80  # the same of the wide search, by words and by vectors each
+APT = 0.7  # the least aptness of what a wide search finds
 EACH = 3  # inferences of a relation
 SHARE = 0.05  # of the corpus, for the ablation
 SEED = 0
 RETRIEVAL, COMET, PART, MATCHED = "retrieval", "common sense", "retrieval, 5% of the corpus", "common sense, matched"
+WIDE, WIDE_PART = "wide retrieval", "wide retrieval, 5% of the corpus"
+KINDS: tuple[Kind, ...] = ("bm25", "dense")  # of the wide search
 # In this order they are adapted: what Table 1 is made of comes first.
 ORDER = (RETRIEVAL, COMET, PART, MATCHED)
 Proposals: TypeAlias = Sequence[Sequence[Proposal]]  # of each item
@@ -44,10 +48,34 @@ def closed(context: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def retrieve(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
-    """The turns of a corpus that stand where past, reply and future are most alike, as they are written there."""
+    """The turns of a corpus that stand where past, reply and future are most alike, and those where the past is.
+
+    The lists that the authors released are made so, half by all three fields and half by the past alone. Each turn is
+    as it is written there.
+    """
     from rejoinder.augmenting.retrieved import Retrieval
 
-    return Retrieval(kind="bm25").over(dialogues).propose(items, RETRIEVED)
+    return Retrieval(kind="bm25", past_alone=True).over(dialogues).propose(items, RETRIEVED)
+
+
+def search_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
+    """Many turns, found by words and by vectors, of which those stay that our bi-encoder finds apt.
+
+    The numbers were chosen on contexts of DailyDialog's test file that nobody rated (docs/augmenting.md).
+    """
+    from rejoinder.augmenting.retrieved import Retrieval
+    from rejoinder.registry import parse
+
+    sources = [Retrieval(kind=kind, past_alone=True).over(dialogues) for kind in KINDS]
+    lists = zip(*(source.propose(items, MANY) for source in sources), strict=True)
+    found = [list({one.text: one for of_source in of_item for one in of_source}.values()) for of_item in lists]
+    pairs = [
+        Pair(item, Response(f"{item.id}/{rank}", item.id, WIDE, one.text))
+        for item, of_item in zip(items, found, strict=True)
+        for rank, one in enumerate(of_item)
+    ]
+    scores = iter(parse("aptness(model='bi')").score(pairs))
+    return [[one for one in of_item if next(scores) >= APT] for of_item in found]
 
 
 def part_of(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
@@ -84,6 +112,6 @@ def to_adapt(proposals: Mapping[str, Proposals]) -> list[Place]:
     for source in (source for source in ORDER if source in proposals):
         of_items = proposals[source]
         most = max(map(len, of_items), default=0)
-        for rank in range(min(most, ADAPTED) if source in (RETRIEVAL, PART) else most):
+        for rank in range(most):
             places += [Place(source, item, rank) for item, found in enumerate(of_items) if rank < len(found)]
     return places

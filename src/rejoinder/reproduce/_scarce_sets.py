@@ -12,10 +12,21 @@ from rejoinder.augmenting.paraphrasing import paraphrase
 from rejoinder.augmenting.proposal import Proposal
 from rejoinder.augmenting.verb import references_of
 from rejoinder.reproduce import _scarce_published as published
-from rejoinder.reproduce._scarce_proposals import COMET, MATCHED, PART, RETRIEVAL, Place, Proposals, spaced
+from rejoinder.reproduce._scarce_proposals import (
+    COMET,
+    MATCHED,
+    PART,
+    RETRIEVAL,
+    WIDE,
+    WIDE_PART,
+    Place,
+    Proposals,
+    spaced,
+)
 from rejoinder.types import Item, Reference
 
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
+OURS = (RETRIEVAL, WIDE, COMET)
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ def together(*sets: References) -> References:
 
 def of_table_1(single: References, multi: References, augmented: Augmented) -> dict[str, References]:
     """The six columns of Tables 1 and 4."""
-    ours = augmented.added(RETRIEVAL, COMET)
+    ours = augmented.added(*OURS)
     return {
         published.SINGLE: single,
         published.PARAPHRASE_SINGLE: together(single, paraphrased(single)),
@@ -91,12 +102,14 @@ def of_table_1(single: References, multi: References, augmented: Augmented) -> d
 def of_table_2(single: References, augmented: Augmented) -> dict[str, References]:
     """The rows of Table 2: the single human reference and a part of ours."""
     parts = {
-        published.WHOLE: augmented.added(RETRIEVAL, COMET),
+        published.WHOLE: augmented.added(*OURS),
         published.SENSE: augmented.added(COMET),
         published.MATCHED_SENSE: augmented.added(MATCHED),
-        published.RETRIEVAL_ONLY: augmented.added(RETRIEVAL),
-        published.FIVE_PER_CENT: augmented.added(PART),
-        published.NOT_ADAPTED: augmented.added(RETRIEVAL, COMET, adapted=False),
+        published.RETRIEVAL_ONLY: augmented.added(RETRIEVAL, WIDE),
+        published.AS_RELEASED: augmented.added(RETRIEVAL),
+        published.FIVE_PER_CENT: augmented.added(PART, WIDE_PART),
+        published.NOT_ADAPTED: augmented.added(*OURS, adapted=False),
+        published.NOT_WIDE: augmented.added(RETRIEVAL, COMET),
     }
     return {row: together(single, part) for row, part in parts.items()}
 

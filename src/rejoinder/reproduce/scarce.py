@@ -20,9 +20,21 @@ from rejoinder.reproduce._scarce_adaptation import adapted
 from rejoinder.reproduce._scarce_items import join
 from rejoinder.reproduce._scarce_measures import Rated, measure, rated
 from rejoinder.reproduce._scarce_notes import notes
-from rejoinder.reproduce._scarce_proposals import COMET, MATCHED, PART, RETRIEVAL, generate, match, part_of, retrieve
+from rejoinder.reproduce._scarce_proposals import (
+    COMET,
+    MATCHED,
+    PART,
+    RETRIEVAL,
+    WIDE,
+    WIDE_PART,
+    generate,
+    match,
+    part_of,
+    retrieve,
+    search_widely,
+)
 from rejoinder.reproduce._scarce_published import OURS_SINGLE, WHOLE
-from rejoinder.reproduce._scarce_sets import Augmented, References, human, of_table_1, of_table_2, paraphrased
+from rejoinder.reproduce._scarce_sets import OURS, Augmented, References, human, of_table_1, of_table_2, paraphrased
 from rejoinder.scoring.inputs import read
 from rejoinder.types import Dialogue, Item
 
@@ -57,6 +69,8 @@ def propose(items: Sequence[Item], generator: Generator) -> dict[str, list[list[
         COMET: generate(items, generator),
         PART: retrieve(items, part_of(corpus)),
         MATCHED: match(items),
+        WIDE: search_widely(items, corpus),
+        WIDE_PART: search_widely(items, part_of(corpus)),
     }
 
 
@@ -88,7 +102,7 @@ def _appendix(
     paraphrases = paraphrased(single)
     own = {name: tuple(one for one in of_item if one.source != "human") for name, of_item in released.items()}
     diverse = {
-        "ours": augmented.added(RETRIEVAL, COMET),
+        "ours": augmented.added(*OURS),
         "paraphrase": paraphrases,
         "multi": multi,
         "the authors' released references": own,
@@ -96,7 +110,7 @@ def _appendix(
     good = {
         "single": single,
         "multi": multi,
-        **{source: augmented.added(source, adapted=False) for source in (RETRIEVAL, COMET, MATCHED)},
+        **{source: augmented.added(source, adapted=False) for source in (RETRIEVAL, WIDE, COMET, MATCHED)},
         **{f"{source}, adapted": augmented.changed(source) for source in (RETRIEVAL, COMET, MATCHED)},
         "paraphrase": paraphrases,
     }

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import InputError, SpecError
+from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.retrieval import _copies, _passages
 from rejoinder.retrieval._copies import Copies, nearly_same
-from rejoinder.retrieval._fields import FieldHit, Fields, Windows
+from rejoinder.retrieval._fields import NAMES, FieldHit, Fields, Windows
 from rejoinder.retrieval._filter import Filter
 from rejoinder.retrieval._folder import Manifest
 from rejoinder.retrieval._passages import Passages
@@ -75,13 +75,14 @@ class FieldSearch:
         split: str | None = None,
         only_dialogues: Collection[str] | None = None,
         exclude_dialogues: Sequence[Collection[str]] | None = None,
+        fields: Collection[str] = NAMES,
     ) -> list[list[FieldHit]]:
         """The turns most similar to the place of each item's reply, best first; see ``_fields.FieldIndex``."""
-        _check(items, k, exclude_dialogues)
+        _check(items, k, exclude_dialogues, fields)
         allowed = Filter(self._passages, split, only_dialogues)
         barred = exclude_dialogues or [()] * len(items)
         found: list[list[FieldHit]] = [[] for _ in items]
-        queries = {number: self.windows.of(item) for number, item in enumerate(items)}
+        queries = {number: self.windows.of(item).only(fields) for number, item in enumerate(items)}
         asked = [number for number, query in queries.items() if any(query)]
         for number, bounds in zip(asked, self._bounds([queries[n] for n in asked]), strict=True):
             item = items[number]
@@ -139,7 +140,11 @@ class FieldSearch:
         return hits
 
 
-def _check(items: Sequence[Item], k: int, exclude_dialogues: Sequence[Collection[str]] | None) -> None:
+def _check(
+    items: Sequence[Item], k: int, exclude_dialogues: Sequence[Collection[str]] | None, fields: Collection[str]
+) -> None:
+    if not fields or not set(fields) <= set(NAMES):
+        raise InputError(f"fields must be some of {', '.join(NAMES)}, found {brief(list(fields))}")
     if k < 1:
         raise InputError(f"k must be at least 1, found {k}")
     if exclude_dialogues is not None and len(exclude_dialogues) != len(items):

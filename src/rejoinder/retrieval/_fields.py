@@ -23,6 +23,10 @@ class Fields(NamedTuple):
     response: tuple[str, ...]
     future: tuple[str, ...]
 
+    def only(self, names: Collection[str]) -> Fields:
+        """These fields; the others are missing."""
+        return Fields(*(texts if name in names else () for name, texts in zip(NAMES, self, strict=True)))
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -88,10 +92,11 @@ class FieldIndex(Protocol):
         split: str | None = None,
         only_dialogues: Collection[str] | None = None,
         exclude_dialogues: Sequence[Collection[str]] | None = None,
+        fields: Collection[str] = NAMES,
     ) -> list[list[FieldHit]]:
         """The turns most similar to the place of each item's reply, best first.
 
-        An item's own dialogue is never found, nor a copy of it (see ``_copies``). ``split``, ``only_dialogues`` and
-        ``exclude_dialogues`` are as in ``contract.Index``.
+        An item's own dialogue is never found, nor a copy of it (see ``_copies``), whichever ``fields`` are searched by.
+        ``split``, ``only_dialogues`` and ``exclude_dialogues`` are as in ``contract.Index``.
         """
         ...

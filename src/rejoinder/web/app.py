@@ -14,7 +14,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.contract import Store
 from rejoinder.web import owning, rating
 from rejoinder.web.access import ROLES
-from rejoinder.web.entrance import enter
+from rejoinder.web.entrance import enter, style
 from rejoinder.web.guard import Guard
 from rejoinder.web.limits import Limits
 from rejoinder.web.pages import asset, nothing_here, warm
@@ -46,7 +46,7 @@ def app_of(
 ) -> Guard:
     """The app of a project; ``url`` is where raters reach it, ``clock`` tells the time as the store's does."""
     site = Site(project, store, url.rstrip("/"), limits or Limits(), clock)
-    routes = [Route("/r/{token}", enter), Route("/static/{name}", _static)]
+    routes = [Route("/r/{token}", enter), Route("/r/{token}/annotate.css", style), Route("/static/{name}", _static)]
     for role, pages in (("rater", RATER), ("owner", OWNER)):
         for path, views in pages.items():
             routes += [Route(path, page_for(role, view), methods=[method]) for method, view in views.items()]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.store.contract import Rater
 from rejoinder.web.access import digest, set_cookie
-from rejoinder.web.pages import html, nothing_here
+from rejoinder.web.pages import asset, html, nothing_here
 from rejoinder.web.site import Site, go, recognised
 
 HOME = {"rater": "/", "owner": "/owner"}
@@ -39,15 +39,30 @@ def _admitted(site: Site, request: Request, entrance: Rater) -> Response:
     """A participant gets a token of their own, new at each coming: the one before ends."""
     name = request.query_params.get(PARTICIPANT, "")
     if not _NAME.fullmatch(name):
-        return html(
-            "entrance.html", 200 if not name else 422, project=site.project, field=PARTICIPANT, wrong=bool(name)
-        )
+        return _asked(site, str(request.path_params["token"]), name)
     try:
         rater = site.store.admit(entrance, name)
         token = site.store.renew(rater.name)
     except AnnotationError:
         return nothing_here()
     return _let_in(site, request, rater, token)
+
+
+def _asked(site: Site, token: str, given: str) -> Response:
+    """The page that asks for an id, where none came with the link, or no possible one."""
+    status = 422 if given else 200
+    values = {"token": token, "field": PARTICIPANT, "given": given[:64], "wrong": bool(given)}
+    return html("entrance.html", status, project=site.project, **values)
+
+
+async def style(request: Request) -> Response:
+    """The style of that page; who has no more than an entrance has no cookie for the others' yet."""
+    return await run_in_threadpool(_style, request)
+
+
+def _style(request: Request) -> Response:
+    who = recognised(request.app.state.site, str(request.path_params["token"]))
+    return nothing_here() if who is None else asset("annotate.css") or nothing_here()
 
 
 def _let_in(site: Site, request: Request, who: Rater, token: str) -> Response:

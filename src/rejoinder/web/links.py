@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports.prolific import study_link
+from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.store.contract import Role, Store
+from rejoinder.errors import InputError
 
 MOST_NEW = 500
 OWNER = "owner"
@@ -34,6 +37,20 @@ def new_links(
     names = new_names(wanted, [rater.name for rater in store.raters()])
     made = {name: link(url, store.add_rater(name, role, expires)) for name in names}
     return {name: study_link(one) for name, one in made.items()} if role == "entrance" else made
+
+
+def write_links(file: Path, make: Callable[[], dict[str, str]]) -> None:
+    """Make links straight into a new CSV file that its owner alone can read; none is made where it cannot be had."""
+    try:
+        handle = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"{file}: links cannot be written there ({error.strerror}); name a new file") from None
+    try:
+        with open(handle, "wb") as out:
+            out.write(links_csv(make()))
+    except BaseException:
+        file.unlink()
+        raise
 
 
 def new_names(wanted: str, known: Sequence[str]) -> list[str]:

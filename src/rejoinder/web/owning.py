@@ -23,9 +23,8 @@ def progress(visit: Visit) -> Response:
 
 
 def agreement(visit: Visit) -> Response:
-    """How far raters agree, aspect by aspect."""
-    found = agreement_of(visit.site.project, visit.store.units(), visit.store.judgements())
-    return visit.page("owner_agreement.html", here="agreement", aspects=found)
+    """How far raters agree, aspect by aspect and rater by rater, and whom to look at."""
+    return visit.page("owner_agreement.html", here="agreement", found=agreement_of(visit.store))
 
 
 def raters(visit: Visit) -> Response:
@@ -74,6 +73,8 @@ def _expires(visit: Visit) -> float | None:
 
 
 def _raters(visit: Visit, links: Mapping[str, str] | None = None, said: str = "", problem: str = "") -> Response:
+    """The page; what was written and refused is still there."""
+    wanted = {name: visit.sent(name) if problem else "" for name in ("names", "days", "role")}
     return visit.page(
         "owner_raters.html",
         422 if problem else 200,
@@ -82,5 +83,6 @@ def _raters(visit: Visit, links: Mapping[str, str] | None = None, said: str = ""
         links=links or {},
         said=said,
         problem=problem,
+        wanted=wanted,
         now=visit.site.clock(),
     )

@@ -11,9 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
-
-from rejoinder.stats.interval import Interval
+from starlette.responses import HTMLResponse, Response
 
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -31,12 +29,17 @@ def warm() -> None:
 
 def left() -> Response:
     """What is shown to who has left; it belongs to nobody, so it has no style either."""
-    return PlainTextResponse("You have left, and nothing is kept in this browser. Your personal link still works.")
+    return html(
+        "bare.html",
+        title="You have left",
+        sentence="This browser does not know you any more. Your personal link still works.",
+    )
 
 
 def nothing_here() -> Response:
     """What everybody gets who has no link, or asks for what is not there: the two cannot be told apart."""
-    return PlainTextResponse("There is nothing here. If you have a personal link, please open it again.", 404)
+    sentence = "If you have a personal link, please open it again."
+    return html("bare.html", 404, title="There is nothing here", sentence=sentence)
 
 
 def asset(name: str) -> Response | None:
@@ -65,8 +68,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"blocks": blocks, "number": number, "moment": moment, "seconds": seconds, "share": share}
-    environment.filters["interval"] = interval
+    environment.filters |= {"blocks": blocks, "head": head, "moment": moment, "seconds": seconds, "share": share}
     return environment
 
 
@@ -88,14 +90,9 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def number(value: float | None) -> str:
-    """A coefficient as a person reads it; a dash where there is none."""
-    return "–" if value is None or math.isnan(value) else f"{value:.2f}"
-
-
-def interval(found: Interval) -> str:
-    """The ends of an interval; a dash where it has none."""
-    return "–" if math.isnan(found.low) or math.isnan(found.high) else f"{number(found.low)} to {number(found.high)}"
+def head(text: str) -> str:
+    """The head of a column; a symbol stays as it is."""
+    return text[:1].upper() + text[1:] if len(text) > 1 else text
 
 
 def seconds(value: float | None) -> str:

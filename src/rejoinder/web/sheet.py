@@ -106,8 +106,9 @@ def _ask(number: int, field: Field, answer: Mapping[str, Any] | None, problem: s
 
 
 def keys_of(options: Sequence[Option]) -> list[str]:
-    """The digit of each option: its own label where all labels are digits, else its place counted from 1."""
+    """The digit of each option: its own label where all are numbers (0 for a 10 without a 0), else its place from 1."""
     labels = [option.label for option in options]
-    if all(len(label) == 1 and label.isdecimal() for label in labels):
-        return labels
+    if all(label.isdecimal() for label in labels):
+        ten = "" if "0" in labels else "0"
+        return [label if len(label) == 1 else ten if label == "10" else "" for label in labels]
     return [str(place) if place < 10 else "" for place in range(1, len(labels) + 1)]

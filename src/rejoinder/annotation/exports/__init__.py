@@ -44,7 +44,9 @@ _FORMATS = {
         "texts.jsonl",
         "application/x-ndjson",
     ),
-    "crowdkit": _Format("Crowd-Kit's columns task, worker and label.", "crowdkit", "crowdkit.csv", "text/csv"),
+    "crowdkit": _Format(
+        "Crowd-Kit's columns task, worker and label.", "crowdkit", "crowdkit.csv", "text/csv", readable=True
+    ),
     "labelstudio": _Format(
         "Label Studio's tasks, with the annotations that there are.",
         "labelstudio",

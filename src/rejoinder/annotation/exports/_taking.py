@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rejoinder.annotation.errors import AnnotationError, AnsweredError, AnswerError, NotYoursError
+from rejoinder.annotation.fields import NONE
 from rejoinder.annotation.order import draw
 from rejoinder.annotation.store.contract import Store
 
@@ -48,6 +49,13 @@ def taken_in(store: Store, judgements: Iterable[Foreign], left_out: Counter[str]
         else:
             count["already" if found is None else "added"] += 1
     return TakenIn(count["added"], count["already"], dict(reasons))
+
+
+def put(answer: dict[str, Any], field: str, value: Any) -> None:
+    """Set a field of an answer; labels come one at a time, and where none was given, that is said."""
+    if isinstance(value, list):
+        value = [label for label in answer.get(field, ()) if label != NONE] + value or [NONE]
+    answer[field] = value
 
 
 def pseudonym(store: Store, source: str, worker: str) -> str:

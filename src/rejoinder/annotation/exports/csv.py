@@ -62,7 +62,8 @@ def _safe(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA and cell else cell
 
 
-def _plain(cell: str) -> str:
+def plain(cell: str) -> str:
+    """A cell without the apostrophe before it."""
     return cell[1:] if cell[:1] == "'" else cell
 
 
@@ -95,7 +96,7 @@ def _row(results: Results, one: Said) -> tuple[object, ...]:
         value,
         label_of(one),
         right,
-        round(judgement.seconds, 3),
+        round(judgement.seconds, 3) or None,  # 0: no time is known
         at,
     )
 
@@ -109,10 +110,10 @@ def read(store: Store, content: bytes) -> TakenIn:
     for number, row in rows_of(content, _NEEDED):
         if row.get("kind") == "exercise":
             continue
-        key = _plain(row["rater"]), _plain(row["unit"])
-        field = fields.get(key[1], {}).get(_plain(row["field"]))
+        key = plain(row["rater"]), plain(row["unit"])
+        field = fields.get(key[1], {}).get(plain(row["field"]))
         answer = answers.setdefault(key, {})
-        answer[_plain(row["field"])] = _value(field, row["value"]) if field is not None else row["value"]
+        answer[plain(row["field"])] = _value(field, row["value"]) if field is not None else row["value"]
         about[key] = _number(row.get("seconds", ""), number) or 0.0, _time(row.get("at", ""), number)
     return taken_in(store, (Foreign(*key, answer, *about[key]) for key, answer in answers.items()))
 
@@ -138,14 +139,14 @@ def _value(field: Field, cell: str) -> Value:
     """A cell's value for a field; what does not fit is left to be refused."""
     if field.kind == "choice":
         meant = {str(option.value): option.value for option in field.options}
-        return meant.get(cell, meant.get(_plain(cell), cell))
+        return meant.get(cell, meant.get(plain(cell), cell))
     if field.kind == "labels":
         try:
             found: list[str] = orjson.loads(cell)
             return found
         except orjson.JSONDecodeError:
             return cell
-    return _plain(cell)
+    return plain(cell)
 
 
 def _number(cell: str, line: int) -> float | None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, cast
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._taking import Foreign, TakenIn, taken_in
-from rejoinder.annotation.fields import NONE, TIE, fields_of
+from rejoinder.annotation.exports._taking import Foreign, TakenIn, put, taken_in
+from rejoinder.annotation.fields import TIE, fields_of
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.results import Results, Said, choice_of, labels_of, said, sides
@@ -61,7 +61,9 @@ def records_of(results: Results) -> Iterator[Rating | Preference]:
 
 def _records(results: Results, one: Said) -> Iterator[Rating | Preference]:
     judgement = one.judgement
-    meta = {"unit": one.unit.id, "seconds": round(judgement.seconds, 3)}
+    meta: dict[str, Any] = {"unit": one.unit.id}
+    if spent := round(judgement.seconds, 3):  # 0 is what was taken in from elsewhere without a time
+        meta["seconds"] = spent
     if FORMS[one.unit.form].asks == "preference" and one.field.kind == "choice":
         replies = one.unit.hidden["replies"]
         first, second = (replies[key]["response"] for key in sides(results, one.unit, judgement.rater))
@@ -95,7 +97,7 @@ def read(store: Store, content: bytes) -> TakenIn:
             continue
         unit, field, value = found
         answer = answers.setdefault((record.rater, unit), {})
-        _put(answer, field, value)
+        put(answer, field, value)
         seconds[record.rater, unit] = float(record.meta.get("seconds", 0.0) or 0.0)
     foreign = (Foreign(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items())
     return taken_in(store, foreign, left_out)
@@ -131,12 +133,3 @@ def _placed(record: Rating | Preference, places: _Places) -> tuple[str, str, Any
         found = places.get(("preference", *sorted((record.first, record.second)), record.aspect))
         key = {"first": record.first, "second": record.second, "tie": TIE}[record.choice]
     return None if found is None else (found[0], found[1], found[2].get(key))
-
-
-def _put(answer: dict[str, Any], field: str, value: Any) -> None:
-    """Set a field; labels come one at a time, and none of them is 'none'."""
-    if not isinstance(value, list):
-        answer[field] = value
-        return
-    together = [label for label in answer.get(field, []) if label != NONE] + value
-    answer[field] = together or [NONE]

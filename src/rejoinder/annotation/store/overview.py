@@ -86,6 +86,7 @@ def _rater_progress(rater: Rater, said: list[Judgement], stage: Stage) -> RaterP
     units = [one for one in said if one.kind == "unit"]
     checks = [one for one in said if one.kind in ("gold", "attention")]
     exercise = [one for one in said if one.kind == "exercise"]
+    times = [one.seconds for one in units if one.seconds > 0]  # 0: taken in from elsewhere without a time
     return RaterProgress(
         rater.name,
         rater.role,
@@ -95,7 +96,7 @@ def _rater_progress(rater: Rater, said: list[Judgement], stage: Stage) -> RaterP
         sum(bool(one.right) for one in checks),
         sum(bool(one.right) for one in exercise),
         len(exercise),
-        statistics.median(one.seconds for one in units) if units else float("nan"),
+        statistics.median(times) if times else float("nan"),
         max((one.at for one in said), default=None),
     )
 

@@ -5,6 +5,8 @@ const form = document.getElementById("answer");
 const dialog = document.getElementById("keys");
 const PREFIX = "rejoinder draft ";
 
+const OFF = "rejoinder single keys are off";
+
 const isText = (element) => element instanceof HTMLTextAreaElement && !element.readOnly;
 const typing = (element) =>
   isText(element) || (element instanceof HTMLInputElement && !["radio", "checkbox", "button", "submit"].includes(element.type));
@@ -15,6 +17,17 @@ function storage(job) {
     return job(window.sessionStorage);
   } catch {
     return null; // storage is turned off: then there are no drafts
+  }
+}
+
+// Who speaks to the browser, or rests a hand on the keys, can turn single keys off.
+let singleKeys = lasting((store) => store.getItem(OFF)) === null;
+
+function lasting(job) {
+  try {
+    return job(window.localStorage);
+  } catch {
+    return null; // storage is turned off: then keys are on again on the next page
   }
 }
 
@@ -203,6 +216,12 @@ const help = document.getElementById("show-keys");
 if (help && dialog) {
   help.hidden = false;
   help.addEventListener("click", () => dialog.showModal());
+  const box = document.getElementById("single-keys");
+  box.checked = singleKeys;
+  box.addEventListener("change", () => {
+    singleKeys = box.checked;
+    lasting((store) => (singleKeys ? store.removeItem(OFF) : store.setItem(OFF, "")));
+  });
 }
 
 // Links, buttons and texts keep their own Enter.
@@ -224,7 +243,7 @@ document.addEventListener("keydown", (event) => {
     at.blur();
     return;
   }
-  if (typing(at)) return;
+  if (typing(at) || !singleKeys) return;
   if (form && /^[0-9]$/.test(event.key)) form.dispatchEvent(new CustomEvent("keys:choose", { detail: event.key }));
   else if (form && (event.key === "n" || event.key === "p"))
     form.dispatchEvent(new CustomEvent("keys:step", { detail: event.key === "n" ? 1 : -1 }));

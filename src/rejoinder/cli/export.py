@@ -1,0 +1,38 @@
+"""``rejoinder export``: a test set for another evaluation program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="A test set for another evaluation program")
+@click.argument("testset")
+@click.option("--to", required=True, metavar="NAME", help="lm-eval or inspect.")
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where it goes.")
+@click.option("--name", metavar="NAME", help="The task's name [that of TESTSET].")
+@click.option(
+    "--turn-end",
+    metavar="TEXT",
+    help="lm-eval: what ends a turn, e.g. the model's end-of-text token [a line break].",
+)
+def command(testset: str, to: str, out: Path, name: str | None, turn_end: str | None) -> None:
+    """Write the questions of TESTSET (JSONL, or dataset:NAME) as a task of another program.
+
+    What `rejoinder select` finds and what that program finds agree, question by question: docs/selecting.md says under
+    which settings.
+    """
+    from rejoinder.errors import SpecError, nearest
+    from rejoinder.scoring.inputs import read
+    from rejoinder.selection.exports import Settings, export, name_for, names
+
+    if to not in names():
+        raise SpecError(f"no program is called {to!r} here; {nearest(to, names())}")
+    if turn_end is not None and to != "lm-eval":
+        raise click.UsageError("--turn-end is for lm-eval only: the others keep turns apart")
+    settings = Settings(name or name_for(testset), turn_end or "\n")
+    questions = list(read(testset).questions.values())
+    for path in export(questions, to, out, settings):
+        click.echo(f"written: {path}", err=True)
+    click.echo(f"{len(questions):,} questions for {to}, as the task {settings.name}", err=True)

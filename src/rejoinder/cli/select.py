@@ -1,0 +1,87 @@
+"""``rejoinder select``: systems choose among the candidates of a test set, and are ranked by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli._options import seed, table_form
+
+if TYPE_CHECKING:
+    from rejoinder.selection.running import Run
+
+
+@click.command(short_help="Rank systems by what they select")
+@click.argument("testset")
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="SPEC",
+    help="e.g. tfidf, aptness, hf:NAME or ./mine.py:function; may be repeated.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-select-DIGEST].")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
+@click.option(
+    "--disputed",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="List N questions on which systems disagree.",
+)
+@click.option(
+    "--turned",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Ask N questions again with their candidates turned round.",
+)
+@seed
+@table_form
+def command(
+    testset: str,
+    systems: tuple[str, ...],
+    out: Path | None,
+    report: Path | None,
+    disputed: int,
+    turned: int,
+    seed: int,
+    form: str,
+) -> None:
+    """Let every system score every candidate of TESTSET; the one with the highest score is its answer.
+
+    TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
+    shown again. A system that has answered the same questions before is not asked again.
+    """
+    from rejoinder.report.output import save, together
+    from rejoinder.report.selection import tables
+    from rejoinder.report.selection_page import render
+    from rejoinder.selection.examining import examine
+
+    run = _run(testset, systems, out, turned)
+    found = examine(run.selected, disputed, seed)
+    click.echo(together(tables(found), form))
+    for name, signature in run.selected.signatures.items():
+        click.echo(f"{name}: {signature}", err=True)
+    if report is not None:
+        save(render(found, run.about, run.folder), report, run.folder)
+        click.echo(f"report: {report}", err=True)
+    known = len(run.selected.systems) - len(run.fresh)
+    click.echo(f"results: {run.folder}" + (f" ({known} systems had answered before)" if known else ""), err=True)
+
+
+def _run(testset: str, systems: tuple[str, ...], out: Path | None, turned: int) -> Run:
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.selection.folder import is_run
+    from rejoinder.selection.running import load, select
+
+    if is_run(Path(testset)):
+        if out is not None:
+            raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
+        return load(Path(testset), systems)
+    with progress_bar("asking") as progress:
+        return select(testset, systems, out, turned, progress and (lambda _, done, total: progress(done, total)))

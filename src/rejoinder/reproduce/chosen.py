@@ -1,0 +1,140 @@
+"""The CHOSEN paper (Sato et al. 2020): test sets with well-chosen false candidates against random ones.
+
+The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and what
+ranks them is held against ladders of known order instead of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.reproduce import _chosen_tables as tables
+from rejoinder.reproduce._chosen_answers import Answers, Asked, ask_of, context_of, home, load
+from rejoinder.reproduce._chosen_contract import Kind, Ladder, Measured
+from rejoinder.reproduce._chosen_drawings import boxes
+from rejoinder.reproduce._chosen_measures import (
+    SHARES,
+    Values,
+    by_context,
+    chosen_right,
+    reply_scores,
+    spoilt,
+    spoilt_losses,
+    spoilt_replies,
+)
+from rejoinder.reproduce._chosen_notes import notes
+from rejoinder.reproduce._chosen_rungs import LEARNER, ladders, rungs, ten
+from rejoinder.reproduce._chosen_sets import Sets, build_sets
+from rejoinder.reproduce._contract import Reproduction
+from rejoinder.types import Question
+
+SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
+METRICS = {
+    "BLEU-1": "bleu(n=1)",
+    "BLEU-2": "bleu(n=2)",
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge_l",
+    "aptness of the replies": "aptness",
+}
+
+
+def reproduce() -> Reproduction:
+    """Build the sets, take what the networks said from the cache, and compare."""
+    sets = build_sets()
+    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
+    asked = ask_of(questions)
+    answers = {rung.name: _answers(rung.folder, asked) for rung in rungs()}
+    found = Measuring(sets, asked, answers).measure()
+    drawn = {
+        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders
+    }
+    return Reproduction(
+        "chosen",
+        "CHOSEN: ranking systems by response selection",
+        tables.figures(found, sets),
+        notes(found, sets),
+        {"figure-2": boxes("Spearman with the ladder's order", drawn)},
+    )
+
+
+def _answers(folder: str, asked: Asked) -> Answers:
+    place = home(asked) / folder.replace("/", ".")
+    if not place.is_dir():
+        raise InputError(
+            f"the answers of {folder} are not in the cache: training and asking are work for a GPU; run "
+            "python -m rejoinder.reproduce._chosen_jobs --help"
+        )
+    return load(place, asked)
+
+
+@dataclass
+class Measuring:
+    """From sets and answers to what the tables show."""
+
+    sets: Sets
+    asked: Asked
+    answers: dict[str, Answers]
+
+    def __post_init__(self) -> None:
+        self._truths = [""] * len(self.asked.contexts)
+        for item in self.sets.items:
+            context = tuple(turn.text for turn in item.context)
+            if context in self.asked.order:
+                self._truths[self.asked.order[context]] = item.references[0].text
+        counts = [len(texts) for texts in self.asked.texts]
+        self._owners = np.repeat(np.arange(len(counts)), counts)
+        self._at = {
+            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
+            Kind.RANDOM: [self._places(one) for one in self.sets.random],
+        }
+        self._scored: dict[str, dict[str, Values]] = {}
+
+    def measure(self) -> Measured:
+        """Everything."""
+        names = [rung.name for rung in ten()]
+        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
+        replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
+        return Measured(names, right, replies, [*self._ladders(), self._corrupted()])
+
+    def _ladders(self) -> list[Ladder]:
+        found = []
+        for name, steps in ladders().items():
+            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
+            replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
+            found.append(Ladder(name, right, replies))
+        return found
+
+    def _corrupted(self) -> Ladder:
+        """One system whose answers to a growing share of contexts are noise, or replies to other contexts."""
+        base = self.answers[LEARNER.name]
+        names = [" / ".join(context) for context in self.asked.contexts]
+        which = [spoilt(names, share, "spoilt") for share in SHARES]
+        right = {
+            kind: np.stack([self._right(spoilt_losses(base.losses, self._owners, w), kind) for w in which])
+            for kind in Kind
+        }
+        scored = [self._scores(spoilt_replies(base.replies, w)) for w in which]
+        replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
+        return Ladder(f"corrupted output, {LEARNER.name}", right, replies)
+
+    def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        contexts = np.array([self.asked.order[context_of(q)] for q in questions], np.int64)
+        return self.asked.at(questions), contexts
+
+    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
+        """Sets, contexts: where a network chose the true reply."""
+        size = len(self.asked.contexts)
+        return np.stack([by_context(chosen_right(losses, at), contexts, size) for at, contexts in self._at[kind]])
+
+    def _replies(self, name: str) -> dict[str, Values]:
+        if name not in self._scored:
+            self._scored[name] = self._scores(self.answers[name].replies)
+        return self._scored[name]
+
+    def _scores(self, replies: list[str]) -> dict[str, Values]:
+        return reply_scores(METRICS, self.asked.contexts, self._truths, replies)

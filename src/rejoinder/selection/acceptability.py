@@ -1,0 +1,116 @@
+"""How well a metric tells acceptable replies from others, and from which probability on it calls one acceptable.
+
+Measured on DailyDialog++ (Sai et al. 2020): replies that people wrote to fit a context against replies that people
+wrote to share its words and not to fit. A logistic curve on its dev split makes a probability of a metric's score and
+of how many content words of the context the reply repeats, since to be about the same things is not yet to fit; it
+stands for as many fitting replies as others (Platt 1999). The threshold is chosen on the same split so that at most
+``MISSED`` of the fitting replies lie below it: an acceptable utterance that stands as a false candidate spoils a
+question, a false one that is lost costs nothing but a candidate. The error rates are those of the test split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.selection.graded import ADVERSARIAL, POSITIVE, Graded, auc_interval
+from rejoinder.stats.arrays import Bools, Floats
+from rejoinder.stats.interval import Interval, mean_interval
+
+MISSED = 0.15
+_DECIMALS = 4
+_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a threshold does on one split: intervals are clustered by question.
+
+    ``auc`` is of positive against adversarial replies, ``missed`` the share of positive ones below the threshold,
+    ``passed`` by grade the share of the others that are not.
+    """
+
+    questions: int
+    n_missing: int
+    auc: Interval
+    missed: Interval
+    passed: Mapping[str, Interval] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class Acceptability:
+    """A metric as a judge of what is acceptable: its curve, its threshold, and how often it errs.
+
+    ``slope`` is what the score counts, ``repeating`` what each content word counts that the context has already.
+    """
+
+    metric: str
+    signature: str
+    slope: float
+    repeating: float
+    intercept: float
+    threshold: float  # a probability
+    chosen: Rates
+    measured: Rates
+
+    def probability(self, score: float, repeated: int) -> float:
+        """How probable it is that a candidate is acceptable, were one of two so; to as many decimals as are written."""
+        raised = self.intercept + self.slope * score + self.repeating * repeated
+        return round(1 / (1 + math.exp(-max(-500.0, min(500.0, raised)))), _DECIMALS)
+
+
+def settle(metric: str, signature: str, dev: Graded, test: Graded, missed: float = MISSED) -> Acceptability:
+    """Choose the curve and the threshold on the one split, and measure them on the other."""
+    if not 0 <= missed < 1:
+        raise InputError(f"the share of acceptable replies that may be missed must be from 0 to 1, not {missed:g}")
+    both = dev.rows(POSITIVE, ADVERSARIAL)
+    slope, repeating, intercept = _logistic(dev.scores[both], dev.repeated[both], dev.rows(POSITIVE)[both])
+    unknown = Interval(math.nan, math.nan, math.nan, 0, 0, 0)
+    nothing = Rates(0, 0, unknown, unknown, {})
+    known = Acceptability(metric, signature, slope, repeating, intercept, 0.0, nothing, nothing)
+    on_dev, on_test = (_judged(part, known) for part in (dev, test))
+    fitting = np.sort(on_dev.scores[on_dev.rows(POSITIVE)])
+    threshold = float(fitting[int(missed * len(fitting))])
+    return replace(known, threshold=threshold, chosen=_rates(on_dev, threshold), measured=_rates(on_test, threshold))
+
+
+def _judged(found: Graded, known: Acceptability) -> Graded:
+    """The same rows with probabilities for scores."""
+    pairs = zip(found.scores.tolist(), found.repeated.tolist(), strict=True)
+    return found._replace(scores=np.array([known.probability(score, int(again)) for score, again in pairs]))
+
+
+def _rates(found: Graded, threshold: float) -> Rates:
+    names = np.array(found.questions)
+
+    def share(grade: str, below: bool) -> Interval:
+        rows = found.rows(grade)
+        return mean_interval(((found.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
+
+    others = sorted(set(found.grades) - {POSITIVE})
+    return Rates(
+        len(set(found.questions)),
+        found.n_missing,
+        auc_interval(found, POSITIVE, ADVERSARIAL),
+        share(POSITIVE, below=True),
+        {grade: share(grade, below=False) for grade in others},
+    )
+
+
+def _logistic(x: Floats, again: Floats, y: Bools) -> tuple[float, float, float]:
+    """The weights of two inputs and the intercept of a logistic curve, by Newton's method, held back a little."""
+    inputs = np.stack([x, again, np.ones_like(x)])
+    weights = np.zeros(3)
+    for _ in range(_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(weights @ inputs, -500, 500)))
+        curvature = (inputs * (p * (1 - p))) @ inputs.T + 1e-3 * np.eye(3)
+        step = np.linalg.solve(curvature, inputs @ (y - p) - 1e-3 * weights)
+        weights = weights + step
+        if float(np.abs(step).max()) < 1e-10:
+            break
+    slope, repeating, intercept = (round(float(weight), _DECIMALS) for weight in weights)
+    return slope, repeating, intercept

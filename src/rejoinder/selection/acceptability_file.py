@@ -1,0 +1,124 @@
+"""What was measured of judges, in a file: the package has one, and a command writes others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.contract import Metric
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import InputError, SpecError
+from rejoinder.registry import parse, signature
+from rejoinder.selection.acceptability import MISSED, Acceptability, Rates, settle
+from rejoinder.selection.graded import graded
+from rejoinder.selection.model_pass import Progress, check_judge, score_candidates
+from rejoinder.stats.interval import Interval
+from rejoinder.types import Question
+
+SHIPPED = Path(__file__).with_name("acceptability.json")
+DEV, TEST = "dailydialogpp/dev", "dailydialogpp/test"
+_DECIMALS = 4
+
+
+def measure(
+    dev: Sequence[Question],
+    test: Sequence[Question],
+    metric: Metric | str,
+    missed: float = MISSED,
+    progress: Progress | None = None,
+) -> Acceptability:
+    """A metric as a judge of what is acceptable: threshold and curve from ``dev``, error rates from ``test``."""
+    metric = parse(metric) if isinstance(metric, str) else metric
+    on_dev, on_test = (graded(part, score_candidates(part, metric, progress)) for part in (dev, test))
+    return settle(str(metric), signature(metric), on_dev, on_test, missed)
+
+
+def published(name: str) -> list[Question]:
+    """The questions of a published set such as DailyDialog++."""
+    from rejoinder.data.datasets import read_dataset
+
+    return [record for record in read_dataset(name) if isinstance(record, Question)]
+
+
+def write_acceptability(found: Sequence[Acceptability], path: str | Path) -> None:
+    """Write what was measured."""
+    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [to_object(one) for one in found]}
+    with whole_file(path) as file:
+        file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
+    """What a file says of judges, by spec."""
+    path = Path(path)
+    try:
+        found = orjson.loads(path.read_bytes())
+        return {one["metric"]: _acceptability(one) for one in found["judges"]}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{path}: says nothing of judges; write it with: rejoinder build FILE --measure-acceptability"
+        ) from None
+
+
+def known_of(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
+    """What is known of a metric as a judge; it must have been measured as it is now."""
+    check_judge(metric)
+    again = f'measure it with: rejoinder build FILE.json --measure-acceptability --judge-with "{metric}"'
+    found = read_acceptability(path).get(str(metric))
+    if found is None:
+        raise SpecError(f"nobody has measured from which score on {metric} calls a reply acceptable; {again}")
+    if found.signature != signature(metric):
+        raise SpecError(f"{metric} is not what it was when its threshold was chosen ({found.signature}); {again}")
+    return found
+
+
+def to_object(one: Acceptability) -> dict[str, Any]:
+    """What was measured, as JSON."""
+    plain = asdict(one)
+    for name in ("chosen", "measured"):
+        rates: Rates = getattr(one, name)
+        plain[name] = {
+            "questions": rates.questions,
+            "n_missing": rates.n_missing,
+            "auc": _interval(rates.auc),
+            "missed": _interval(rates.missed),
+            "passed": {grade: _interval(share) for grade, share in rates.passed.items()},
+        }
+    return plain
+
+
+def _interval(found: Interval) -> dict[str, Any]:
+    ends = {key: round(getattr(found, key), _DECIMALS) for key in ("value", "low", "high")}
+    return {**ends, "n": found.n, "n_clusters": found.n_clusters}
+
+
+def _acceptability(o: Mapping[str, Any]) -> Acceptability:
+    return Acceptability(
+        str(o["metric"]),
+        str(o["signature"]),
+        float(o["slope"]),
+        float(o["repeating"]),
+        float(o["intercept"]),
+        float(o["threshold"]),
+        _rates(o["chosen"]),
+        _rates(o["measured"]),
+    )
+
+
+def _rates(o: Mapping[str, Any]) -> Rates:
+    return Rates(
+        int(o["questions"]),
+        int(o["n_missing"]),
+        _read_interval(o["auc"]),
+        _read_interval(o["missed"]),
+        {grade: _read_interval(share) for grade, share in o["passed"].items()},
+    )
+
+
+def _read_interval(o: Mapping[str, Any]) -> Interval:
+    return Interval(float(o["value"]), float(o["low"]), float(o["high"]), int(o["n"]), 0, int(o["n_clusters"]))

@@ -1,0 +1,91 @@
+"""Accuracy by what kind of candidate was offered: by error label, by source, by grade.
+
+A group is what some candidates have in common. Of each group and system: the accuracy on the questions that offer such
+a candidate, and on how many of them the system selected it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.report.table import Estimate
+from rejoinder.selection.accuracy import proportion
+from rejoinder.selection.result import Selected
+from rejoinder.stats.arrays import NAN
+from rejoinder.types import Candidate
+
+Key: TypeAlias = Callable[[Candidate], Iterable[str]]
+
+
+class Group(NamedTuple):
+    """One group under one system; ``blind`` is how often who selects blindly would select such a candidate."""
+
+    name: str
+    system: str
+    n: int
+    unanswered: int
+    accuracy: Estimate
+    selected: Estimate
+    blind: float
+
+
+def by_label(candidate: Candidate) -> Iterable[str]:
+    """The error labels that people gave or accepted."""
+    return candidate.labels
+
+
+def by_suggestion(candidate: Candidate) -> Iterable[str]:
+    """The error labels that a rule suggests and nobody has accepted."""
+    found = candidate.meta.get("suggested_labels", ())
+    return [str(label) for label in found] if isinstance(found, list | tuple) else ()
+
+
+def by_source(candidate: Candidate) -> Iterable[str]:
+    """What found or wrote the candidate."""
+    return () if candidate.source is None else (candidate.source,)
+
+
+def by_grade(candidate: Candidate) -> Iterable[str]:
+    """The grade, where it is a word."""
+    return (candidate.grade,) if isinstance(candidate.grade, str) else ()
+
+
+def breakdown(selected: Selected, key: Key, only_wrong: bool = True) -> list[Group]:
+    """Every group of candidates (of the wrong ones, unless all are asked for) under every system."""
+    members: dict[str, list[frozenset[int]]] = {}
+    empty = [frozenset[int]()] * len(selected.questions)
+    for number, question in enumerate(selected.questions):
+        for place, candidate in enumerate(question.candidates):
+            if only_wrong and place in selected.right[number]:
+                continue
+            for name in key(candidate):
+                places = members.setdefault(name, list(empty))
+                places[number] |= {place}
+    return [
+        _group(selected, name, places, system)
+        for name, places in sorted(members.items())
+        for system in selected.systems
+    ]
+
+
+def _group(selected: Selected, name: str, members: Sequence[frozenset[int]], system: str) -> Group:
+    offering = np.array([bool(places) for places in members])
+    points, clusters = selected.points[system][offering], selected.clusters[offering]
+    taken, blind = [], []
+    for number in np.flatnonzero(offering).tolist():
+        places, own = selected.chosen[system][number], members[number]
+        taken.append(len(own.intersection(places)) / len(places) if places else NAN)
+        blind.append(len(own) / len(selected.questions[number].candidates))
+    unanswered = int(np.isnan(points).sum())
+    return Group(
+        name,
+        system,
+        len(points) - unanswered,
+        unanswered,
+        proportion(points, clusters),
+        proportion(taken, clusters),
+        float(np.mean(blind)),
+    )

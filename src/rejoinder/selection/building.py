@@ -1,0 +1,150 @@
+"""The verb: dialogues and a repository in, questions with well-chosen false candidates and their card out.
+
+Sato et al. 2020, section 3: utterances that are like the true reply are found (pools), what is acceptable after all or
+ungrammatical is removed, three false candidates and one truth make a question. ``find_pools`` does the first part,
+``make_questions`` the rest, ``build`` both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from rejoinder.annotation.order import shuffled
+from rejoinder.errors import InputError
+from rejoinder.registry import parse
+from rejoinder.selection.acceptability import Acceptability
+from rejoinder.selection.acceptability_file import known_of
+from rejoinder.selection.assembling import Assembling
+from rejoinder.selection.card import card_of
+from rejoinder.selection.model_pass import Progress, with_acceptability
+from rejoinder.selection.people import Scores, ratings_of, with_scores
+from rejoinder.selection.settings import Settings
+from rejoinder.selection.work import Work, open_work
+from rejoinder.sources import Corpus
+from rejoinder.types import Dialogue, Item, Question, Record
+
+_WINDOW = 256  # pools that are found and judged together
+
+
+@dataclass(frozen=True)
+class Built:
+    """A test set: its questions, its card, and the pools that they were made of."""
+
+    questions: tuple[Question, ...]
+    card: Mapping[str, Any] = field(hash=False)
+    pools: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Pools on their way to people, and what the card will say of how they were found."""
+
+    questions: tuple[Question, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def build(
+    dialogues: Iterable[Dialogue | Item | Question],
+    repository: Iterable[Dialogue] | Corpus,
+    settings: Settings | None = None,
+    *,
+    training: Iterable[Record] = (),
+    known: Acceptability | None = None,
+    inputs: Sequence[Mapping[str, Any]] = (),
+    progress: Progress | None = None,
+) -> Built:
+    """A test set that nobody but the model has judged.
+
+    ``training`` is what systems were trained on and must not meet again; ``known`` says from which score on the judge
+    of the settings calls a candidate acceptable (what the package knows of it, where nothing is given); ``inputs`` are
+    what the card says of files.
+    """
+    settings = settings or Settings()
+    known = _judge(settings, known)
+    work = open_work(dialogues, repository, settings, training)
+    assembling = Assembling(settings, by_people=False, known=known)
+    pools: list[Question] = []
+    made: dict[str, list[Question]] = {}
+    wanted, n = settings.questions or 2 * len(work.items), 0
+    for pool in _pools(work, known, wanted, progress):
+        made[pool.id] = assembling.questions(pool)[: wanted - n]
+        pools.append(pool)
+        n += len(made[pool.id])
+        if n == wanted:
+            break
+    questions = [question for item in work.items for question in made.get(item.id, ())]
+    return _built(questions, pools, assembling, work.facts, inputs)
+
+
+def find_pools(
+    dialogues: Iterable[Dialogue | Item | Question],
+    repository: Iterable[Dialogue] | Corpus,
+    settings: Settings | None = None,
+    *,
+    training: Iterable[Record] = (),
+    known: Acceptability | None = None,
+    inputs: Sequence[Mapping[str, Any]] = (),
+    progress: Progress | None = None,
+) -> Pools:
+    """Pools for people to score, as many as questions are wanted; the model's opinion goes with them."""
+    settings = settings or Settings()
+    work = open_work(dialogues, repository, settings, training)
+    wanted = settings.questions or len(work.items)
+    found = {pool.id: pool for pool in islice(_pools(work, _judge(settings, known), wanted, progress), wanted)}
+    in_order = tuple(found[item.id] for item in work.items if item.id in found)
+    return Pools(in_order, {**work.facts, "inputs": list(inputs)})
+
+
+def make_questions(
+    pools: Pools, settings: Settings | None = None, scores: Scores | None = None, known: Acceptability | None = None
+) -> Built:
+    """The test set that people's scores (or else the model's) make of pools."""
+    settings = settings or Settings()
+    scored = with_scores(pools.questions, scores) if scores is not None else list(pools.questions)
+    by_people = any(ratings_of(one) for pool in scored for one in pool.candidates)
+    known = _judge(settings, known)
+    if known is not None:
+        scored = with_acceptability(scored, parse(known.metric), known)
+    assembling = Assembling(settings, by_people, known)
+    questions = [question for pool in scored for question in assembling.questions(pool)][: settings.questions]
+    return _built(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
+
+
+def _pools(work: Work, known: Acceptability | None, wanted: int, progress: Progress | None) -> Iterator[Question]:
+    """The pools one after the other, in an order that the seed draws where not all are wanted."""
+    settings = work.proposing.settings
+    by_id = {item.id: item for item in work.items}
+    order = shuffled(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
+    for start in range(0, len(order), _WINDOW):
+        pools = work.proposing.pools([by_id[name] for name in order[start : start + _WINDOW]])
+        if known is not None and not settings.random:
+            pools = with_acceptability(pools, parse(known.metric), known)
+        if progress is not None:
+            progress(min(start + _WINDOW, len(order)), len(order))
+        yield from pools
+
+
+def _judge(settings: Settings, known: Acceptability | None) -> Acceptability | None:
+    """What is known of the judge of the settings; None where there is none."""
+    if settings.judge is None or settings.random:
+        return None
+    return known if known is not None else known_of(parse(settings.judge))
+
+
+def _built(
+    questions: Sequence[Question],
+    pools: Sequence[Question],
+    assembling: Assembling,
+    facts: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
+) -> Built:
+    if not questions:
+        why = ", ".join(f"{n:,} {what}" for what, n in sorted(assembling.counts.items()) if n)
+        raise InputError(
+            f"no question can be made of {len(pools):,} pools ({why}); "
+            f"{assembling.settings.false} false candidates are needed: give a larger repository or a larger --pool"
+        )
+    return Built(tuple(questions), card_of(questions, pools, assembling, facts, inputs), tuple(pools))

@@ -1,0 +1,67 @@
+"""Test sets for other evaluation programs, one file a program; the folder is the registry.
+
+A module has ``SUMMARY`` and ``files(questions, settings)``: the files to write, by name, with their content.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import InputError, RunError
+from rejoinder.folder import load, modules
+from rejoinder.selection.result import check_questions
+from rejoinder.types import Question
+
+PACKAGE = "rejoinder.selection.exports"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an export can be told: the task's name, and what ends a turn where turns become one text."""
+
+    name: str
+    turn_end: str = "\n"
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or keyword.iskeyword(self.name):
+            raise InputError(
+                f"a task cannot be called {self.name!r}; take a letter, then letters, digits and underscores (and no "
+                "word of Python's own)"
+            )
+        if not self.turn_end:
+            raise InputError("what ends a turn cannot be nothing; leave it out for a line break")
+
+    def text(self, text: str) -> str:
+        """A turn or a candidate as it stands in the export; between white space it is one line."""
+        return " ".join(text.split()) if self.turn_end.isspace() else text.strip()
+
+
+def names() -> list[str]:
+    """The programs that a test set can leave for."""
+    return sorted(name.rstrip("_").replace("_", "-") for name in modules(PACKAGE))
+
+
+def name_for(given: str) -> str:
+    """A task's name from the name of a file or a published set."""
+    base = given.removeprefix("dataset:").removesuffix(".gz").removesuffix(".jsonl")
+    told = re.sub(r"[^A-Za-z0-9]+", "_", base.replace("/", "_") if ":" in given else Path(base).name).strip("_")
+    return told if _NAME.fullmatch(told) and not keyword.iskeyword(told) else f"set_{told}"
+
+
+def export(questions: Sequence[Question], to: str, folder: Path, settings: Settings) -> list[Path]:
+    """Write a test set for another program into a folder, and say which files it has there."""
+    check_questions(questions, settings.name)
+    known = {name.rstrip("_").replace("_", "-"): name for name in modules(PACKAGE)}
+    made: Mapping[str, bytes] = load(PACKAGE, known.get(to, to), "export").files(questions, settings)
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; name a folder to write to")
+    for name, content in made.items():
+        with whole_file(folder / name) as file:
+            file.write(content)
+    return [folder / name for name in made]

@@ -1,0 +1,104 @@
+"""The folder of a selection run: it stands alone, and grows by the systems that are asked later.
+
+``questions.jsonl`` is the test set as it was read, ``card.json`` and ``card.md`` its card where there is one,
+``systems/NAME.jsonl`` what one system said (a head with its signature, a line a question, and the check of order), and
+``selection.json``, written last, lists what is there. ``timings.json`` is all that differs between two runs of the same
+command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.data.collection import read_files
+from rejoinder.data.schema import turn_object
+from rejoinder.data.writing import write
+from rejoinder.errors import InputError, RunError
+from rejoinder.scoring.folder import write_json
+from rejoinder.types import Question
+
+FORMAT = 1
+ABOUT, QUESTIONS, SYSTEMS, TIMINGS = "selection.json", "questions.jsonl", "systems", "timings.json"
+
+
+def digest_of(questions: Sequence[Question]) -> str:
+    """A sha256 over all that a system may look at: not over grades, labels or sources, which may come later."""
+    whole = hashlib.sha256()
+    for question in questions:
+        seen = [
+            question.id,
+            [turn_object(turn) for turn in question.context],
+            [[statement.text, statement.category] for statement in question.situation],
+            [candidate.text for candidate in question.candidates],
+            dict(question.meta),
+        ]
+        whole.update(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) + b"\n")
+    return whole.hexdigest()
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path is the folder of a selection run."""
+    return (path / ABOUT).is_file()
+
+
+def prepare(folder: Path, questions: Sequence[Question], digest: str) -> None:
+    """Make the folder ready for these questions; one that holds anything else is an error."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; a run needs a folder of its own")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / QUESTIONS).is_file():
+            raise RunError(f"{folder}: is not empty and holds no selection; choose another folder with -o")
+        if digest_of(read_questions(folder)) != digest:
+            raise RunError(f"{folder}: holds a selection of other questions; choose another folder with -o")
+    try:
+        (folder / SYSTEMS).mkdir(parents=True, exist_ok=True)
+        write(questions, folder / QUESTIONS)
+    except (OSError, InputError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"{folder}: cannot be written ({reason}); choose another folder with -o") from None
+
+
+def copy_card(given: str, folder: Path) -> None:
+    """Take the card that stands beside a test set along."""
+    if given == "-" or given.startswith("dataset:"):
+        return
+    base = given.removesuffix(".gz").removesuffix(".jsonl")
+    for ending in ("json", "md"):
+        card = Path(f"{base}.card.{ending}")
+        if card.is_file():
+            shutil.copyfile(card, folder / f"card.{ending}")
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """The questions of a run."""
+    return list(read_files([folder / QUESTIONS]).questions.values())
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """``selection.json`` of a finished run."""
+    try:
+        about = orjson.loads((folder / ABOUT).read_bytes())
+    except FileNotFoundError:
+        raise RunError(
+            f"{folder}: holds no finished selection (no {ABOUT}); finish it with: rejoinder select TESTSET -o {folder}"
+        ) from None
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise RunError(f"{folder}: was written by another version of rejoinder; select again")
+    return about
+
+
+def note_time(folder: Path, system: str, seconds: float, n: int) -> None:
+    """Add how long a system took to what earlier commands noted."""
+    try:
+        told = orjson.loads((folder / TIMINGS).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        told = {}
+    write_json(folder / TIMINGS, {**told, system: {"seconds": round(seconds, 3), "questions": n}})

@@ -1,0 +1,138 @@
+"""Error labels on their way to people and back: the annotation page's form ``errors``, or a table for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import orjson
+
+from rejoinder.annotation.exports.csv import rows_of, table
+from rejoinder.annotation.exports.texts import enough
+from rejoinder.annotation.fields import NONE
+from rejoinder.data.reading import Line, decode
+from rejoinder.data.schema import Place, from_object
+from rejoinder.errors import InputError, brief
+from rejoinder.selection.grades import right
+from rejoinder.selection.labels import LABELS, check_labels, false_places, response_id, with_labels
+from rejoinder.types import Item, Question, Rating, Record, Response
+
+SHEET = ("question", "candidate", "context", "true reply", "text", "suggested", "labels")
+# What each rater said of each candidate, by the candidate's id.
+Said: TypeAlias = dict[str, dict[str, set[str]]]
+
+
+class Labelled(NamedTuple):
+    """Questions with labels from people, and how many candidates got how many labels."""
+
+    questions: list[Question]
+    judged: int
+    given: Counter[str]
+
+
+def for_page(questions: Iterable[Question]) -> Iterator[Record]:
+    """Items and responses for a project with the form ``errors``: every false candidate is a response."""
+    for question in questions:
+        yield Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
+        for place in false_places(question):
+            candidate = question.candidates[place]
+            system = candidate.source or "candidate"
+            yield Response(response_id(question, place), question.id, system, candidate.text)
+
+
+def for_spreadsheet(questions: Iterable[Question]) -> bytes:
+    """A table with a row a false candidate; people write labels into the last column, with commas between them."""
+    return table(SHEET, (row for question in questions for row in _rows(question)))
+
+
+def _rows(question: Question) -> Iterator[tuple[str, ...]]:
+    context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in question.context)
+    truth = question.candidates[min(right(question))].text
+    for place in false_places(question):
+        candidate = question.candidates[place]
+        suggested = ", ".join(map(str, candidate.meta.get("suggested_labels", ())))
+        labels = ", ".join(candidate.labels)
+        yield question.id, response_id(question, place), context, truth, candidate.text, suggested, labels
+
+
+def read_labels(questions: Sequence[Question], path: Path) -> Labelled:
+    """The questions with what people said in a file: ratings or CSV of the annotation page, or our table.
+
+    A label is given where more than half of those who judged the candidate gave it.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    said = _of_ratings(content, path.name) if content.lstrip()[:1] == b"{" else _of_table(content, path.name)
+    known = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
+    by_question: dict[str, dict[int, Sequence[str]]] = {}
+    given: Counter[str] = Counter()
+    for name, raters in said.items():
+        if name not in known:
+            raise InputError(f"{path.name}: the test set has no candidate {brief(name)}; label the set it was made of")
+        labels = _decided(list(raters.values()))
+        given.update(labels or [NONE])
+        by_question.setdefault(known[name][0], {})[known[name][1]] = labels
+    by = {len(raters) for raters in said.values()}
+    told = (
+        f"people ({min(by)} to {max(by)} a candidate)" if len(by) > 1 else f"people ({max(by, default=0)} a candidate)"
+    )
+    return Labelled([with_labels(q, by_question.get(q.id, {}), told) for q in questions], len(said), given)
+
+
+def _decided(votes: Sequence[set[str]]) -> list[str]:
+    return [label for label in LABELS if sum(label in vote for vote in votes) >= enough(len(votes))]
+
+
+def _of_ratings(content: bytes, name: str) -> Said:
+    said: Said = {}
+    other: Counter[str] = Counter()
+    for number, text in enumerate(content.splitlines(), start=1):
+        if not text.strip():
+            continue
+        place = Place(name, number)
+        record = from_object(decode(Line(place, text, False)), place, allow_empty=True)
+        if not isinstance(record, Rating) or record.response is None:
+            continue
+        if record.aspect not in LABELS:
+            other[record.aspect] += 1
+            continue
+        votes = said.setdefault(record.response, {}).setdefault(record.rater, set())
+        if record.value:
+            votes.add(record.aspect)
+    if not said:
+        found = f"found: {brief(', '.join(other), 120)}" if other else "there are no ratings"
+        raise InputError(f"{name}: no rating has one of the aspects {', '.join(LABELS)} ({found})")
+    return said
+
+
+def _of_table(content: bytes, name: str) -> Said:
+    said: Said = {}
+    try:
+        rows = list(rows_of(content, ()))
+        columns: Mapping[str, str] = rows[0][1] if rows else {}
+        if "labels" in columns and "candidate" in columns:
+            for number, row in rows:
+                words = [word.strip() for word in _plain(row["labels"]).replace(";", ",").split(",") if word.strip()]
+                said[_plain(row["candidate"])] = {"people": _votes(words, f"{name} line {number}")}
+            return said
+        for number, row in rows_of(content, ("response", "rater", "value")):
+            if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
+                votes = _votes(orjson.loads(row["value"]), f"{name} line {number}")
+                said.setdefault(_plain(row["response"]), {})[_plain(row["rater"])] = votes
+    except orjson.JSONDecodeError:
+        raise InputError(f"{name}: a value is no list of labels; export it again as csv") from None
+    except InputError as error:
+        raise error if str(error).startswith(name) else InputError(f"{name}: {error}") from None
+    return said
+
+
+def _votes(words: Iterable[str], where: str) -> set[str]:
+    return set(check_labels((word for word in words if word != NONE), where))
+
+
+def _plain(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" else cell

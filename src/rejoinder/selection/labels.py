@@ -1,0 +1,88 @@
+"""Error labels: why a false candidate is false (Sato et al. 2020, Table 7).
+
+``labels`` of a candidate are what people said, or accepted. What a rule suggests stands apart, in ``meta`` under
+``suggested_labels`` with the reason of each under ``suggested_because``, until somebody accepts it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rejoinder.errors import InputError, nearest
+from rejoinder.selection.grades import right
+from rejoinder.types import Candidate, Question
+
+INCONSISTENT, INSUFFICIENT, SUBJECT, TENSE = "inconsistent", "insufficient", "wrong-subject", "wrong-tense"
+MEANINGS = {
+    INCONSISTENT: "contradicts what was said before, or what the question takes for granted",
+    INSUFFICIENT: "says too little to be a reply here, or breaks off",
+    SUBJECT: "speaks of the wrong person: with another subject it would fit",
+    TENSE: "speaks of the wrong time: in another tense it would fit",
+}
+LABELS = tuple(MEANINGS)
+_SUGGESTED = ("suggested_labels", "suggested_because")
+
+
+def response_id(question: Question, place: int) -> str:
+    """What a candidate is called where people judge it, as the annotation forms call it."""
+    return f"{question.id}/{question.candidates[place].id or place}"
+
+
+def false_places(question: Question) -> list[int]:
+    """The places of the candidates that are not right."""
+    good = right(question)
+    return [place for place in range(len(question.candidates)) if place not in good]
+
+
+def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
+    """Labels in their order, each once; one that we do not know is an error."""
+    given = list(labels)
+    for label in given:
+        if label not in LABELS:
+            raise InputError(f"{where}: no error label is called {label!r}; {nearest(label, LABELS)}")
+    return tuple(label for label in LABELS if label in given)
+
+
+def with_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
+    """The question with labels for the candidates at some places; ``by`` says whose they are."""
+
+    def change(place: int, candidate: Candidate) -> Candidate:
+        if place not in labels:
+            return candidate
+        found = check_labels(labels[place], f"question {question.id}")
+        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTED}
+        return dataclasses.replace(candidate, labels=found, meta={**meta, "labelled_by": by})
+
+    return _changed(question, change)
+
+
+def with_suggestions(question: Question, reasons: Mapping[int, Mapping[str, str]]) -> Question:
+    """The question with what rules suggest for its candidates: each label with its reason; labels stay as they are."""
+
+    def change(place: int, candidate: Candidate) -> Candidate:
+        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTED}
+        if found := reasons.get(place):
+            meta |= {"suggested_labels": list(found), "suggested_because": dict(found)}
+        return dataclasses.replace(candidate, meta=meta)
+
+    return _changed(question, change)
+
+
+def accepted(question: Question) -> Question:
+    """The question with its suggestions as labels, where a candidate has no labels yet."""
+
+    def change(_: int, candidate: Candidate) -> Candidate:
+        found = candidate.meta.get("suggested_labels")
+        if not found or candidate.labels:
+            return candidate
+        labels = check_labels(map(str, found), f"question {question.id}")
+        meta = {key: value for key, value in candidate.meta.items() if key != "suggested_labels"}
+        return dataclasses.replace(candidate, labels=labels, meta={**meta, "labelled_by": "rules, accepted"})
+
+    return _changed(question, change)
+
+
+def _changed(question: Question, change: Callable[[int, Candidate], Candidate]) -> Question:
+    candidates = tuple(change(place, candidate) for place, candidate in enumerate(question.candidates))
+    return dataclasses.replace(question, candidates=candidates)

@@ -1,0 +1,84 @@
+"""The model pass: a metric's score of every candidate in its context, from which it is proposed what is acceptable."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from rejoinder.contract import Metric, SetMetric
+from rejoinder.errors import SpecError
+from rejoinder.paths import cache_home
+from rejoinder.scoring.column import Column, keep
+from rejoinder.scoring.store import Store
+from rejoinder.selection.acceptability import Acceptability
+from rejoinder.selection.likeness import repeated
+from rejoinder.types import Candidate, Item, Pair, Question, Response
+
+ACCEPTABLE = "acceptable"  # where the probability stands in a candidate's meta
+Progress: TypeAlias = Callable[[int, int], None]
+_AT_ONCE = 32  # questions
+
+
+def check_judge(metric: Metric) -> None:
+    """Raise where a metric cannot judge a candidate by its context alone."""
+    if isinstance(metric, SetMetric) or not metric.needs <= {"context"} or not metric.higher_is_better:
+        raise SpecError(
+            f"{metric} cannot say whether a candidate is acceptable in its context; "
+            "name a metric that needs nothing but the context, such as aptness or judge"
+        )
+
+
+def score_candidates(
+    questions: Sequence[Question], metric: Metric, progress: Progress | None = None
+) -> list[list[float]]:
+    """The score of each candidate of each question, NaN where there is none; what was computed before is kept."""
+    check_judge(metric)
+    store, column = Store(cache_home() / "scores"), Column("score", metric)
+    found: list[list[float]] = []
+    for start in range(0, len(questions), _AT_ONCE):
+        part = questions[start : start + _AT_ONCE]
+        pairs = [pair for question in part for pair in _pairs(question)]
+        values = iter(store.get(keep(column, pairs, store).address) or [None] * len(pairs))
+        found += [[_number(next(values)) for _ in question.candidates] for question in part]
+        if progress is not None:
+            progress(len(found), len(questions))
+    return found
+
+
+def _pairs(question: Question) -> list[Pair]:
+    item = Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
+    return [
+        Pair(item, Response(f"{question.id}/{n}", question.id, "candidate", one.text))
+        for n, one in enumerate(question.candidates)
+    ]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def with_acceptability(
+    pools: Sequence[Question], metric: Metric, known: Acceptability, progress: Progress | None = None
+) -> list[Question]:
+    """Pools whose candidates carry how probable it is that each is acceptable; one without a score carries nothing."""
+    scores = score_candidates(pools, metric, progress)
+
+    def judged(pool: Question, candidate: Candidate, score: float) -> Candidate:
+        if math.isnan(score):
+            return candidate
+        probability = known.probability(score, repeated(pool.context, candidate.text))
+        return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABLE: probability})
+
+    return [
+        dataclasses.replace(pool, candidates=tuple(map(partial(judged, pool), pool.candidates, of_pool)))
+        for pool, of_pool in zip(pools, scores, strict=True)
+    ]
+
+
+def is_acceptable(candidate: Candidate, known: Acceptability) -> bool | None:
+    """What the model pass proposes for a candidate; None where it has no score."""
+    probability = candidate.meta.get(ACCEPTABLE)
+    return None if probability is None else float(probability) >= known.threshold

@@ -1,0 +1,48 @@
+"""How much the false candidates of a test set have in common with its truths: the share that has a content word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rejoinder.selection.grades import right
+from rejoinder.selection.likeness import shares_content
+from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.types import Question
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The share of false candidates with a content word of the truth, over all, and over truths that have any.
+
+    Over all, a truth without content words ("Yes, I will.") counts as no overlap. Intervals are clustered by question.
+    """
+
+    all: Interval
+    where_possible: Interval
+    by_source: Mapping[str, float] = field(hash=False)
+    truths_without: int = 0
+
+
+def overlap_of(questions: Sequence[Question]) -> Overlap:
+    """The content words that false candidates share with their truths."""
+    values, clusters, sources = [], [], []
+    without = 0
+    for question in questions:
+        places = right(question)
+        truth = question.candidates[min(places)].text
+        shared = [
+            (one, shares_content(truth, one.text)) for n, one in enumerate(question.candidates) if n not in places
+        ]
+        without += any(value is None for _, value in shared)
+        for one, value in shared:
+            values.append(math.nan if value is None else float(value))
+            clusters.append(question.id)
+            sources.append(one.source or "unknown")
+    everywhere = [0.0 if math.isnan(value) else value for value in values]
+    by_source = {
+        name: sum(v for v, s in zip(everywhere, sources, strict=True) if s == name) / sources.count(name)
+        for name in sorted(set(sources))
+    }
+    return Overlap(mean_interval(everywhere, clusters), mean_interval(values, clusters), by_source, without)

@@ -1,0 +1,65 @@
+"""Pools on their way to people and back: the pools themselves, and a project for the annotation page."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import orjson
+
+from rejoinder.data.collection import read_files
+from rejoinder.data.writing import whole_file, write
+from rejoinder.errors import InputError
+from rejoinder.selection.building import Pools
+from rejoinder.selection.card_page import card_paths
+
+_INSTRUCTIONS = (
+    "You see the beginning of a conversation and some utterances. For each utterance, say how well it fits as the next "
+    "one: 5 where it clearly can be a reply here, 1 where it cannot be one at all. Give 0 where it is not grammatical. "
+    "Judge each by itself: several may fit, or none."
+)
+
+
+def pools_path(path: str | Path) -> Path:
+    """Where the pools of a set stand: ``SET.pools.jsonl``."""
+    path = Path(path)
+    return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.pools.jsonl")
+
+
+def write_pools(pools: Pools, path: str | Path) -> None:
+    """Write pools, and beside them what the card will say of how they were found."""
+    write(pools.questions, path)
+    with whole_file(card_paths(path)[0]) as file:
+        file.write(orjson.dumps(dict(pools.facts), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def read_pools(path: str | Path) -> Pools:
+    """Pools that were written before."""
+    questions = tuple(read_files([path]).questions.values())
+    if not questions:
+        raise InputError(f"{Path(path).name}: holds no pools; write some with --write-csv or --write-project")
+    try:
+        facts = orjson.loads(card_paths(path)[0].read_bytes())
+    except FileNotFoundError:
+        return Pools(questions)
+    except (OSError, ValueError):
+        facts = None
+    if not isinstance(facts, dict):
+        raise InputError(f"{card_paths(path)[0].name}: cannot be read; put it back as it was, or take it away")
+    return Pools(questions, facts)
+
+
+def write_project(path: str | Path, pools: str | Path, raters: int = 5) -> None:
+    """Write a project of the form ``candidates`` over a file of pools, for ``rejoinder annotate``."""
+    path = Path(path)
+    data = os.path.relpath(str(pools), str(path.parent)).replace(os.sep, "/")
+    lines = [
+        'form = "candidates"',
+        f"data = [{json.dumps(data)}]",
+        'title = "How well does each utterance fit?"',
+        f"raters_per_unit = {raters}",
+        f"instructions = {json.dumps(_INSTRUCTIONS)}",
+    ]
+    with whole_file(path) as file:
+        file.write(("\n".join(lines) + "\n").encode())

@@ -1,0 +1,92 @@
+"""What systems selected: the questions, every score, and what follows from them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.selection.answering import Line, chosen, points
+from rejoinder.selection.grades import right
+from rejoinder.stats.arrays import Floats, Ints
+from rejoinder.types import Question
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Some questions asked again with their candidates the other way round: on how many the selection changed."""
+
+    asked: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The scores of some systems for the same questions; ``turned`` holds the check of order where it was made."""
+
+    questions: Sequence[Question]
+    scores: Mapping[str, Sequence[Line]]
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    turned: Mapping[str, Turned] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, in the order in which they were asked."""
+        return list(self.scores)
+
+    @functools.cached_property
+    def right(self) -> list[frozenset[int]]:
+        """The places of the right candidates of each question."""
+        return [right(question) for question in self.questions]
+
+    @functools.cached_property
+    def chosen(self) -> dict[str, list[tuple[int, ...]]]:
+        """The places that each system selected, question by question."""
+        return {system: [chosen(line) for line in lines] for system, lines in self.scores.items()}
+
+    @functools.cached_property
+    def points(self) -> dict[str, Floats]:
+        """The point of each question, or the share of it, or NaN, for each system."""
+        return {
+            system: np.array([points(r, c) for r, c in zip(self.right, places, strict=True)])
+            for system, places in self.chosen.items()
+        }
+
+    @functools.cached_property
+    def chance(self) -> float:
+        """The accuracy of who selects blindly: the mean share of right candidates."""
+        return float(np.mean([len(r) / len(q.candidates) for r, q in zip(self.right, self.questions, strict=True)]))
+
+    @functools.cached_property
+    def clusters(self) -> Ints:
+        """Which questions belong together: those of one dialogue, else those with the same context."""
+        seen: dict[tuple[str, ...], int] = {}
+        codes = []
+        for question in self.questions:
+            said = ("dialogue", question.dialogue) if question.dialogue is not None else _said(question)
+            codes.append(seen.setdefault(said, len(seen)))
+        return np.array(codes, dtype=np.int64)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many dialogues, or contexts, the questions come from."""
+        return int(self.clusters.max(initial=-1)) + 1
+
+
+def _said(question: Question) -> tuple[str, ...]:
+    return ("context", *(turn.text for turn in question.context))
+
+
+def check_questions(questions: Sequence[Question], name: str) -> None:
+    """An error unless every question can be right or wrong."""
+    if not questions:
+        raise InputError(f"{name}: there are no questions; make some with: rejoinder build")
+    for question in questions:
+        if len(question.candidates) < 2:
+            raise InputError(
+                f"{name}: question {question.id} has one candidate only, so there is nothing to select; leave it out"
+            )
+        right(question)

@@ -1,0 +1,78 @@
+"""What decides a test set beside the dialogues and the repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from rejoinder.errors import SpecError
+
+# Which turn is the true reply: the first that has a whole context before it, the last, one that the seed draws, or the
+# turn of a number, counted from 1.
+Position: TypeAlias = Literal["first", "last", "random"] | int
+# Whose acceptance makes an utterance the truth of a second question.
+Second: TypeAlias = Literal["people", "model", "none"]
+
+SOURCES = ("bm25(query='reply')", "sif(query='reply')")
+JUDGE = "aptness(model='bi')"
+# The settings that decide on the pools.
+FINDING = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How questions are built (Sato et al. 2020, section 3).
+
+    ``context_turns`` turns are the context. ``pool`` utterances are found for each true reply by ``sources`` in turns,
+    in the ``share`` of the repository's dialogues that the seed draws. They must have a content word in common with the
+    reply where it has any (``related``), begin and end as it does and be about as long (``alike``); all texts get the
+    same spaces and quotes (``tidy``). ``false`` of those that are left make a question; twice as many make a ``second``
+    one. ``judge`` is the metric of the model pass (None for no pass). A candidate that fewer than ``least_raters``
+    people scored was not judged by people. ``questions`` is how many are wanted (None for all that can be had). With
+    ``random`` the false candidates are drawn from the repository, related or not, and nobody judges them.
+    """
+
+    context_turns: int = 3
+    position: Position = "first"
+    sources: tuple[str, ...] = SOURCES
+    pool: int = 10
+    share: float = 1.0
+    related: bool = True
+    alike: bool = True
+    tidy: bool = True
+    false: int = 3
+    judge: str | None = JUDGE
+    second: Second = "people"
+    least_raters: int = 3
+    questions: int | None = None
+    random: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("context_turns", 1), ("pool", 1), ("false", 1), ("least_raters", 1), ("seed", 0)):
+            if (value := getattr(self, name)) < least:
+                raise SpecError(f"{name} must be at least {least}, found {value}")
+        if self.questions is not None and self.questions < 1:
+            raise SpecError(f"questions must be at least 1, found {self.questions}")
+        if isinstance(self.position, int) and self.position <= self.context_turns:
+            raise SpecError(
+                f"turn {self.position} cannot be the true reply: {self.context_turns} turns of context come before it; "
+                f"name turn {self.context_turns + 1} or a later one"
+            )
+        if not 0 < self.share <= 1:
+            raise SpecError(f"the share of the repository must be above 0 and at most 1, not {self.share:g}")
+        if not self.random and self.pool < self.false:
+            raise SpecError(f"a pool of {self.pool} cannot give {self.false} false candidates; make it larger")
+        if not self.random and not self.sources:
+            raise SpecError("no source was named; give at least one, e.g. bm25(query='reply')")
+
+
+def parse_position(text: str) -> Position:
+    """The position that a word or a number names."""
+    words: tuple[Literal["first", "last", "random"], ...] = get_args(get_args(Position)[0])
+    for word in words:
+        if text == word:
+            return word
+    if text.isdecimal():
+        return int(text)
+    raise SpecError(f"no position is called {text!r}; write first, last, random or the number of a turn")

@@ -1,0 +1,124 @@
+"""The sheet on which people score pools: a CSV with a row for every candidate, since most people can edit one.
+
+The true reply stands among the others, and nothing in a row says which it is. The columns ``score 1`` to ``score 5``
+are empty and theirs to fill in with 0 to 5; everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rejoinder.data.reading import LONGEST_LINE, Source
+from rejoinder.data.schema import Place
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import InputError, brief
+from rejoinder.selection.people import Scores
+from rejoinder.selection.rules import SCALE
+from rejoinder.types import Question
+
+RATERS = 5
+_FIXED = ("question", "candidate", "context", "text")
+_SCORE = "score"
+# A spreadsheet takes a cell that begins so for a formula; an apostrophe before it keeps it a text.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
+    """Write a sheet for so many raters, and say how many rows it has."""
+    out = io.StringIO(newline="")
+    rows = csv.writer(out)
+    rows.writerow([*_FIXED, *(f"{_SCORE} {n}" for n in range(1, raters + 1))])
+    n = 0
+    for pool in pools:
+        context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in pool.context)
+        for one in pool.candidates:
+            rows.writerow([*map(_guarded, (pool.id, str(one.id), context, one.text)), *[""] * raters])
+            n += 1
+    with whole_file(path) as file:
+        file.write(b"\xef\xbb\xbf" + out.getvalue().encode())  # else a spreadsheet takes it for anything but UTF-8
+    return n
+
+
+def read_sheet(path: str | Path, pools: Sequence[Question]) -> Scores:
+    """What people wrote on a sheet of these pools; an empty cell is a score that nobody gave."""
+    texts = {(pool.id, str(one.id)): one.text for pool in pools for one in pool.candidates}
+    found: dict[tuple[str, str], tuple[int, ...]] = {}
+    for place, row, scores in _rows(path):
+        key = _bare(row["question"]), _bare(row["candidate"])
+        if key not in texts:
+            raise InputError(
+                f"{place}: the pools have no candidate {brief(key[1])} of a question {brief(key[0])}; "
+                "give the pools that the sheet was written for"
+            )
+        if texts[key].split() != _bare(row["text"]).split():
+            raise InputError(
+                f"{place}: candidate {key[1]} of {brief(key[0])} is {brief(texts[key])}, not {brief(row['text'])}; "
+                "leave 'text' as it was, or give the pools that the sheet was written for"
+            )
+        if key in found:
+            raise InputError(f"{place}: candidate {key[1]} of {brief(key[0])} has a row already; keep one of the two")
+        found[key] = tuple(_score(cell, place) for cell in scores if cell.strip())
+    if not any(found.values()):
+        raise InputError(f"{Path(path).name}: nobody has filled in a score; write 0 to 5 under '{_SCORE} 1' and so on")
+    return {key: scores for key, scores in found.items() if scores}
+
+
+def _score(cell: str, place: Place) -> int:
+    found = cell.strip().removesuffix(".0")  # some spreadsheets write 3 as 3.0
+    if found not in map(str, SCALE):
+        raise InputError(f"{place}: has the score {brief(cell)}; write a whole number from 0 to 5, or nothing")
+    return int(found)
+
+
+def _guarded(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _bare(text: str) -> str:
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
+def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]:
+    """The rows that are not blank, each with the line on which it begins, its cells by column and its scores."""
+    source = Source(path)
+    with source.open() as raw:
+        try:
+            text = raw.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{source.name}: not UTF-8 at byte {error.start + 1}; save it as CSV UTF-8") from None
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)  # spreadsheets differ in what they put between cells
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    first = 1
+    try:
+        for cells in reader:
+            place, first = Place(source.name, first), reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = _header(cells, place)
+            elif len(cells) != len(header):
+                raise InputError(f"{place}: has {len(cells)} cells but the header has {len(header)}; quote its texts")
+            else:
+                scores = [cell for name, cell in zip(header, cells, strict=True) if name.startswith(_SCORE)]
+                yield place, dict(zip(header, cells, strict=True)), scores
+    except csv.Error as error:
+        raise InputError(f"{source.name} line {first}: cannot be read as a row ({error}); close the quote") from None
+    if not header:
+        raise InputError(f"{source.name}: is empty; write a new one with --write-csv")
+
+
+def _header(cells: list[str], place: Place) -> list[str]:
+    header = [cell.strip().lower() for cell in cells]
+    missing = [name for name in ("question", "candidate", "text") if header.count(name) != 1]
+    if missing or not any(name.startswith(_SCORE) for name in header):
+        wanted = missing[0] if missing else f"{_SCORE} 1"
+        raise InputError(
+            f"{place}: the header must have the column {wanted!r} once (found: {brief(', '.join(header), 120)}); "
+            "give a file that --write-csv wrote"
+        )
+    return header

@@ -1,0 +1,63 @@
+"""Utterances whose SIF-weighted word vectors are near that of the context or the reply (Arora et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rejoinder.errors import SpecError
+from rejoinder.retrieval.contract import Hit
+from rejoinder.sources import _sif_fit
+from rejoinder.sources._contract import Source
+from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+from rejoinder.sources._sif import SifEncoder
+
+
+@dataclass(frozen=True)
+class Sif(Source):
+    """What is nearest by SIF vectors among all utterances of the split: to the context, its last turn, or the reply.
+
+    ``counts`` is a file with a word and its count on each line; without one, the corpus itself is counted. The index of
+    a corpus is built once and kept in the cache. A text without a known word finds nothing and is not found.
+    """
+
+    vectors: str = "glove-6b-50d"
+    a: float = 0.001
+    counts: str | None = None
+    query: Query = "context"
+
+    citation = "Arora, Liang and Ma 2017, A Simple but Tough-to-Beat Baseline; Sato et al. 2020, Appendix A"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.a) and self.a > 0):
+            raise SpecError(f"sif: a must be above 0, not {self.a}")
+
+    def over(self, corpus: Corpus) -> RetrievalProposer:
+        """The source over a corpus."""
+        from rejoinder.models.word_vectors import load_word_vectors
+        from rejoinder.retrieval.dense import DenseIndex
+
+        words = load_word_vectors(self.vectors)
+        digest = _sif_fit.digest_of(corpus, words, self.a, self.counts)
+        home = folder_of(corpus, f"sif-{digest[:12]}")
+        path = home.with_name(f"{home.name}.json")
+        fit = _sif_fit.read_fit(path)
+        if fit is None:
+            given = _sif_fit.read_counts(self.counts) if self.counts is not None else None
+            fit = _sif_fit.fit(corpus, words, self.a, given)
+            _sif_fit.write_fit(path, fit)
+        encoder = SifEncoder(words, self.a, fit, digest)
+        index = open_or_build(
+            home,
+            lambda folder: DenseIndex.open(folder, encoder),
+            lambda folder: DenseIndex.build(passages(corpus), folder, encoder),
+        )
+        return _SifProposer(str(self), self.query, corpus, index)
+
+
+class _SifProposer(RetrievalProposer):
+    """Proposes nothing that has no likeness at all to the query, as texts without known words have none."""
+
+    def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
+        return [[hit for hit in hits if hit.score > 0] for hits in super()._search(texts, k, split, homes)]
