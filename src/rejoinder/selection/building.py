@@ -1,8 +1,7 @@
 """The verb: dialogues and a repository in, questions with well-chosen false candidates and their card out.
 
-Sato et al. 2020, section 3: utterances that are like the true reply are found (pools), what is acceptable after all or
-ungrammatical is removed, three false candidates and one truth make a question. ``find_pools`` does the first part,
-``make_questions`` the rest, ``build`` both.
+Sato et al. 2020, section 3: ``find_pools`` finds utterances that are like the true reply, ``make_questions`` removes
+what is acceptable after all or ungrammatical and makes questions of the rest, ``build`` does both.
 """
 
 from __future__ import annotations

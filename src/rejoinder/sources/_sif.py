@@ -48,7 +48,8 @@ class SifEncoder:
         left = raw - np.outer((raw * self._component).sum(axis=1), self._component)
         before, after = (np.linalg.norm(part, axis=1, keepdims=True) for part in (raw, left))
         known = after > _NOTHING * before
-        return np.divide(left, after, out=np.zeros_like(left), where=known).astype(np.float32)
+        vectors: Vectors = np.divide(left, after, out=np.zeros_like(left), where=known).astype(np.float32)
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """Nothing: a word has one vector wherever it stands."""
