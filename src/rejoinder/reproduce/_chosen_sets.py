@@ -13,12 +13,13 @@ from typing import NamedTuple
 from rejoinder.annotation.order import shuffled
 from rejoinder.data.datasets import read_dataset
 from rejoinder.selection.building import Built, build
+from rejoinder.selection.leakage import scan
 from rejoinder.selection.settings import Settings
 from rejoinder.selection.taking import take
 from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question
 
-CONTEXTS = 1_000
+CONTEXTS = 750
 CHOSEN, RANDOM = 20, 100  # sets of each kind
 SHARE = 0.5  # of the repository's dialogues that a chosen set is searched in
 
@@ -47,8 +48,8 @@ def repository() -> Corpus:
 def build_sets(say: Callable[[str], None] = lambda _: None) -> Sets:
     """All sets."""
     corpus = repository()
-    training = [d for d in _dialogues("corpus/dialogues") if d.split == "train"]
     items = contexts()
+    training = scan((d for d in _dialogues("corpus/dialogues") if d.split == "train"), items)
     chosen = []
     for seed in range(CHOSEN + 1):
         settings = Settings(seed=seed, share=SHARE if seed else 1.0, second="none")
@@ -56,7 +57,7 @@ def build_sets(say: Callable[[str], None] = lambda _: None) -> Sets:
         say(f"chosen set {seed}: {len(chosen[-1].questions):,} questions")
     drawn = []
     for seed in range(RANDOM):
-        drawn.append(build(items, corpus, Settings(random=True, seed=seed, second="none")).questions)
+        drawn.append(build(items, corpus, Settings(random=True, seed=seed, second="none"), training=training).questions)
     say(f"{RANDOM} random sets of {len(drawn[0]):,} questions")
     return Sets(items, chosen, drawn)
 

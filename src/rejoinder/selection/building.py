@@ -18,6 +18,7 @@ from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import known_of
 from rejoinder.selection.assembling import Assembling
 from rejoinder.selection.card import card_of
+from rejoinder.selection.leakage import Training
 from rejoinder.selection.model_pass import Progress, with_acceptability
 from rejoinder.selection.people import Scores, ratings_of, with_scores
 from rejoinder.selection.settings import Settings
@@ -50,7 +51,7 @@ def build(
     repository: Iterable[Dialogue] | Corpus,
     settings: Settings | None = None,
     *,
-    training: Iterable[Record] = (),
+    training: Iterable[Record] | Training = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
@@ -83,7 +84,7 @@ def find_pools(
     repository: Iterable[Dialogue] | Corpus,
     settings: Settings | None = None,
     *,
-    training: Iterable[Record] = (),
+    training: Iterable[Record] | Training = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,

@@ -28,12 +28,15 @@ def open_work(
     dialogues: Iterable[Dialogue | Item | Question],
     repository: Iterable[Dialogue] | Corpus,
     settings: Settings,
-    training: Iterable[Record] = (),
+    training: Iterable[Record] | Training = (),
 ) -> Work:
-    """Take the items, hold them and the repository against what systems were trained on, and open the sources."""
+    """Take the items, hold them and the repository against what systems were trained on, and open the sources.
+
+    What was held against them before (``leakage.scan`` of the same items) need not be read again.
+    """
     taken = take(dialogues, settings)
     corpus = repository if isinstance(repository, Corpus) else Corpus.of(repository)
-    seen = scan(training, taken.items)
+    seen = training if isinstance(training, Training) else scan(training, taken.items)
     items = tuple(item for item in taken.items if not seen.leaked(item))
     blocked = int(seen.blocked(corpus)[corpus.said].sum())
     if not items:
