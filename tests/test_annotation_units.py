@@ -233,6 +233,7 @@ REDACTED = {
     "it was 12.05.2024 or 2024-05-12": "it was 12.05.2024 or 2024-05-12",
     "1,250,000 people, 24 minutes, 3.14159": "1,250,000 people, 24 minutes, 3.14159",
     "and/or, he/she; a@b": "and/or, he/she; a@b",
+    "@ann@ben": "[handle][handle]",
     "room 1204, 15 to 17 May": "room 1204, 15 to 17 May",
 }
 

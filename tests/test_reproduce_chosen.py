@@ -143,6 +143,9 @@ def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, S
         climbed = [f for f in figures if f.row == name and f.column.startswith("checkpoints") and "order" in f.table]
         assert len(climbed) == 3
         assert all(figure.measured > 0.7 for figure in climbed)
+    spoken = [f.measured for f in figures if f.column == "BLEU-1" and "ten systems" in f.table]
+    assert len(spoken) == 10
+    assert all(value > 0.01 for value in spoken)
     corrupted = next(f for f in figures if f.row == "RANDOM" and f.column.startswith("corrupted"))
     assert corrupted.measured > 0.7
     assert {f.row for f in figures if "ten systems of Table 6" in f.table} == {size.name for size in rungs.TEN}

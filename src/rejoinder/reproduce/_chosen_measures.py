@@ -58,7 +58,8 @@ def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> In
     weights = np.concatenate([np.ones((1, size)), counts])
     means = (weights @ filled.T) / np.maximum(weights @ known.T.astype(np.float64), 1e-12)
     drawn = np.array([spearman(row, places) for row in means])
-    low, high = (float(np.nanquantile(drawn[1:], q)) for q in (0.025, 0.975))
+    known_draws = drawn[1:][~np.isnan(drawn[1:])]
+    low, high = (float(np.quantile(known_draws, q)) if len(known_draws) else float("nan") for q in (0.025, 0.975))
     return Interval(float(drawn[0]), low, high, size, 0, size)
 
 

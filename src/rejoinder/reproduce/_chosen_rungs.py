@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rejoinder.errors import RejoinderError
 
-STEPS = 4_200
+STEPS = 12_000
 SNAPSHOTS = (250, 500, 1_000, 2_000, 4_000)
 FRACTIONS = (0.01, 0.04, 0.16)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 from rejoinder.reproduce import _chosen_tables as tables
-from rejoinder.reproduce._chosen_answers import Answers, Asked, ask_of, context_of, home, load
+from rejoinder.reproduce._chosen_answers import Answers, Asked, ask_of, context_of, home, load, texts_of
 from rejoinder.reproduce._chosen_contract import Kind, Ladder, Measured
 from rejoinder.reproduce._chosen_drawings import boxes
 from rejoinder.reproduce._chosen_measures import (
@@ -81,11 +81,15 @@ class Measuring:
     answers: dict[str, Answers]
 
     def __post_init__(self) -> None:
+        # By the questions, whose texts were tidied, and not by the items that they were made of.
         self._truths = [""] * len(self.asked.contexts)
-        for item in self.sets.items:
-            context = tuple(turn.text for turn in item.context)
-            if context in self.asked.order:
-                self._truths[self.asked.order[context]] = item.references[0].text
+        for question in (q for one in self.sets.random for q in one):
+            self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+        for built in self.sets.chosen:
+            for question in built.questions:
+                self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+        if not all(self._truths):
+            raise InputError("a context that was asked has no true reply; build the sets again")
         counts = [len(texts) for texts in self.asked.texts]
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._at = {
