@@ -17,7 +17,8 @@ from rejoinder.augmenting.proposal import Proposal
 from rejoinder.augmenting.retrieved import Retrieval
 from rejoinder.augmenting.tally import Tally
 from rejoinder.augmenting.verb import augment, augment_records, references_of
-from rejoinder.data.schema import Place, from_object, to_object
+from rejoinder.data.objects import to_object
+from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.types import Dialogue, Item, Record, Reference, Response, Turn
 

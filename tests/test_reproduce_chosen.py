@@ -150,7 +150,8 @@ def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, S
     assert corrupted.measured > 0.7
     assert {f.row for f in figures if "ten systems of Table 6" in f.table} == {size.name for size in rungs.TEN}
     assert {f.published for f in figures if "TF-IDF" in f.table} == {0.461, 0.671}
-    told = notes(found, sets)  # type: ignore[arg-type]
+    told = notes(found, sets, [300, 300])  # type: ignore[arg-type]
+    assert any(", 300 steps, " in note for note in told)
     assert any("human ranking" in note for note in told)
     assert any("Deviation over sets" in note for note in told)
 
@@ -186,6 +187,14 @@ def test_every_network_is_trained_once_with_the_paper_sizes(tmp_path: Path) -> N
     written = {Path(c[c.index("-o") + 1]).name for c in commands}
     assert {folder.partition("/")[0] for folder in folders} == written
     assert [size.number for size in rungs.TEN] == list(range(1, 11))
+
+
+def test_how_long_a_network_was_trained_is_read_off_its_card(tmp_path: Path) -> None:
+    (tmp_path / "generator.json").write_bytes(orjson.dumps({"about": {"recipe": {"steps": 700}}}))
+    assert chosen.steps_of(tmp_path) == 700
+    (tmp_path / "generator.json").write_text("{}")
+    with pytest.raises(InputError, match="no card of a generator"):
+        chosen.steps_of(tmp_path)
 
 
 def test_what_was_dumped_is_read_back(tmp_path: Path) -> None:

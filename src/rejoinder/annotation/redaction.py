@@ -12,7 +12,9 @@ from rejoinder.types import Turn
 
 _ADDRESS = r"[\w.+%'-]{1,64}@[\w-]+(?:\.[\w-]+)+"
 _LINK = r"\b(?:https?|ftp)://[^\s<>\"]+|\bwww\.[^\s<>\"]+"
-_HANDLE = r"(?<![\w@/.])@\w[\w.]*\w|(?<![\w/])/?u/[\w-]{3,}"
+_ANOTHER = r"@\w[\w.]*\w|/?u/[\w-]{3,}"
+# Several without anything in between are one.
+_HANDLE = rf"(?:(?<![\w@/.])@\w[\w.]*\w|(?<![\w/])/?u/[\w-]{{3,}})(?:{_ANOTHER})*"
 _DATE = r"(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d|[-./]\d)"
 # Seven to fifteen digits, in groups, or behind a plus; a date is none.
 _PHONE = rf"(?<![\w.,:/-])(?!{_DATE})(?:\+\d|\(\d|\d(?=\d*[ ()./-]))(?:[ ()./-]{{0,2}}\d){{6,14}}(?!\w|[.,:]\d)"
@@ -34,7 +36,7 @@ _PARTS = {"user", "assistant", "system", "human", "bot", "agent", "customer", "s
 
 def redacted(text: str, kinds: frozenset[str]) -> str:
     """The text with marks in place of what is of these kinds (those of KINDS)."""
-    while (less := _once(text, kinds)) != text:  # what stood beside something may show only now: "@ann@ben"
+    while (less := _once(text, kinds)) != text:  # what stood beside a number or a link may show only now
         text = less
     return text
 

@@ -14,7 +14,7 @@ from rejoinder.annotation.project import Check, Project
 from rejoinder.annotation.redaction import redacted, redacted_turns
 from rejoinder.annotation.unit import Unit, UnitKind
 from rejoinder.data.collection import Collection
-from rejoinder.data.schema import turn_object
+from rejoinder.data.objects import turn_object
 from rejoinder.errors import InputError, brief
 
 

@@ -40,7 +40,7 @@ def generator(
 ) -> None:
     """Train a system that writes replies on FILES of dialogues with a split (JSONL, or dataset:NAME).
 
-    Without FILES, on dataset:corpus/dialogues. A GPU does a thousand steps in some ten seconds, a CPU in many minutes;
+    Without FILES, on dataset:corpus/dialogues. A large GPU does a thousand steps in 20 to 50 seconds, a CPU in hours;
     started again with the same options, a training goes on where it was. Test what comes out with
     rejoinder select SET --system generator:FOLDER.
     """

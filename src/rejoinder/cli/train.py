@@ -12,7 +12,7 @@ from rejoinder.cli._train_scorers import rsrem, ruber, ssrem
 
 @click.group("train", short_help="Train a model from dialogues")
 def command() -> None:
-    """Train a model from dialogues; all but idk need rejoinder[torch]."""
+    """Train a model from dialogues; idk, ssrem, rsrem and ruber need nothing more, the others rejoinder[torch]."""
 
 
 for other in (ssrem, rsrem, ruber, generator):

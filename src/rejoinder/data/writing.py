@@ -13,7 +13,7 @@ from typing import IO
 
 import orjson
 
-from rejoinder.data.schema import to_object
+from rejoinder.data.objects import to_object
 from rejoinder.errors import InputError
 from rejoinder.types import Record
 

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from rejoinder.reproduce._chosen_contract import Kind, Measured
 from rejoinder.reproduce._chosen_measures import agreement_of_sets, spread
-from rejoinder.reproduce._chosen_rungs import SNAPSHOTS, STEPS
+from rejoinder.reproduce._chosen_rungs import SNAPSHOTS
 from rejoinder.reproduce._chosen_sets import SHARE, Sets
 from rejoinder.selection.overlap import overlap_of
 
-FIXED = (
+PEOPLE = (
     "The human ranking of the paper's systems was not released, so nothing here says how well a ranking agrees with "
     "people: the ladders have a known order (more training, more dialogues, less corrupted output), which is easier "
-    "than telling ten finished systems apart.",
-    f"The ten systems have the sizes and settings of Tables 5 and 6 but other data: the split train of the corpora "
-    f"(dataset:corpus/dialogues) instead of 5 million dialogues of OpenSubtitles, {STEPS:,} steps, the state with the "
+    "than telling ten finished systems apart."
+)
+TRAINED = (
+    "The ten systems have the sizes and settings of Tables 5 and 6 but other data: the split train of the corpora "
+    "(dataset:corpus/dialogues) instead of 5 million dialogues of OpenSubtitles, {steps} steps, the state with the "
     f"lowest loss on valid; recurrent decoders with attention. Checkpoints: {', '.join(map(str, SNAPSHOTS))} steps and "
-    "the finished system. Replies are written greedily.",
+    "the finished system. Replies are written greedily."
+)
+CHOICE = (
     "A system chooses the candidate with the lowest cross-entropy a token, as in section 4.1. The ladders were not "
-    "ordered by any loss, and no loss stands among the rankings.",
+    "ordered by any loss, and no loss stands among the rankings."
+)
+JUDGED = (
     "Nobody judged the candidates: the first pass by the model removes what it calls acceptable, with the error rates "
     "above. The model is our bi-encoder, so a ranking of scorers by these sets would favour it; the systems here are "
-    "none of its kin, and aptness of replies stands in a row of its own.",
+    "none of its kin, and aptness of replies stands in a row of its own."
 )
 
 
-def notes(found: Measured, sets: Sets) -> list[str]:
-    """Sentences with figures, then those without."""
-    return [*_about_sets(sets), *_findings(found), *FIXED]
+def notes(found: Measured, sets: Sets, steps: Sequence[int]) -> list[str]:
+    """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
+    trained = TRAINED.format(steps=_range(list(steps)))
+    return [*_about_sets(sets), *_findings(found), PEOPLE, trained, CHOICE, JUDGED]
 
 
 def _about_sets(sets: Sets) -> Iterator[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
@@ -57,7 +59,7 @@ def reproduce() -> Reproduction:
         "chosen",
         "CHOSEN: ranking systems by response selection",
         tables.figures(found, sets),
-        notes(found, sets),
+        notes(found, sets, [steps_of(home(asked) / rung.folder) for rung in ten()]),
         {"figure-2": boxes("Spearman with the ladder's order", drawn)},
     )
 
@@ -70,6 +72,14 @@ def _answers(folder: str, asked: Asked) -> Answers:
             "python -m rejoinder.reproduce._chosen_jobs --help"
         )
     return load(place, asked)
+
+
+def steps_of(folder: Path) -> int:
+    """How long a network was trained, by the card that came with its answers."""
+    try:
+        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: has no card of a generator; load the answers again") from None
 
 
 @dataclass

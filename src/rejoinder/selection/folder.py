@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from rejoinder.data.collection import read_files
-from rejoinder.data.schema import turn_object
+from rejoinder.data.objects import turn_object
 from rejoinder.data.writing import write
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
