@@ -11,7 +11,8 @@ import pytest
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.data.schema import KEYS, Place, from_object, to_object
+from rejoinder.data.objects import to_object
+from rejoinder.data.schema import KEYS, Place, from_object
 from rejoinder.report.listing import metric_table
 from rejoinder.report.table import to_markdown
 

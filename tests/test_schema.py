@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.data.schema import KEYS, Place, from_object, to_object
+from rejoinder.data.objects import to_object
+from rejoinder.data.schema import KEYS, Place, from_object
 from rejoinder.data.writing import encode
 from rejoinder.errors import InputError
 from rejoinder.types import (
