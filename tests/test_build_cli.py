@@ -57,6 +57,19 @@ def run(folder: Path, *words: str, fails: bool = False) -> subprocess.CompletedP
     return done
 
 
+def test_without_word_vectors_the_embedded_encoder_is_taken_and_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REJOINDER_CACHE", str(folder / "cache"))
+    words = ["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "none"]
+    done = run(folder, "set.jsonl", *words)
+    assert "rejoinder models get glove-6b-50d" in done.stderr
+    card = orjson.loads((folder / "set.card.json").read_bytes())
+    assert card["settings"]["sources"] == ["bm25(query='reply')", "dense(query='reply')"]
+    refused = run(folder, "two.jsonl", *words, "--source", "sif(query='reply')", fails=True)
+    assert "glove-6b-50d" in refused.stderr
+
+
 def test_a_set_with_its_cards_the_same_bytes_twice(folder: Path) -> None:
     words = ["--from", "talks.jsonl", "--repository", "said.txt", *BM25]
     shown = run(folder, "one/set.jsonl", *words)

@@ -19,6 +19,25 @@ if TYPE_CHECKING:
 Options: TypeAlias = Mapping[str, Any]
 
 
+def usual_sources(options: dict[str, Any]) -> tuple[str, ...]:
+    """The sources where none is named: words and word vectors, or the embedded encoder where those are not here."""
+    from rejoinder.models.catalog import MODELS
+    from rejoinder.models.manifest import is_here
+    from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
+
+    found = options["at_random"] or options["pools"] or is_here(MODELS["glove-6b-50d"])
+    return SOURCES if found else WITHOUT_VECTORS
+
+
+def tell_sources(settings: Settings, options: dict[str, Any]) -> None:
+    """Say where candidates come from, where it is not what the help says."""
+    from rejoinder.selection.settings import WITHOUT_VECTORS
+
+    if not options["sources"] and settings.sources == WITHOUT_VECTORS:
+        told = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
+        click.echo(told, err=True)
+
+
 def check(options: Options) -> None:
     """Raise where options cannot be meant together."""
     if options["pools"]:

@@ -42,7 +42,7 @@ def command(out: str, **options: Any) -> None:
     FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
     from rejoinder.cli import _building as steps
-    from rejoinder.selection.settings import JUDGE, SOURCES, Settings, parse_position
+    from rejoinder.selection.settings import JUDGE, Settings, parse_position
 
     judge = options["judge_with"] or JUDGE
     if options["measure_acceptability"]:
@@ -52,7 +52,7 @@ def command(out: str, **options: Any) -> None:
     settings = Settings(
         context_turns=options["context_turns"],
         position=parse_position(options["position"]),
-        sources=options["sources"] or SOURCES,
+        sources=options["sources"] or steps.usual_sources(options),
         pool=options["pool"],
         share=options["share"],
         false=options["n_false"],
@@ -64,6 +64,7 @@ def command(out: str, **options: Any) -> None:
         seed=options["seed"],
     )
     known = steps.known_of(settings, options["acceptability"])
+    steps.tell_sources(settings, options)
     if options["write_csv"] or options["write_project"]:
         steps.write_for_people(steps.find(settings, known, options), out, options)
     else:

@@ -14,6 +14,7 @@ Position: TypeAlias = Literal["first", "last", "random"] | int
 Second: TypeAlias = Literal["people", "model", "none"]
 
 SOURCES = ("bm25(query='reply')", "sif(query='reply')")
+WITHOUT_VECTORS = (SOURCES[0], "dense(query='reply')")  # what needs no other model
 JUDGE = "aptness(model='bi')"
 # The settings that decide on the pools.
 FINDING = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
