@@ -29,7 +29,7 @@ LAYERS = [
     ("verdict",),
     ("training",),
     ("robustness", "explaining", "augmenting", "annotation"),
-    ("selection",),
+    ("selection", "ranking", "situating"),
     ("reproduce",),
     ("report",),
     ("web",),

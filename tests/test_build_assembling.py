@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from rejoinder.data.grades import right
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability, Rates
 from rejoinder.selection.assembling import Assembling
 from rejoinder.selection.building import Pools, make_questions
-from rejoinder.selection.grades import right
 from rejoinder.selection.picking import pick
 from rejoinder.selection.settings import Settings
 from rejoinder.stats.interval import Interval

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from rejoinder.data.grades import right
 from rejoinder.errors import InputError, SpecError
 from rejoinder.selection.building import Built, build, find_pools
-from rejoinder.selection.grades import right
 from rejoinder.selection.leakage import ENOUGH, copies_of, scan
 from rejoinder.selection.proposing import LEFT_OUT
 from rejoinder.selection.settings import Settings, parse_position

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from rejoinder.cli._train_generator import generator
+from rejoinder.cli._train_ranker import ranker
 from rejoinder.cli._train_scorers import rsrem, ruber, ssrem
+from rejoinder.cli._train_statements import statements
 
 
 @click.group("train", short_help="Train a model from dialogues")
@@ -15,7 +17,7 @@ def command() -> None:
     """Train a model from dialogues; idk, ssrem, rsrem and ruber need nothing more, the others rejoinder[torch]."""
 
 
-for other in (ssrem, rsrem, ruber, generator):
+for other in (ssrem, rsrem, ruber, generator, statements, ranker):
     command.add_command(other)
 
 

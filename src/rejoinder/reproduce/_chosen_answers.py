@@ -17,10 +17,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from rejoinder.data.grades import right
 from rejoinder.errors import InputError
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.paths import cache_home
-from rejoinder.selection.grades import right
 from rejoinder.types import Question
 
 Losses = NDArray[np.float32]

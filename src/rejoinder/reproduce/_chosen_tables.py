@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from rejoinder.data.grades import right
 from rejoinder.paths import data_home
 from rejoinder.reproduce._chosen_contract import Kind, Measured
 from rejoinder.reproduce._chosen_measures import agreement_of_sets, rank_correlation, spread
 from rejoinder.reproduce._chosen_sets import Sets
 from rejoinder.reproduce._contract import Figure
 from rejoinder.selection.acceptability_file import known_of
-from rejoinder.selection.grades import right
 from rejoinder.selection.settings import JUDGE
 from rejoinder.stats.agreement_interval import fleiss_interval
 from rejoinder.stats.interval import Interval, mean_interval

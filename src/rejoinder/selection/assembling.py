@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rejoinder.data.grades import FALSE, TRUE
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.grades import FALSE, TRUE
 from rejoinder.selection.model_pass import ACCEPTABLE, is_acceptable
 from rejoinder.selection.people import ratings_of
 from rejoinder.selection.picking import arrange, pick

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 import rejoinder
+from rejoinder.data.grades import TRUE, right
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import to_object
 from rejoinder.selection.assembling import Assembling, truth_of
 from rejoinder.selection.graded import ADVERSARIAL, POSITIVE, auc_interval, graded
-from rejoinder.selection.grades import TRUE, right
 from rejoinder.selection.model_pass import ACCEPTABLE
 from rejoinder.selection.overlap import overlap_of
 from rejoinder.selection.people import agreement_of, ratings_of

@@ -12,10 +12,10 @@ import orjson
 from rejoinder.annotation.exports.csv import rows_of, table
 from rejoinder.annotation.exports.texts import enough
 from rejoinder.annotation.fields import NONE
+from rejoinder.data.grades import right
 from rejoinder.data.reading import Line, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
-from rejoinder.selection.grades import right
 from rejoinder.selection.labels import LABELS, check_labels, false_places, response_id, with_labels
 from rejoinder.types import Item, Question, Rating, Record, Response
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from rejoinder.data.grades import right
 from rejoinder.errors import InputError, nearest
-from rejoinder.selection.grades import right
 from rejoinder.types import Candidate, Question
 
 INCONSISTENT, INSUFFICIENT, SUBJECT, TENSE = "inconsistent", "insufficient", "wrong-subject", "wrong-tense"

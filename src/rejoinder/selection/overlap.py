@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rejoinder.selection.grades import right
+from rejoinder.data.grades import right
 from rejoinder.selection.likeness import shares_content
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.types import Question

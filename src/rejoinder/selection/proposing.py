@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rejoinder.annotation.order import shuffled
+from rejoinder.data.grades import TRUE
 from rejoinder.errors import SpecError
 from rejoinder.models.manifest import ModelMissingError
-from rejoinder.selection.grades import TRUE
 from rejoinder.selection.leakage import Training, copies_of
 from rejoinder.selection.settings import Settings
 from rejoinder.selection.sieving import Sieve

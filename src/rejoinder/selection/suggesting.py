@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rejoinder.data.grades import right
 from rejoinder.errors import brief
 from rejoinder.selection import english
-from rejoinder.selection.grades import right
 from rejoinder.selection.labels import INCONSISTENT, INSUFFICIENT, SUBJECT, TENSE, false_places, with_suggestions
 from rejoinder.selection.subjects import expected_subject, subject
 from rejoinder.selection.tenses import tense

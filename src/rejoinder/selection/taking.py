@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rejoinder.annotation.order import draw
+from rejoinder.data.grades import right
 from rejoinder.errors import InputError
-from rejoinder.selection.grades import right
 from rejoinder.selection.settings import Settings
 from rejoinder.sources._sameness import same_words
 from rejoinder.types import Dialogue, Item, Question, Reference

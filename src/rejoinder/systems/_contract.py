@@ -43,6 +43,10 @@ class System:
         """One score a candidate, in the order of each question; more is better, NaN where nothing can be said."""
         raise NotImplementedError
 
+    def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
+        """The places of the statements that were read for each candidate; None where the system does not say."""
+        return None
+
     def details(self) -> dict[str, str]:
         """What else decides the numbers: versions of libraries, digests of models."""
         return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -12,11 +13,13 @@ from typing import NamedTuple
 
 from rejoinder.data.datasets import dataset, read_dataset
 from rejoinder.data.reading import Source, stream
+from rejoinder.data.situations import shown
 from rejoinder.errors import InputError
 from rejoinder.text import FUNCTION_WORDS, Tokens, tokenizer_of
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
 _DATASET = "dataset:"
+_TWO_SIGNS = re.compile(r"\b\w\w+\b")
 
 
 class Frequencies(NamedTuple):
@@ -29,6 +32,11 @@ class Frequencies(NamedTuple):
         """log(N / n): the fewer documents hold a word, the more it says. An unknown word counts as held by one."""
         return log(self.documents / max(1, self.holding[word]))
 
+    def smooth(self, word: str) -> float:
+        """log((1 + N) / (1 + n)) + 1, as if one more document held every word; an unknown word says nothing."""
+        held = self.holding[word]
+        return log((1 + self.documents) / (1 + held)) + 1 if held else 0.0
+
 
 def all_words(text: str) -> Tokens:
     """The words of a text in lower case."""
@@ -40,11 +48,21 @@ def content_words(text: str) -> Tokens:
     return tuple(word for word in all_words(text) if word.partition("'")[0] not in FUNCTION_WORDS)
 
 
-def frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens]) -> Frequencies:
-    """The frequencies of some documents; one that says nothing is none."""
+def long_words(text: str) -> Tokens:
+    """The words of at least two letters, digits or underscores in lower case, as scikit-learn cuts them."""
+    return tuple(_TWO_SIGNS.findall(text.lower()))
+
+
+def long_content_words(text: str) -> Tokens:
+    """Those of them that carry meaning by themselves."""
+    return tuple(word for word in long_words(text) if word not in FUNCTION_WORDS)
+
+
+def frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False) -> Frequencies:
+    """The frequencies of some documents; one that says nothing is none, and equal ones may count as one."""
     holding: Counter[str] = Counter()
     counted = 0
-    for text in documents:
+    for text in dict.fromkeys(documents) if once else documents:
         if text.strip():
             counted += 1
             holding.update(set(words_of(text)))
@@ -56,13 +74,21 @@ def joined(turns: Iterable[Turn]) -> str:
     return " ".join(turn.text for turn in turns)
 
 
-def documents_of(record: Record) -> Iterator[str]:
-    """The documents that a record holds: a turn, a context, a candidate, a reference, a response is one each."""
+def situated(question: Question) -> str:
+    """A context and the statements of its situation as one document."""
+    return " ".join([joined(question.context), *(statement.text for statement in question.situation)])
+
+
+def documents_of(record: Record, situation: str | None = None) -> Iterator[str]:
+    """The documents that a record holds: a turn, a context, a candidate, a reference, a response is one each.
+
+    ``situation`` says how much of a question's situation belongs to its context (None for nothing of it).
+    """
     match record:
         case Dialogue():
             yield from (turn.text for turn in record.turns)
         case Question():
-            yield joined(record.context)
+            yield joined(record.context) if situation is None else situated(*shown([record], situation))
             yield from (candidate.text for candidate in record.candidates)
         case Item():
             yield joined(record.context)
@@ -71,16 +97,20 @@ def documents_of(record: Record) -> Iterator[str]:
             yield record.text
 
 
-def fitted(corpus: str, words_of: Callable[[str], Tokens]) -> Frequencies:
+def fitted(
+    corpus: str, words_of: Callable[[str], Tokens], situation: str | None = None, once: bool = False
+) -> Frequencies:
     """The frequencies of a file or of ``dataset:NAME``, counted once as long as the file does not change."""
-    return _fitted(corpus, _changed(corpus), words_of)
+    return _fitted(corpus, _changed(corpus), words_of, situation, once)
 
 
 @lru_cache(maxsize=4)
-def _fitted(corpus: str, changed: int, words_of: Callable[[str], Tokens]) -> Frequencies:
+def _fitted(
+    corpus: str, changed: int, words_of: Callable[[str], Tokens], situation: str | None, once: bool
+) -> Frequencies:
     is_set = corpus.startswith(_DATASET)
     records = read_dataset(corpus.removeprefix(_DATASET)) if is_set else stream(corpus, allow_empty=True)
-    found = frequencies((text for record in records for text in documents_of(record)), words_of)
+    found = frequencies((text for record in records for text in documents_of(record, situation)), words_of, once)
     if not found.documents:
         raise InputError(f"{corpus}: holds no text that words could be counted in; name a file of dialogues")
     return found

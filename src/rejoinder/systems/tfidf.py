@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rejoinder.contract import NAN
+from rejoinder.data.situations import INPUTS
 from rejoinder.errors import SpecError
 from rejoinder.metrics._parameters import check_choice
 from rejoinder.systems._contract import System
@@ -21,14 +22,23 @@ from rejoinder.systems._documents import (
     fitted,
     frequencies,
     joined,
+    long_content_words,
+    long_words,
+    situated,
 )
 from rejoinder.systems._texts import placed, replies, said
 from rejoinder.text import Tokens
 from rejoinder.types import Question
 
 Words: TypeAlias = Literal["all", "content"]
+Weights: TypeAlias = Literal["plain", "smooth"]
 Vector: TypeAlias = dict[str, float]
-_WORDS: dict[Words, Callable[[str], Tokens]] = {"all": all_words, "content": content_words}
+_WORDS: dict[tuple[Weights, Words], Callable[[str], Tokens]] = {
+    ("plain", "all"): all_words,
+    ("plain", "content"): content_words,
+    ("smooth", "all"): long_words,
+    ("smooth", "content"): long_content_words,
+}
 
 
 @dataclass(frozen=True)
@@ -39,45 +49,80 @@ class Tfidf(System):
     are those of ``fit``, a file or ``dataset:NAME``; without one, the contexts and candidates of all questions that are
     asked together. A word that no document holds counts as held by one. ``words='content'`` leaves function words out.
     NaN without a context; 0 where no word is shared.
+
+    With a ``situation`` the statements of a question belong to its context; the word, one of ``u``, ``u+S1``, ``u+S``,
+    ``5``, ``10``, ``15``, says how much of the situations of ``fit`` counts (Otani et al. 2023, section 4.2).
+    ``weights='smooth'`` is f (log((1 + N) / (1 + n)) + 1) over words of two letters or more, unknown words left out:
+    what scikit-learn's TfidfVectorizer does unless told otherwise. ``once`` counts equal documents as one.
     """
 
     fit: str | None = None
     words: Words = "all"
+    situation: str | None = None
+    weights: Weights = "plain"
+    once: bool = False
 
     citation = "Lowe et al. 2015, The Ubuntu Dialogue Corpus"
     alone = False  # words are weighed by all questions together, unless there is a corpus
 
     def __post_init__(self) -> None:
         check_choice("tfidf", "words", self.words, Words)
+        check_choice("tfidf", "weights", self.weights, Weights)
+        if self.situation is not None and self.situation not in INPUTS:
+            raise SpecError(f"tfidf: situation must be one of {', '.join(INPUTS)}, not {self.situation!r}")
         if self.fit is not None and not self.fit.strip():
             raise SpecError("tfidf: fit must name a file or dataset:NAME; leave it out to count in the questions")
         object.__setattr__(self, "alone", self.fit is not None)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One cosine a candidate."""
-        words_of = _WORDS[self.words]
-        if self.fit is None:
-            known = frequencies((text for question in questions for text in documents_of(question)), words_of)
-        else:
-            known = fitted(self.fit, words_of)
-        return [self._of_question(question, known, words_of) for question in questions]
+        known = self._known(questions)
+        return [self._of_question(question, known) for question in questions]
+
+    def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
+        """For each candidate the statements that share a word of some weight with it: no other can raise its score."""
+        if self.situation is None:
+            return None
+        known = self._known(questions)
+        found = []
+        for question in questions:
+            statements = [self._vector(statement.text, known) or {} for statement in question.situation]
+            candidates = [self._vector(candidate.text, known) or {} for candidate in question.candidates]
+            found.append([_sharing(candidate, statements) for candidate in candidates])
+        return found
 
     def details(self) -> dict[str, str]:
         """The tokeniser, and the digest of the documents where they are not the questions themselves."""
-        return {"tokens": "words"} | ({} if self.fit is None else {"documents": digest_of(self.fit)[:12]})
+        tokens = "words" if self.weights == "plain" else "two or more letters"
+        return {"tokens": tokens} | ({} if self.fit is None else {"documents": digest_of(self.fit)[:12]})
 
-    def _of_question(self, question: Question, known: Frequencies, words_of: Callable[[str], Tokens]) -> list[float]:
-        context = _vector(joined(said(question)), known, words_of)
+    def _known(self, questions: Sequence[Question]) -> Frequencies:
+        words_of = _WORDS[self.weights, self.words]
+        if self.fit is not None:
+            return fitted(self.fit, words_of, self.situation, self.once)
+        # What is asked shows as much of its situation as there is to see.
+        whole = None if self.situation is None else "u+S"
+        return frequencies((t for question in questions for t in documents_of(question, whole)), words_of, self.once)
+
+    def _of_question(self, question: Question, known: Frequencies) -> list[float]:
+        turns = said(question)
+        text = joined(turns) if self.situation is None else situated(question)
+        context = self._vector(text, known) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        found = {text: _cosine(context, _vector(text, known, words_of) or {}) for text in replies(question)}
+        found = {text: _cosine(context, self._vector(text, known) or {}) for text in replies(question)}
         return placed(question, found)
 
+    def _vector(self, text: str, known: Frequencies) -> Vector | None:
+        """The components of a text; None where it has no word."""
+        weight = known.weight if self.weights == "plain" else known.smooth
+        counts = Counter(_WORDS[self.weights, self.words](text))
+        return {word: count * weight(word) for word, count in counts.items()} or None
 
-def _vector(text: str, known: Frequencies, words_of: Callable[[str], Tokens]) -> Vector | None:
-    """The components of a text; None where it has no word."""
-    counts = Counter(words_of(text))
-    return {word: count * known.weight(word) for word, count in counts.items()} or None
+
+def _sharing(candidate: Vector, statements: Sequence[Vector]) -> tuple[int, ...]:
+    heavy = {word for word, weight in candidate.items() if weight}
+    return tuple(place for place, statement in enumerate(statements) if heavy & statement.keys())
 
 
 def _cosine(first: Vector, second: Vector) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import orjson
 
+from rejoinder.data.grades import right
 from rejoinder.selection.exports import Settings
-from rejoinder.selection.grades import right
 from rejoinder.types import Question
 
 SUMMARY = "Inspect: a JSONL dataset and a task that asks for a letter"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import orjson
 
+from rejoinder.data.grades import right
 from rejoinder.selection.exports import Settings
-from rejoinder.selection.grades import right
 from rejoinder.types import Question
 
 SUMMARY = "lm-evaluation-harness: a multiple_choice task (YAML and JSONL)"

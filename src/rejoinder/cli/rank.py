@@ -1,0 +1,125 @@
+"""``rejoinder rank``: the candidates of questions in order, by rankers that read the situation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli._options import seed, table_form
+
+if TYPE_CHECKING:
+    from rejoinder.ranking.running import Run
+    from rejoinder.ranking.sharing import Sharing
+    from rejoinder.report.table import Table
+
+RANKER, INPUT = "ranker", "u+S"
+
+
+@click.command(short_help="Order candidates by what fits the situation")
+@click.argument("questions")
+@click.option(
+    "--ranker",
+    "rankers",
+    multiple=True,
+    default=(RANKER,),
+    show_default=True,
+    metavar="SPEC",
+    help="e.g. ranker, tfidf, aptness or ./mine.py:function; may be repeated.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    default=(INPUT,),
+    show_default=True,
+    metavar="NAME",
+    help="What rankers are shown: u, u+S1, u+S, or 5, 10, 15 distractors; may be repeated.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-rank-DIGEST].")
+@click.option("--write", "file", metavar="FILE", help="Also write the order of every question here (JSONL; - for out).")
+@click.option("--train", metavar="FILE", help="What rankers were trained on: count what of it comes again.")
+@click.option(
+    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Show the first N orders."
+)
+@click.option("--all-questions", "everything", is_flag=True, help="Evaluate also where no candidate is Bad.")
+@seed
+@table_form
+def command(
+    questions: str,
+    rankers: tuple[str, ...],
+    inputs: tuple[str, ...],
+    out: Path | None,
+    file: str | None,
+    train: str | None,
+    show: int,
+    everything: bool,
+    seed: int,
+    form: str,
+) -> None:
+    """Order the candidates of every question, and say how good the orders are where there are grades.
+
+    QUESTIONS is a file of questions (JSONL, gzip or not) or dataset:NAME. A ranker is any system; the usual one reads
+    the statements of the situation that matter. Who has been asked before is not asked again.
+    """
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.ranking.running import rank
+    from rejoinder.report.output import together
+
+    sharing = _sharing(train)
+    with progress_bar("ranking") as progress:
+        run = rank(questions, rankers, inputs, out, progress and (lambda _, done, total: progress(done, total)))
+    if file is not None:
+        _write(run, file)
+    if file != "-":
+        click.echo(together(_tables(run, sharing, show, everything, seed), form))
+    for name, signature in next(iter(run.ranked.values())).signatures.items():
+        click.echo(f"{name}: {signature}", err=True)
+    known = len(run.ranked) * len(next(iter(run.ranked.values())).rankers) - run.fresh
+    click.echo(f"results: {run.folder}" + (f" ({known} answers were there before)" if known else ""), err=True)
+
+
+def _sharing(train: str | None) -> Sharing | None:
+    if train is None:
+        return None
+    from rejoinder.ranking.running import read_questions
+    from rejoinder.ranking.sharing import Sharing
+    from rejoinder.scoring.inputs import Input
+
+    opened = Input(train)
+    try:
+        return Sharing.of(read_questions(opened))
+    finally:
+        opened.close()
+
+
+def _write(run: Run, file: str) -> None:
+    import orjson
+
+    from rejoinder.data.writing import whole_file
+    from rejoinder.ranking.ordering import lines
+
+    with whole_file(file) as opened:
+        for ranked in run.ranked.values():
+            for line in lines(ranked):
+                opened.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _tables(run: Run, sharing: Sharing | None, show: int, everything: bool, seed: int) -> list[Table]:
+    from rejoinder.ranking.evaluating import evaluate
+    from rejoinder.report import ranking as report
+
+    shown = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
+    seen = sharing.kinds if sharing else None
+    found = {given: evaluate(ranked, everything, seen, seed) for given, ranked in run.ranked.items()}
+    told = {given: one for given, one in found.items() if one.ranked.questions}
+    for one in list(found.values())[:1]:
+        if not one.ranked.questions:
+            why = "; ".join(f"{n:,} with {reason}" for reason, n in one.left_out.items())
+            click.echo(f"nothing to evaluate: {why}", err=True)
+    tables = [table for one in told.values() for table in report.evaluation_tables(one)]
+    curve = report.curve_table(told)
+    if sharing is not None and told:
+        tables.append(report.sharing_table(sharing.count(next(iter(told.values())).ranked.questions)))
+    return [*shown, *([curve] if curve else []), *tables]

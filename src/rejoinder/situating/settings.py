@@ -1,0 +1,33 @@
+"""All that decides a situated set, beside the seeds; the defaults are those of SUGAR's Appendix B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.errors import InputError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of Algorithms 1 and 2 and of Appendix B.2."""
+
+    candidates: int = 3  # m, the reference counted
+    statements: int = 12  # l
+    overlap: float = 0.75  # of content words: from here on two texts say nearly the same
+    similarity: float = 0.5  # of embeddings: from here on a reply may do for both requests
+    rounds: int = 3  # J, 0 for Algorithm 1 alone
+    folds: int = 10  # K
+    margin: float = 0.05  # gamma
+    penalty: float = 1.0  # on half the squared weights of the regression
+    encoder: str = "aptness"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("candidates", 2), ("statements", 0), ("rounds", 0), ("folds", 2)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        for name in ("overlap", "similarity"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InputError(f"{name} must be above 0 and at most 1, not {getattr(self, name)}")
+        if self.penalty <= 0 or self.margin < 0:
+            raise InputError(f"the penalty must be above 0 and the margin not below, not {self.penalty}, {self.margin}")

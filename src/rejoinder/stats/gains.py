@@ -1,0 +1,30 @@
+"""nDCG of one ranking (Järvelin and Kekäläinen 2002), with linear gains and honest about ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+
+from rejoinder.stats.arrays import NAN
+
+K = 3
+
+
+def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = K) -> float:
+    """nDCG@k with linear gains, over all orders that equal scores allow.
+
+    NaN where a candidate has no score, and where all gains are equal: then every order is as good as every other.
+    """
+    if any(map(math.isnan, scores)) or len(set(gains)) < 2:
+        return NAN
+    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    expected: list[float] = []
+    for _, tied in groupby(order, key=lambda place: scores[place]):
+        of_tied = [gains[place] for place in tied]
+        expected += [math.fsum(of_tied) / len(of_tied)] * len(of_tied)
+    return _discounted(expected, k) / _discounted(sorted(gains, reverse=True), k)
+
+
+def _discounted(gains: Sequence[float], k: int) -> float:
+    return math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(gains[:k]))

@@ -1,0 +1,170 @@
+"""The recipe of a ranker: questions with graded candidates to a folder that `rejoinder rank` reads.
+
+A *cross* ranker reads every statement that it is given (SUGAR's transformer rankers). A *situated* one first learns
+which statements matter; its reader then learns from what a chooser that was trained on other questions would have it
+read. The epoch with the highest nDCG@3 on the held-out questions is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rejoinder.data.situations import REQUEST
+from rejoinder.models.aptness_cross import Row
+from rejoinder.models.ranker_rows import pair_row
+from rejoinder.stats.gains import ndcg
+from rejoinder.training.ranker_examples import (
+    Example,
+    best_replies,
+    examples_of,
+    with_negatives,
+    without_others,
+)
+from rejoinder.training.ranker_loss import margin_loss
+from rejoinder.training.ranker_mined import Mined, train_on_mined
+from rejoinder.training.ranker_reading import Reading, every_statement, situated_reading
+from rejoinder.training.ranker_recipe import RankerRecipe
+from rejoinder.training.ranker_start import Start, finish, start_of
+from rejoinder.training.ranker_steps import Steps, half, scores_of, tensors
+from rejoinder.types import Question
+
+Say = Callable[[str], None]
+
+
+def train_ranker(
+    train: Sequence[Question],
+    valid: Sequence[Question],
+    target: Path,
+    recipe: RankerRecipe,
+    about: dict[str, Any],
+    mined: Mined | None = None,
+    device: str | None = None,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Train on ``train``, keep the epoch that is best on ``valid``, write the folder; what was measured."""
+    begun = time.time()
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    torch.manual_seed(recipe.seed)
+    drawn = random.Random(recipe.seed)
+    start = start_of(recipe)
+    recipe = replace(recipe, limits=start.limits)
+    examples, same = examples_of(train, start.encode, start.marks, recipe.limits)
+    held, _ = examples_of(valid, start.encode, start.marks, recipe.limits)
+    learned = without_others(examples) if recipe.own else examples
+    say(f"{len(learned):,} questions to train on ({same} with one grade left out), {len(held)} held out, on {place}")
+    if mined is not None and recipe.mined:
+        say(train_on_mined(start, mined, recipe, place, drawn))
+    reading = _reading(start, learned, held, recipe, place, drawn, say)
+    measured = _fit(start, learned, held, reading, recipe, place, drawn, say)
+    measured |= reading.measured | {"seconds": round(time.time() - begun), "questions": len(learned)}
+    finish(start, reading, recipe, {**about, "measured": measured}, target)
+    return measured
+
+
+def _reading(
+    start: Start,
+    examples: Sequence[Example],
+    held: Sequence[Example],
+    recipe: RankerRecipe,
+    place: torch.device,
+    drawn: random.Random,
+    say: Say,
+) -> Reading:
+    if recipe.kind == "cross":
+        return every_statement(recipe.given)
+    return situated_reading(start, examples, held, recipe, place, drawn, say)
+
+
+def _fit(
+    start: Start,
+    examples: Sequence[Example],
+    held: Sequence[Example],
+    reading: Reading,
+    recipe: RankerRecipe,
+    place: torch.device,
+    drawn: random.Random,
+    say: Say,
+) -> dict[str, Any]:
+    """Train the reader; it ends as it was after its best epoch."""
+    network = start.reader.to(place)
+    steps = Steps(network, recipe.epochs * math.ceil(len(examples) / recipe.batch), recipe.rate, recipe)
+    order = list(examples)
+    others = best_replies(examples)
+    best: tuple[float, dict[str, float], int, Any] = (-1.0, {}, 0, None)
+    for epoch in range(1, recipe.epochs + 1):
+        drawn.shuffle(order)
+        lost = []
+        for at in range(0, len(order), recipe.batch):
+            batch = [with_negatives(one, others, recipe.negatives, drawn) for one in order[at : at + recipe.batch]]
+            loss = _loss(start, batch, reading, recipe, place, drawn)
+            steps.step(loss)
+            lost.append(loss.detach())
+        found = held_out(start, held, reading, recipe, place)
+        mean = float(np.mean(list(found.values())))
+        shown = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
+        say(f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(lost).mean()):.3f}, held-out nDCG@3 {shown}")
+        if mean > best[0]:
+            best = (mean, found, epoch, copy.deepcopy(network.state_dict()))
+    network.load_state_dict(best[3])
+    return {"held_out_ndcg3": {given: round(value, 4) for given, value in best[1].items()}, "epoch": best[2]}
+
+
+def _loss(
+    start: Start,
+    batch: Sequence[Example],
+    reading: Reading,
+    recipe: RankerRecipe,
+    place: torch.device,
+    drawn: random.Random,
+) -> torch.Tensor:
+    rows: list[Row] = []
+    grades, questions = [], []
+    given = drawn.choice(reading.inputs)  # one for the batch: rows of about the same length
+    for number, example in enumerate(batch):
+        by_goal = example.goal and recipe.goal and drawn.random() < recipe.goal
+        for c, candidate in enumerate(example.candidates):
+            statements = list(reading.read(example, c, given))
+            drawn.shuffle(statements)
+            request = example.goal if by_goal else example.request
+            rows.append(pair_row(statements, request, candidate.ids, start.marks, recipe.limits))
+            grades.append(candidate.grade)
+            questions.append(number)
+    start.reader.train()
+    with half(place):
+        scores = start.reader(*tensors(rows, start.marks.padding, place)).float()
+    of = torch.tensor([grades, questions], device=place)
+    return margin_loss(scores, of[0], of[1], recipe.margin)
+
+
+def held_out(
+    start: Start, held: Sequence[Example], reading: Reading, recipe: RankerRecipe, place: torch.device
+) -> dict[str, float]:
+    """nDCG@3 on held-out questions, by input."""
+    found = {}
+    for given in dict.fromkeys(reading.inputs):
+        some = [example for example in held if given == REQUEST or given in example.situations]
+        rows = [
+            pair_row(reading.read(example, c, given), example.request, one.ids, start.marks, recipe.limits)
+            for example in some
+            for c, one in enumerate(example.candidates)
+        ]
+        if not rows:
+            continue
+        scores = scores_of(start.reader, rows, start.marks.padding, place)
+        at, values = 0, []
+        for example in some:
+            n = len(example.candidates)
+            values.append(ndcg([one.grade for one in example.candidates], scores[at : at + n].tolist()))
+            at += n
+        found[given] = float(np.mean(values))
+    return found

@@ -1,0 +1,134 @@
+"""Training of the chooser: which statements of a situation matter to a request.
+
+It learns from the released flags; where a question has none, from the ranking: a statement whose words are like the
+best candidate's and unlike the others' counts as relevant, the opposite as irrelevant, the rest is not learned from.
+Statements of other questions are mixed in as distractors, and some are left out, so that no situation is seen twice.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.data.situations import WHOLE
+from rejoinder.models.aptness_calibration import Ids
+from rejoinder.models.aptness_card import Marks
+from rejoinder.models.batching import pad
+from rejoinder.models.ranker_choosing import Floats, Words, likeness
+from rejoinder.models.ranker_graphs import places_of
+from rejoinder.models.ranker_network import Chooser, first_layers
+from rejoinder.models.ranker_rows import SituationRow, situation_rows
+from rejoinder.training.ranker_examples import Example
+from rejoinder.training.ranker_recipe import RankerRecipe
+from rejoinder.training.ranker_steps import Steps, freeze_words, half
+
+_LIKER = 0.1  # how much liker the best candidate a statement must be to count
+_KEPT, _MIXED, _MOST = 0.85, 0.5, 10
+Labelled = tuple[Ids, float]  # a statement and 1 (relevant), 0 (not) or NaN (not known)
+
+
+def labels_of(example: Example, words: Words, weights: Floats) -> list[Labelled]:
+    """The statements of an example with what is known of their relevance."""
+    statements = example.situations[WHOLE]
+    if any(statement.relevant is not None for statement in statements):
+        return [(one.ids, math.nan if one.relevant is None else float(one.relevant)) for one in statements]
+    alike = likeness([one.ids for one in statements], [one.ids for one in example.candidates], words, weights)
+    best = max(one.grade for one in example.candidates)
+    good = [n for n, one in enumerate(example.candidates) if one.grade == best]
+    others = [n for n, one in enumerate(example.candidates) if one.grade < best]
+    ahead = alike[good].max(0) - alike[others].max(0)
+    told = np.where(ahead > _LIKER, 1.0, np.where(ahead < -_LIKER, 0.0, math.nan))
+    return [(one.ids, float(label)) for one, label in zip(statements, told, strict=True)]
+
+
+def train_chooser(
+    trunk: Any,
+    examples: Sequence[Example],
+    labelled: dict[str, list[Labelled]],
+    recipe: RankerRecipe,
+    marks: Marks,
+    device: torch.device,
+    drawn: random.Random,
+) -> Chooser:
+    """A chooser that starts from the first layers of a trunk."""
+    network = Chooser(first_layers(trunk, recipe.chooser_layers)).to(device)
+    freeze_words(network)
+    useful = [example for example in examples if any(label == label for _, label in labelled[example.id])]
+    pool = [ids for example in useful for ids, label in labelled[example.id] if label == 1]
+    steps = Steps(
+        network, recipe.chooser_epochs * max(1, math.ceil(len(useful) / recipe.batch)), recipe.chooser_rate, recipe
+    )
+    for _ in range(recipe.chooser_epochs):
+        drawn.shuffle(useful)
+        for start in range(0, len(useful), recipe.batch):
+            rows, labels = [], []
+            for example in useful[start : start + recipe.batch]:
+                mixed = _mixed(labelled[example.id], pool, recipe, drawn)
+                row = situation_rows([ids for ids, _ in mixed], example.request, marks, recipe.limits)[0]
+                rows.append(row)
+                labels.append([label for _, label in mixed][: len(row.spans) - 1])
+            network.train()
+            with half(device):
+                odds = network(*chooser_tensors(rows, marks.padding, device)).float()
+            steps.step(_loss(odds, labels))
+    return network
+
+
+@torch.no_grad()
+def odds_of(
+    network: Chooser,
+    situations: Sequence[tuple[Ids, Sequence[Ids]]],
+    marks: Marks,
+    recipe: RankerRecipe,
+    device: torch.device,
+) -> list[Floats]:
+    """The log-odds of the statements of each request and situation."""
+    network.eval()
+    parts = [situation_rows(statements, request, marks, recipe.limits) for request, statements in situations]
+    flat = [row for rows in parts for row in rows]
+    told: list[Floats] = []
+    for start in range(0, len(flat), 128):
+        rows = flat[start : start + 128]
+        with half(device):
+            odds = network(*chooser_tensors(rows, marks.padding, device)).float().cpu().numpy()
+        told += [of[: len(row.spans) - 1] for of, row in zip(odds, rows, strict=True)]
+    found, at = [], 0
+    for rows_of in parts:
+        found.append(np.concatenate([np.zeros(0, np.float32), *told[at : at + len(rows_of)]]))
+        at += len(rows_of)
+    return found
+
+
+def chooser_tensors(rows: Sequence[SituationRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The ids, which of them are real, and what makes means of requests and statements."""
+    tokens, mask = pad([row.ids for row in rows], padding)
+    parts = (tokens, mask, places_of(rows, tokens.shape[1]))
+    ids, real, places = (torch.from_numpy(part).to(device, non_blocking=True) for part in parts)
+    return ids, real, places
+
+
+def _mixed(own: list[Labelled], pool: list[Ids], recipe: RankerRecipe, drawn: random.Random) -> list[Labelled]:
+    found = list(own)
+    if recipe.distractors and drawn.random() < _MIXED:
+        found = [one for one in own if drawn.random() < _KEPT] or found
+        found += [(drawn.choice(pool), 0.0) for _ in range(drawn.randint(0, _MOST)) if pool]
+    drawn.shuffle(found)
+    return found
+
+
+def _loss(odds: Tensor, labels: Sequence[Sequence[float]]) -> Tensor:
+    """The mean cross-entropy of the statements whose relevance is known."""
+    wanted = torch.full(odds.shape, math.nan)
+    for n, of in enumerate(labels):
+        wanted[n, : len(of)] = torch.tensor(of)
+    wanted = wanted.to(odds.device)
+    known = ~wanted.isnan()
+    lost = functional.binary_cross_entropy_with_logits(odds, wanted.nan_to_num(), reduction="none")
+    return (lost * known).sum() / known.sum().clamp(min=1)

@@ -1,0 +1,73 @@
+"""Steps of a ranker's training: rows to tensors, the linear schedule, and the scores of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rejoinder.models.aptness_calibration import Numbers
+from rejoinder.models.aptness_cross import Row
+from rejoinder.models.batching import pad
+from rejoinder.training.ranker_recipe import RankerRecipe
+
+_ROWS = 256  # at a time, where nothing is learned
+
+
+def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The ids, which of them are real, and which belong to the candidate."""
+    tokens, mask = pad([row.ids for row in rows], padding)
+    begins = np.array([row.reply_at for row in rows])
+    kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+    ids, real, of_candidate = (torch.from_numpy(part).to(device, non_blocking=True) for part in (tokens, mask, kinds))
+    return ids, real, of_candidate
+
+
+class Steps:
+    """AdamW with a linear warm-up and a linear way down, and a bound on the gradient."""
+
+    def __init__(self, network: Any, steps: int, rate: float, recipe: RankerRecipe) -> None:
+        self._network = network
+        trunk = [p for name, p in network.named_parameters() if name.startswith("trunk.") and p.requires_grad]
+        heads = [p for name, p in network.named_parameters() if not name.startswith("trunk.")]
+        groups = [{"params": trunk, "lr": rate}, {"params": heads, "lr": recipe.head_rate}]
+        self._optimizer = torch.optim.AdamW(groups, weight_decay=recipe.decay)
+        warm = max(1.0, recipe.warm_up * steps)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer, lambda at: min((at + 1) / warm, max(0.0, (steps - at) / max(1.0, steps - warm)))
+        )
+        self._norm = recipe.norm
+
+    def step(self, loss: Tensor) -> None:
+        """One step down a loss."""
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self._network.parameters(), self._norm)
+        self._optimizer.step()
+        self._schedule.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+
+def freeze_words(network: Any) -> None:
+    """Keep the words' vectors, which are shared with `aptness`, as they are."""
+    network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
+
+
+def half(device: torch.device) -> Any:
+    """bfloat16 on a GPU, float32 elsewhere."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+
+
+@torch.no_grad()
+def scores_of(network: nn.Module, rows: Sequence[Row], padding: int, device: torch.device) -> Numbers:
+    """The score of each row; rows of about the same length together."""
+    network.eval()
+    order = np.argsort([len(row.ids) for row in rows], kind="stable")
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), _ROWS):
+        batch = order[start : start + _ROWS]
+        with half(device):
+            found[batch] = network(*tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+    return found

@@ -1,0 +1,146 @@
+"""The recipe of our own writer of statements: seeds to a small addition on the embedded language model.
+
+The model reads a request, its goal, a reply and a category (SUGAR, Figure 3) and learns to write each statement of that
+category. The epoch with the lowest loss on held-out seeds is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.seed import Seed
+from rejoinder.errors import InputError
+from rejoinder.models.addition import AdditionCard, write
+from rejoinder.models.language_model import LanguageModel, load_language_model
+from rejoinder.models.low_rank import additions, attach
+from rejoinder.models.statement_prompt import Asked
+from rejoinder.models.statement_writer import BEAM, KIND, AddedStatementWriter
+from rejoinder.training.comet import Row, _by_length, _loss, loss_of
+from rejoinder.training.optimizing import Schedule, optimizer_of
+
+MOST_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class StatementRecipe:
+    """All that decides the addition, beside the seeds and the language model."""
+
+    seed: int = 0
+    rank: int = 8
+    scale: float = 2.0
+    rate: float = 1e-3
+    epochs: int = 4
+    batch: int = 64
+    written: int = 200  # held-out requests and categories that statements are written for, to see how many are right
+
+
+def train_statements(
+    train: Sequence[Seed],
+    valid: Sequence[Seed],
+    target: Path,
+    recipe: StatementRecipe,
+    data: Mapping[str, str],
+    licence: str = "not known",
+    base: str = "smollm2-135m",
+    device: Any = None,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Train on ``train`` and write the folder; what was measured on ``valid``.
+
+    A seed of ``valid`` is not trained on, nor one with the same request, goal and reply.
+    """
+    model = load_language_model(base, device=device)
+    held = {(seed.request, seed.goal, seed.reply) for seed in valid}
+    used = [seed for seed in train if (seed.request, seed.goal, seed.reply) not in held]
+    rows, left_out = rows_of(model, used)
+    held_rows, _ = rows_of(model, valid)
+    if not rows or not held_rows:
+        raise InputError(
+            f"{len(rows)} statements to train on and {len(held_rows)} held out; there must be some of each"
+        )
+    told = f"{len(rows):,} statements of {len(used):,} seeds to train on ({left_out:,} too long)"
+    say(f"{told}, {len(held_rows):,} held out")
+    before = loss_of(model, held_rows, recipe.batch)
+    parameters = attach(model.network, recipe.rank, recipe.scale, recipe.seed)
+    losses = _train(model, parameters, rows, held_rows, recipe, say)
+    measured: dict[str, Any] = {
+        "statements": len(rows),
+        "too_long": left_out,
+        "valid_statements": len(held_rows),
+        "valid_loss_before": round(before, 4),
+        "valid_losses": [round(loss, 4) for loss in losses],
+        "valid_loss": round(min(losses), 4),
+        "epoch": 1 + int(np.argmin(losses)),
+    }
+    if recipe.written:
+        measured |= found_of(AddedStatementWriter(model, AdditionCard("", "", "")), valid, recipe)
+    say("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
+    about = {"recipe": asdict(recipe), "data": dict(data), "licence": licence, "measured": measured}
+    write(target, KIND, additions(model.network), model, about)
+    return measured
+
+
+def rows_of(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[list[Row], int]:
+    """The token ids of each statement after its prompt, with the end of the line, and how many were too long."""
+    asked = [(seed, one) for seed in seeds for one in dict.fromkeys(seed.statements)]
+    if not asked:
+        return [], 0
+    prompts = [Asked(seed.request, seed.goal, seed.reply, str(one.category)).prompt for seed, one in asked]
+    encode = model.tokenizer
+    given = encode(prompts, add_special_tokens=False)["input_ids"]
+    told = encode([f" {' '.join(one.text.split())}\n" for _, one in asked], add_special_tokens=False)["input_ids"]
+    rows = [Row((*p, *t), len(p)) for p, t in zip(given, told, strict=True)]
+    kept = [row for row in rows if len(row.ids) <= min(MOST_TOKENS, model.window)]
+    return kept, len(rows) - len(kept)
+
+
+def _train(
+    model: LanguageModel,
+    parameters: list[Any],
+    rows: Sequence[Row],
+    held: Sequence[Row],
+    recipe: StatementRecipe,
+    say: Say,
+) -> list[float]:
+    """Train, leave the weights of the best epoch in the network, and say the held-out loss of each."""
+    network = model.network
+    order = np.random.default_rng(recipe.seed)
+    schedule = Schedule(optimizer_of([(parameters, recipe.rate)]), recipe.epochs * math.ceil(len(rows) / recipe.batch))
+    losses: list[float] = []
+    best = [parameter.detach().clone() for parameter in parameters]
+    begun = time.monotonic()
+    for epoch in range(1, recipe.epochs + 1):
+        network.train()
+        for batch in _by_length(rows, recipe.batch, order):
+            schedule.step(_loss(network, [rows[i] for i in batch]), network)
+        network.eval()
+        losses.append(loss_of(model, held, recipe.batch))
+        if losses[-1] == min(losses):
+            best = [parameter.detach().clone() for parameter in parameters]
+        seconds = time.monotonic() - begun
+        say(f"epoch {epoch} of {recipe.epochs}: held-out loss a token {losses[-1]:.4f}, {seconds:.0f} s")
+    for parameter, kept in zip(parameters, best, strict=True):
+        parameter.data.copy_(kept)
+    return losses
+
+
+def found_of(writer: AddedStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
+    """How often one of the three statements is one that people wrote, over drawn seeds and categories."""
+    told: dict[Asked, set[str]] = {}
+    for seed in seeds:
+        for one in seed.statements:
+            asked = Asked(seed.request, seed.goal, seed.reply, str(one.category))
+            told.setdefault(asked, set()).add(one.text.casefold())
+    order = np.random.default_rng(recipe.seed).permutation(len(told))[: recipe.written]
+    drawn = [list(told)[i] for i in order]
+    written = writer.write(drawn)
+    hits = [any(text.casefold() in told[asked] for text in texts) for asked, texts in zip(drawn, written, strict=True)]
+    return {"asked": len(drawn), f"found_in_{BEAM}": round(float(np.mean(hits)), 4)}

@@ -1,0 +1,283 @@
+"""``rejoinder reproduce sugar``: counts in the released files, TF-IDF against the paper, made-up trained rankers."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rejoinder.data.datasets._row import Row
+from rejoinder.data.situations import INPUTS
+from rejoinder.errors import InputError
+from rejoinder.ranking.result import NDCG, PRECISION, Ranked
+from rejoinder.reproduce import _sugar_answers as answers
+from rejoinder.reproduce import _sugar_folds as folds
+from rejoinder.reproduce import _sugar_jobs as jobs
+from rejoinder.reproduce import _sugar_measures as measures
+from rejoinder.reproduce import _sugar_published as figures_of_the_paper
+from rejoinder.reproduce import _sugar_statistics as statistics
+from rejoinder.reproduce import _sugar_tables as tables
+from rejoinder.reproduce import sugar
+from rejoinder.reproduce._contract import Reproduction, write_results
+from rejoinder.reproduce._contract import tables as shown_tables
+from rejoinder.reproduce._sugar_drawings import bars, curves
+from rejoinder.reproduce._sugar_notes import notes
+from rejoinder.reproduce._sugar_rankers import CROSS, OURS, VARIANTS, Job, job_for
+from rejoinder.reproduce._sugar_rankers import jobs as all_jobs
+from rejoinder.systems import System
+from rejoinder.types import Question
+from tests.ranking_sets import situated
+
+SIZES = {"test": 6, "dev": 4, "train": 8}
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five small folds instead of the published ones."""
+
+    def questions(fold: int, split: str) -> tuple[Question, ...]:
+        expanded = [{"text": f"s{n}", "category": "time", "relevant": n == 0} for n in range(16)]
+        meta = {"expanded": expanded, "distractors": {str(n): list(range(1, n + 1)) for n in (5, 10, 15)}}
+        meta["polarity"] = "yes" if fold % 2 else "no"
+        names = [f"{split}{fold}.{n}" for n in range(SIZES[split])]
+        made = [situated(name, "Bab", f"request {n % 3} of {split}{fold}") for n, name in enumerate(names)]
+        return tuple(dataclasses.replace(question, meta=meta) for question in made)
+
+    monkeypatch.setattr(folds, "questions", questions)
+    monkeypatch.setattr(
+        measures,
+        "_tfidf",
+        lambda fold, split, given: Ranked(
+            questions(fold, split), given, {figures_of_the_paper.TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
+        ),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Knows(System):
+    """Likes the reference as long as it is shown no more than three statements."""
+
+    most: int = 3
+    alone = True
+
+    def score(self, questions: Sequence[Question]) -> list[list[float]]:
+        best = [1.0, 0.5, 0.0]
+        return [best if len(question.situation) <= self.most else best[::-1] for question in questions]
+
+    def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
+        return [[(0,) if q.situation else ()] * len(q.candidates) for q in questions]
+
+
+def fill(folder: Path, wanted: Sequence[Job], most: int = 3) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for job in wanted:
+        answers.answer(job, Knows(most), jobs.answers_of(folder, job))
+
+
+# The released files
+
+
+def test_tables_2_and_3_come_out_exactly(published: Path) -> None:
+    rows = statistics.examples(published)
+    assert len(rows) == 1760
+    found = [*statistics.table_2(rows), *statistics.table_3(rows)]
+    exact = [figure for figure in found if figure.table.startswith("Table")]
+    assert len(exact) == 12 + 2 + 6
+    for figure in exact:
+        assert figure.measured == figure.published, figure
+    told = {figure.row: figure for figure in found if figure.table.startswith("Section")}
+    assert told["different"].measured == 4371, "the paper's 4,375 are of an earlier step"
+    assert told["examples with behavior"].measured == pytest.approx(0.696, abs=0.0005)
+
+
+def test_figure_4_is_counted(published: Path) -> None:
+    rows = statistics.examples(published)
+    assert statistics.grade_counts(rows) == {
+        (2, 0, 1): 715,
+        (1, 1, 1): 684,
+        (0, 2, 1): 236,
+        (1, 0, 2): 85,
+        (0, 1, 2): 40,
+    }
+    told = {figure.row: figure for figure in statistics.figure_4(rows)}
+    assert told["more than one is Best or Acceptable"].measured == pytest.approx(1045 / 1760)
+
+
+def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
+    for given in ("u", "u+S1", "u+S"):
+        score = figures_of_the_paper.TABLE_4[figures_of_the_paper.TFIDF, given]
+        whole = measures._all(given, "test").evaluated()
+        first = dataclasses.replace(whole, scores={"x": measures.first_wins(whole.scores[figures_of_the_paper.TFIDF])})
+        (shared,), (broken,) = measures.standings(whole), measures.standings(first)
+        assert broken.measures[PRECISION].estimate.value == pytest.approx(score.precision, abs=0.012)
+        assert shared.measures[NDCG].estimate.value == pytest.approx(score.ndcg, abs=0.02)
+        assert len(whole.questions) == 1484
+
+
+def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:
+    test = [question for question in folds.questions(0, "test") if question.meta["has_bad"]]
+    counts = folds.training_of(0).count(test)
+    assert counts == (308, 0, 130, 6, 183, 272, 137, 306)
+
+
+# Jobs
+
+
+def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
+    wanted = all_jobs()
+    assert len(wanted) == 5 * (3 + 6 + 3), "three ways of ours, six inputs of the plain one, three without others"
+    assert len({job.name for job in wanted}) == len(wanted)
+    assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
+    assert job_for(CROSS, "15", 2).name == "cross-15-2"
+    assert job_for(OURS, "15", 2).asked == INPUTS
+    command = Job(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
+    assert command[:4] == ["run", "it", "train", "ranker"]
+    assert " ".join(command[4:]) == (
+        "--train dataset:sugar/3/train --valid dataset:sugar/3/dev --kind cross --input u+S1 --seed 0 "
+        "--all-candidates -o there"
+    )
+
+
+def test_what_is_missing_is_trained_and_a_failure_stops_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+
+    def pretend(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+        ran.append(command)
+        fails = "train" in command and "dataset:sugar/2/train" in command
+        if "ask" in command:
+            (tmp_path / f"{command[command.index('ask') + 2]}.jsonl").touch()
+        return subprocess.CompletedProcess(command, int(fails))
+
+    monkeypatch.setattr(subprocess, "run", pretend)
+    done = CliRunner().invoke(jobs.commands, ["train", str(tmp_path), "--only", "situated", "--together", "1"])
+    assert done.exit_code == 1
+    assert "training of situated-u+S-2 failed" in done.output
+    assert len(ran) == 9, "five trainings, one of which failed, and four that were asked"
+    ran.clear()
+    CliRunner().invoke(jobs.commands, ["train", str(tmp_path), "--only", "situated"])
+    assert len(ran) == 1, "only the missing one is trained again"
+
+
+@pytest.mark.usefixtures("made_up")
+def test_a_trained_ranker_is_asked_and_its_answers_are_read_back(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def score(context, candidates):\n    return [len(c) for c in candidates]\n")
+    spec = f"{tmp_path / 'mine.py'}:score"
+    done = CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "situated-u+S-1", "--system", spec])
+    assert done.exit_code == 0, done.output
+    found = answers.read(tmp_path / "situated-u+S-1.jsonl", job_for(OURS, "u", 1))
+    assert len(found.lines) == 10 * 6
+    ranked = found.ranked("x", 1, "dev", "15")
+    assert len(ranked.questions) == 4
+    assert ranked.used == {}, "it does not tell what it read"
+    assert CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "nobody"]).exit_code == 1
+    with pytest.raises(InputError, match="another ranker"):
+        answers.read(tmp_path / "situated-u+S-1.jsonl", job_for(OURS, "u", 2))
+
+
+@pytest.mark.usefixtures("made_up")
+def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
+    job = job_for(OURS, "u", 0)
+    fill(tmp_path, [job])
+    path = jobs.answers_of(tmp_path, job)
+    path.write_bytes(b"\n".join(path.read_bytes().splitlines()[:-3]))
+    done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "57 answers instead of 60" in done.output
+    path.write_text("nothing")
+    assert "holds no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
+
+
+# Tables
+
+
+@pytest.mark.usefixtures("made_up")
+def test_without_answers_the_rows_that_there_are_and_how_to_make_the_others() -> None:
+    found = measures.measure()
+    assert len(found.missing) == 35
+    told = " ".join(notes(found))
+    assert "_sugar_jobs train FOLDER" in told
+    rows = {figure.row for figure in tables.figures(found) if figure.table.startswith("Table 4")}
+    assert "TF-IDF, ties shared, u" in rows
+    assert not any(row.startswith(OURS.row) for row in rows)
+
+
+@pytest.mark.usefixtures("made_up")
+def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
+    fill(tmp_path, all_jobs(["situated"]), most=99)
+    fill(tmp_path, all_jobs(["cross"]))
+    done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
+    assert "the answers of 35 of 35 rankers" in done.output
+    found = measures.measure()
+    assert found.missing == []
+    figures = tables.figures(found)
+    value = {(figure.table, figure.row, figure.column): figure.measured for figure in figures}
+    assert value["Table 4: five folds", "our ranker, u+S", PRECISION] == 1.0
+    assert value["Table 4: five folds", "TF-IDF, u", PRECISION] == 1.0, "the first of equal ones, as published"
+    assert value["Table 4: five folds", "TF-IDF, ties shared, u", PRECISION] == 0.5
+    curve = f"Figure 5: {PRECISION} by number of distractors"
+    assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
+    told = " ".join(notes(found))
+    assert "loses +0.000 of Precision@1 (asked: at most 0.02: reached)" in told
+    assert "aim 0.785: reached" in told
+    assert any(figure.table == "By polarity, u+S" for figure in figures)
+    read = value["Statements read, against those that matter", "our ranker, for the first, u+S", "F1"]
+    assert read == 1.0, "it reads the one statement that matters"
+    assert len(shown_tables(Reproduction("sugar", "SUGAR", figures))) > 8
+
+
+@pytest.mark.usefixtures("made_up")
+def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fields = {
+        "u": "Sing.",
+        "u.sents.tok": ["Sing ."],
+        "r": "Yes. What?",
+        "r.sents.tok": ["Yes .", "What ?"],
+        "g": "to fill [user]'s hall",
+        "s.sents": ["It is noon.", "It rains."],
+        "s.sents.tok": ["It is noon .", "It rains ."],
+        "s.labels": ["time", "environment"],
+        "s.gold.sents.indices": [1],
+        "r.label": 2,
+        "r.distractors": [{"r.label": 0, "r.sents.tok": ["No ."]}, {"r.label": 1, "r.sents.tok": ["Hm ."]}],
+    }
+    rows = [Row(fields, "made up"), Row({**fields, "u": "Dance."}, "made up")]
+    monkeypatch.setattr(statistics, "examples", lambda: rows)
+    fill(folds.home(), all_jobs(["situated"]))
+    found = sugar.reproduce()
+    value = {(figure.table, figure.row, figure.column): figure.measured for figure in found.figures}
+    assert value["Table 2: dataset statistics", "g", "tokens"] == 2 * 5
+    assert value["Table 2: dataset statistics", "all", "sentences"] == 2 * (1 + 1 + 2 + 2 + 2)
+    assert value["Table 3: statements that matter (S1)", "environment", "statements"] == 2
+    assert value["Figure 4: examples by number of Bad, Acceptable and Best candidates", "1, 1, 1", "examples"] == 2
+    assert set(found.drawings) == {"figure-4", "figure-5", "figure-5-ndcg"}
+    assert OURS.row in found.drawings["figure-5"]
+    assert "30 trained rankers have no answers" in found.notes[0]
+    assert len(write_results(found, tmp_path)) == 5
+
+
+def test_the_first_of_equal_scores_wins_only_where_the_paper_is_repeated() -> None:
+    assert measures.first_wins([(1.0, 1.0, 0.0), (0.0, 2.0, 2.0)]) == [(0.0, -1.0, -2.0), (-2.0, 0.0, -1.0)]
+
+
+def test_drawings_are_whole_and_show_every_name() -> None:
+    drawn = [
+        bars("Examples", {"2, 0, 1": 715, "1, 1, 1": 684}),
+        curves("P@1", ["0", "5"], {"ours": {"0": 0.9, "5": 0.8}, "<b>": {"0": 0.7}}, ["<b>"]),
+        curves("nothing", ["0", "5"], {}, []),
+    ]
+    for svg in drawn:
+        ElementTree.fromstring(svg)
+    assert "715" in drawn[0]
+    assert "&lt;b&gt;" in drawn[1]
+
+
+def test_all_variants_have_names_and_rows_of_their_own() -> None:
+    assert len({variant.name for variant in VARIANTS}) == len({variant.row for variant in VARIANTS}) == len(VARIANTS)
