@@ -16,6 +16,7 @@ ROOT = Path(rejoinder.__file__).parent
 LAYERS = [
     ("types", "errors", "paths", "text", "folder", "spec"),
     ("contract", "registry"),
+    ("engines",),
     ("data",),
     ("stats",),
     ("models",),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 table_form = click.option(
@@ -13,3 +16,20 @@ table_form = click.option(
     help="How tables are printed.",
 )
 seed = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Who computes: --engine, --address and --processes."""
+    for option in (
+        click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores]."),
+        click.option("--address", metavar="HOST:PORT", help="Of a running Ray cluster [one is started here]."),
+        click.option(
+            "--engine",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            show_default=True,
+            help="Who computes: processes of this machine, or a Ray cluster.",
+        ),
+    ):
+        command = option(command)
+    return command

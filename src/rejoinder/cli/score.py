@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import engine_options, table_form
 
 
 @click.command(short_help="Score every reply of a file")
@@ -33,7 +32,7 @@ from rejoinder.cli._options import table_form
 @table_form
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
-@click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores].")
+@engine_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
 def command(
     files: tuple[str, ...],
@@ -45,6 +44,8 @@ def command(
     report: Path | None,
     dialogues: bool,
     processes: int | None,
+    engine: str,
+    address: str | None,
     no_cache: bool,
 ) -> None:
     """Score every reply in FILE... and keep everything in a run folder.
@@ -53,13 +54,14 @@ def command(
     for a published set. A run that was stopped goes on where it was when the same command is given again.
     """
     from rejoinder.cli._progress import progress_bar
+    from rejoinder.engines.opening import open_engine
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.run import Plan, run
 
+    plan = Plan.of(metrics, empty, matched)
+    computing = open_engine(engine, processes, address)
     with progress_bar("scoring") as progress:
-        finished = run(
-            files, Plan.of(metrics, empty, matched), out, processes or os.cpu_count() or 1, not no_cache, progress
-        )
+        finished = run(files, plan, out, cache=not no_cache, progress=progress, engine=computing)
     click.echo(FORMATS[form](finished.scores.table()))
     if dialogues:
         click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 640, 54, 200, 24, 40
+_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
 _STYLE = (
     "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
     ".line{stroke:#2f6f9f}.dot{fill:#c8553d;fill-opacity:.6}.y{text-anchor:end}.x{text-anchor:middle}</style>"

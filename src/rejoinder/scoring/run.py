@@ -22,6 +22,8 @@ from typing import Any, Literal
 import orjson
 
 import rejoinder
+from rejoinder.engines.contract import Engine
+from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
 from rejoinder.paths import cache_home
 from rejoinder.registry import parse, signature
@@ -86,10 +88,11 @@ def run(
     processes: int = 1,
     cache: bool = True,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Run:
     """Score the responses of the inputs and keep everything in a folder (by default ``runs/<name>-<identity>``).
 
-    A plan without metrics takes the default ones that suit the input.
+    A plan without metrics takes the default ones that suit the input. Without an engine, so many processes compute.
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
     """
@@ -107,11 +110,11 @@ def run(
             index = take_in(opened, folder / "data.jsonl", plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / ".scores"
             job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
-            done = _all_chunks(job, index, processes, progress)
+            done = _all_chunks(job, index, engine or LocalEngine(processes), progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
             about = _about(identity, opened, plan, index, assembly)
-            write_json(folder / "timings.json", _timings(begun, processes, plan, done))
+            write_json(folder / "timings.json", _timings(begun, engine or LocalEngine(processes), plan, done))
             shutil.rmtree(folder / ".scores", ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
@@ -130,16 +133,23 @@ def _offered(inputs: Sequence[Input]) -> tuple[bool, bool]:
     return context, references
 
 
-def _all_chunks(job: Job, index: Index, processes: int, progress: Progress | None) -> list[Done]:
+def _all_chunks(job: Job, index: Index, engine: Engine, progress: Progress | None) -> list[Done]:
     chunks = index.chunks()
     done: list[Done | None] = [None] * len(chunks)
     ready = 0
-    for one in compute(job, chunks, index.where, processes):
+    for one in compute(job, chunks, index.where, _no_more_than(engine, len(chunks))):
         done[one.number] = one
         ready += one.size
         if progress is not None:
             progress(ready, len(index))
     return [one for one in done if one is not None]
+
+
+def _no_more_than(engine: Engine, chunks: int) -> Engine:
+    """The engine with no more local processes than there are chunks: starting one costs more than a chunk."""
+    if isinstance(engine, LocalEngine) and engine.workers > chunks:
+        return LocalEngine(max(1, chunks))
+    return engine
 
 
 def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, assembly: Assembly) -> dict[str, Any]:
@@ -180,13 +190,14 @@ def _input(given: Input) -> dict[str, Any]:
     return about
 
 
-def _timings(begun: float, processes: int, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:
+def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
     found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
     return {
         "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun)),
         "seconds": round(time.time() - begun, 3),
-        "processes": processes,
+        "engine": engine.name,
+        "processes": engine.workers,
         "machine": platform.machine(),
         "python": platform.python_version(),
         "metrics": {

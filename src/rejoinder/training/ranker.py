@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from rejoinder.data.situations import REQUEST
+from rejoinder.data.situations import REQUEST, shown
+from rejoinder.errors import InputError
 from rejoinder.models.aptness_cross import Row
 from rejoinder.models.ranker_rows import pair_row
 from rejoinder.stats.gains import ndcg
+from rejoinder.training.aptness import device_of
 from rejoinder.training.ranker_examples import (
     Example,
     best_replies,
@@ -53,14 +55,21 @@ def train_ranker(
 ) -> dict[str, Any]:
     """Train on ``train``, keep the epoch that is best on ``valid``, write the folder; what was measured."""
     begun = time.time()
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = device_of(device)
+    _check(train, valid, recipe)
     torch.manual_seed(recipe.seed)
     drawn = random.Random(recipe.seed)
     start = start_of(recipe)
     recipe = replace(recipe, limits=start.limits)
     examples, same = examples_of(train, start.encode, start.marks, recipe.limits)
-    held, _ = examples_of(valid, start.encode, start.marks, recipe.limits)
+    fair = [question for question in valid if question.meta.get("has_bad") is not False]  # as the paper does
+    held, _ = examples_of(fair or valid, start.encode, start.marks, recipe.limits)
     learned = without_others(examples) if recipe.own else examples
+    if not learned:
+        raise InputError(
+            "there is nothing to train a ranker on: no question keeps candidates of different grades without those "
+            "that were written for other questions; train on them too with --all-candidates"
+        )
     say(f"{len(learned):,} questions to train on ({same} with one grade left out), {len(held)} held out, on {place}")
     if mined is not None and recipe.mined:
         say(train_on_mined(start, mined, recipe, place, drawn))
@@ -69,6 +78,20 @@ def train_ranker(
     measured |= reading.measured | {"seconds": round(time.time() - begun), "questions": len(learned)}
     finish(start, reading, recipe, {**about, "measured": measured}, target)
     return measured
+
+
+def _check(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
+    """Raise where a question stands twice, or has not what a cross ranker is to be shown."""
+    seen: set[str] = set()
+    for question in (*train, *valid):
+        if question.id in seen:
+            raise InputError(
+                f"question {question.id} stands twice among those to train on and the held-out ones; give each "
+                "question an id of its own, and hold none out that is trained on"
+            )
+        seen.add(question.id)
+    if recipe.kind == "cross":
+        shown([*train, *valid], recipe.given)
 
 
 def _reading(
@@ -111,8 +134,8 @@ def _fit(
             lost.append(loss.detach())
         found = held_out(start, held, reading, recipe, place)
         mean = float(np.mean(list(found.values())))
-        shown = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
-        say(f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(lost).mean()):.3f}, held-out nDCG@3 {shown}")
+        told = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
+        say(f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(lost).mean()):.3f}, held-out nDCG@3 {told}")
         if mean > best[0]:
             best = (mean, found, epoch, copy.deepcopy(network.state_dict()))
     network.load_state_dict(best[3])

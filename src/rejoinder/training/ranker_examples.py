@@ -52,14 +52,25 @@ def examples_of(
     questions: Sequence[Question], encode: Encode, marks: Marks, limits: RankerLimits
 ) -> tuple[list[Example], int]:
     """The examples of questions, and how many were left out because all their candidates have one grade."""
-    useful = [question for question in questions if len(set(ranks(question))) > 1]
+    useful = [question for question in questions if len(set(_gains(question))) > 1]
     known = _Known(encode)
     known.read([text for question in useful for part in texts_of(question) for text in part])
     known.read([plain(str(question.meta.get("goal", ""))) for question in useful])
-    found = [_example(question, known, marks, limits) for question in useful]
+    made = [_example(question, known, marks, limits) for question in useful]
+    found = [one for one in made if len({candidate.grade for candidate in one.candidates}) > 1]
     if not found:
         raise InputError("there is nothing to train a ranker on: no question has candidates of different grades")
-    return found, len(questions) - len(useful)
+    return found, len(questions) - len(found)
+
+
+def _gains(question: Question) -> list[float]:
+    """The grades as numbers that nDCG can sum up."""
+    found = ranks(question)
+    if found and min(found) < 0:
+        raise InputError(
+            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+        )
+    return found
 
 
 class _Known:
@@ -81,7 +92,7 @@ class _Known:
 
 def _example(question: Question, known: _Known, marks: Marks, limits: RankerLimits) -> Example:
     situations = {WHOLE: _statements(question, known)}
-    if any(statement.relevant is not None for statement in question.situation):
+    if not question.situation or any(statement.relevant is not None for statement in question.situation):
         situations[RELEVANT] = tuple(found for found in situations[WHOLE] if found.relevant)
     for count in DISTRACTORS:
         if question.meta.get("expanded") and count in question.meta.get("distractors", {}):

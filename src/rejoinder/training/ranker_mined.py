@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional
 
+from rejoinder.errors import InputError
 from rejoinder.models.aptness_calibration import Ids
 from rejoinder.models.ranker_rows import pair_row
 from rejoinder.training.mining import Pursuit
@@ -43,6 +44,10 @@ _OFFERED, _QUESTIONS, _TOLD = 6, 64, 0.3
 
 def train_on_mined(start: Start, mined: Mined, recipe: RankerRecipe, place: torch.device, drawn: random.Random) -> str:
     """Train the reader for some steps; what came of it, in one line."""
+    offers = {help_ for one in mined for help_ in one.helps}
+    mined = [one for one in mined if len(one.helps) < len(offers)]
+    if not mined:
+        raise InputError("the mined pursuits all need the same things, so none has a wrong offer; give more knowledge")
     network = start.reader.to(place)
     steps = Steps(network, recipe.mined, recipe.mined_rate, recipe)
     known: dict[str, Ids] = {}

@@ -106,9 +106,10 @@ def _auc(examples: Sequence[Example], known: dict[tuple[str, str], Floats], give
     """How often a statement that matters is ahead of one that does not, in one situation; NaN where none is known."""
     values = []
     for one in examples:
-        flags = np.array([bool(s.relevant) for s in one.situations.get(given, ()) if s.relevant is not None])
-        if len(flags) and 0 < flags.sum() < len(flags) and (one.id, given) in known:
+        told = [s.relevant for s in one.situations.get(given, ())]
+        matters, others = (np.array([flag is wanted for flag in told], bool) for wanted in (True, False))
+        if matters.any() and others.any() and (one.id, given) in known:
             odds = known[one.id, given]
-            gaps = odds[flags][:, None] - odds[~flags][None]
+            gaps = odds[matters][:, None] - odds[others][None]
             values.append(float((gaps > 0).mean() + 0.5 * (gaps == 0).mean()))
     return float(np.mean(values)) if values else float("nan")

@@ -1,0 +1,104 @@
+"""Engines: the same results whoever computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.local import LocalEngine
+from rejoinder.engines.opening import open_engine
+from rejoinder.errors import MissingExtraError, RunError, SpecError
+
+WORKER = """
+import os
+
+class Times:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def compute(self, task):
+        if task == "die":
+            os._exit(1)
+        return [task * self.factor, os.getpid()]
+
+    def close(self):
+        pass
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    (tmp_path / "times_worker.py").write_text(WORKER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    return Work("times_worker:Times", (3,))
+
+
+def results(engine: Engine, work: Work, tasks: Any) -> dict[int, int]:
+    return {one.number: one.value[0] for one in engine.compute(work, tasks)}
+
+
+def test_one_process_and_several_give_the_same_results(work: Work) -> None:
+    wanted = {n: 3 * n for n in range(40)}
+    assert results(LocalEngine(1), work, range(40)) == wanted
+    found = list(LocalEngine(2).compute(work, range(40)))
+    assert {one.number: one.value[0] for one in found} == wanted
+    assert os.getpid() not in {one.value[1] for one in found}
+
+
+def test_tasks_are_taken_as_they_are_needed(work: Work) -> None:
+    taken = []
+
+    def tasks() -> Iterator[int]:
+        for n in range(1000):
+            taken.append(n)
+            yield n
+
+    flow = LocalEngine(2).compute(work, tasks())
+    next(iter(flow))
+    assert len(taken) <= 3 * 2 + 1
+    flow.close()  # type: ignore[attr-defined]
+
+
+def test_no_tasks_are_no_results(work: Work) -> None:
+    assert results(LocalEngine(1), work, []) == {}
+    assert results(LocalEngine(2), work, []) == {}
+
+
+def test_a_worker_that_dies_is_one_sentence(work: Work) -> None:
+    with pytest.raises(RunError, match="a worker process died"):
+        list(LocalEngine(2).compute(work, [1, "die", 2]))
+
+
+def test_an_engine_is_opened_by_its_name() -> None:
+    assert open_engine("local", 3).workers == 3
+    assert open_engine().workers == os.cpu_count()
+    with pytest.raises(SpecError, match="no engine is called 'lokal'"):
+        open_engine("lokal")
+    with pytest.raises(SpecError, match="an address is of a Ray cluster"):
+        open_engine("local", address="localhost:6379")
+
+
+def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"rejoinder\[ray\]"):
+        open_engine("ray")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
+    import ray
+
+    engine = open_engine("ray", 2)
+    try:
+        assert results(engine, work, range(40)) == {n: 3 * n for n in range(40)}
+        assert results(engine, work, []) == {}
+    finally:
+        ray.shutdown()
