@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from rejoinder.report.leaderboard import Place
 # The page's frame is that of every report; only what stands in it differs.
 from rejoinder.report.page import GENERATOR, digest, environment, template_text
 from rejoinder.report.selection import accuracy_table, difference_table, group_table, place_table
+from rejoinder.report.typed import typed
 from rejoinder.selection.accuracy import range_of_ranks
 from rejoinder.selection.comparing import sentence
 from rejoinder.selection.disagreement import Disputed
@@ -126,4 +126,4 @@ def _command(found: Examined, about: Mapping[str, Any]) -> str:
     given = "-" if about["input"]["name"] == "<stdin>" else about["input"]["name"]
     systems = [word for system in found.selected.systems for word in ("--system", system)]
     seed = ["--seed", str(found.seed)] if found.seed else []
-    return shlex.join(["rejoinder", "select", given, *systems, *seed, "-o", "RUN", "--report", "report.html"])
+    return typed(["rejoinder", "select", given, *systems, *seed, "-o", "RUN", "--report", "report.html"])

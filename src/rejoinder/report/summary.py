@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from rejoinder.report.findings import Findings
+from rejoinder.report.typed import typed
 from rejoinder.verdict import advice
 
 _KINDS = {
@@ -93,4 +93,4 @@ def commands(findings: Findings) -> list[str]:
     page = ["rejoinder", "report", "RUN"]
     page += ["--aspect", findings.aspect] if findings.aspect is not None else []
     page += ["--seed", str(findings.seed)] if findings.seed else []
-    return [shlex.join([*score, "-o", "RUN"]), shlex.join(page)]
+    return [typed([*score, "-o", "RUN"]), typed(page)]
