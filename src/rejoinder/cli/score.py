@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rejoinder.cli._options import engine_options, table_form
+
+if TYPE_CHECKING:
+    from rejoinder.engines.contract import Engine
+    from rejoinder.scoring.run import Plan
 
 
 @click.command(short_help="Score every reply of a file")
@@ -51,15 +56,20 @@ def command(
     """Score every reply in FILE... and keep everything in a run folder.
 
     FILE is JSONL in rejoinder's schema (gzip or not), an OpenAI-style chat log, - for standard input, or dataset:NAME
-    for a published set. A run that was stopped goes on where it was when the same command is given again.
+    for a published set; a folder, a pattern or an address of an object store means many files, each scored by itself. A
+    run that was stopped goes on where it was when the same command is given again.
     """
     from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.shards import is_sharded
     from rejoinder.engines.opening import open_engine
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
     computing = open_engine(engine, processes, address)
+    if any(is_sharded(one) for one in files):
+        _over_shards(files, plan, out, computing, form)
+        return
     with progress_bar("scoring") as progress:
         finished = run(files, plan, out, cache=not no_cache, progress=progress, engine=computing)
     click.echo(FORMATS[form](finished.scores.table()))
@@ -78,3 +88,31 @@ def command(
         click.echo(f"report: {report}", err=True)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
+
+
+def _over_shards(files: tuple[str, ...], plan: Plan, out: Path | None, engine: Engine, form: str) -> None:
+    """Score many files, each by itself."""
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.shards import Shard, is_sharded, shards_of
+    from rejoinder.report.table import FORMATS
+    from rejoinder.scoring.sharded import score_shards
+
+    shards: list[Shard] = []
+    for one in files:
+        path = Path(one)
+        shards += shards_of(one) if is_sharded(one) else [Shard(path.name, str(path.resolve()), path.stat().st_size)]
+    folder = out or Path("runs") / f"{Path(files[0].rstrip('/')).name.replace('*', 'all') or 'shards'}-shards"
+    begun = time.time()
+    with progress_bar("scoring") as progress:
+        finished = score_shards(shards, plan, folder, engine, progress)
+    click.echo(FORMATS[form](finished.table()))
+    seconds, n = time.time() - begun, sum(int(one["responses"]) for one in finished.shards)
+    fresh = sum(bool(one["fresh"]) for one in finished.shards)
+    size = sum(path.stat().st_size for path in (folder / "shards").rglob("*") if path.is_file())
+    click.echo(
+        f"{n:,} responses of {len(shards):,} shards ({fresh:,} scored now) in {seconds:.1f} s with "
+        f"{engine.workers} workers: {1000 * seconds / max(1, n):.3f} s and {1000 * size / max(1, n):,.0f} bytes "
+        "a thousand",
+        err=True,
+    )
+    click.echo(f"results: {folder}", err=True)

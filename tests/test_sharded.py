@@ -1,0 +1,109 @@
+"""Runs over shards: the same means as one file gives, each shard once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rejoinder.cli.score import command
+from rejoinder.data.shards import is_sharded, local, shards_of
+from rejoinder.engines.local import LocalEngine
+from rejoinder.errors import InputError, SpecError
+from rejoinder.scoring.run import Plan, run
+from rejoinder.scoring.sharded import score_shards
+
+CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
+METRICS = ("length", "bleu", "chrf")
+
+
+def conversation(record: dict[str, Any], of_item: dict[str, str]) -> str:
+    return str(record.get("dialogue") or of_item.get(record.get("item", ""), record.get("item") or record.get("id")))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example chats in three files, a conversation never in two; ratings stay out."""
+    records = [json.loads(line) for line in CHATS.read_text().splitlines()]
+    items = {r["id"]: str(r.get("dialogue") or r["id"]) for r in records if "context" in r}
+    kept = [r for r in records if "context" in r or ("system" in r and "text" in r)]
+    names = sorted(set(items.values()))
+    place = {name: n % 3 for n, name in enumerate(names)}
+    target = tmp_path_factory.mktemp("shards")
+    (target / "deep").mkdir()
+    files = [target / "a.jsonl", target / "b.jsonl", target / "deep" / "c.jsonl"]
+    for n, path in enumerate(files):
+        mine = [r for r in kept if place[items[r["id"] if "context" in r else r["item"]]] == n]
+        path.write_text("".join(json.dumps(r) + "\n" for r in mine))
+    (target / "notes.txt").write_text("not a shard")
+    return target
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_shards_give_the_means_of_the_whole(folder: Path, tmp_path: Path, workers: int) -> None:
+    shards = shards_of(str(folder))
+    assert [shard.name for shard in shards] == ["a.jsonl", "b.jsonl", "deep/c.jsonl"]
+    found = score_shards(shards, Plan.of(METRICS), tmp_path / "run", LocalEngine(workers))
+    whole = run([shard.where for shard in shards], Plan.of(METRICS), tmp_path / "whole", cache=False).scores
+    for system in whole.systems:
+        for spec in METRICS:
+            estimate = found.sums[system][spec].interval()
+            wanted = whole.mean(spec, system)
+            assert estimate.value == pytest.approx(wanted.value, rel=1e-12)
+            assert estimate.high - estimate.low == pytest.approx(wanted.high - wanted.low, rel=1e-9)
+    assert sum(one["responses"] for one in found.shards) == len(whole)
+
+
+def test_a_shard_is_scored_once_and_the_rest_when_it_is_there(folder: Path, tmp_path: Path) -> None:
+    shards = shards_of(str(folder))
+    plan, target = Plan.of(["length"]), tmp_path / "run"
+    first = score_shards(shards[:2], plan, target, LocalEngine(1))
+    assert [one["fresh"] for one in first.shards] == [True, True]
+    again = score_shards(shards, plan, target, LocalEngine(1))
+    assert [one["fresh"] for one in again.shards] == [False, False, True]
+    about = (target / "sharded.json").read_bytes()
+    score_shards(shards, plan, target, LocalEngine(2))
+    assert (target / "sharded.json").read_bytes() == about
+
+
+def test_the_command_takes_folders_and_patterns(folder: Path, tmp_path: Path) -> None:
+    for given, n in ((str(folder), 3), (str(folder / "*.jsonl"), 2)):
+        out = tmp_path / str(n)
+        done = CliRunner().invoke(command, [given, "-m", "length", "--processes", "1", "-o", str(out)])
+        assert done.exit_code == 0, done.output
+        assert f"in {n} shards" in done.output
+        assert "bytes a thousand" in done.output
+        assert (out / "sharded.json").is_file()
+
+
+def test_what_cannot_be_put_together_is_said(folder: Path, tmp_path: Path) -> None:
+    shards = shards_of(str(folder))
+    with pytest.raises(SpecError, match="is of a whole set"):
+        score_shards(shards, Plan.of(["self_bleu"]), tmp_path, LocalEngine(1))
+    with pytest.raises(SpecError, match="name the metrics"):
+        score_shards(shards, Plan.of([]), tmp_path, LocalEngine(1))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no shards"):
+        shards_of(str(tmp_path / "empty"))
+
+
+def test_one_file_is_no_shards(folder: Path) -> None:
+    assert not is_sharded(str(folder / "a.jsonl"))
+    assert not is_sharded("dataset:sugar/0/test")
+    assert not is_sharded("nothing.jsonl")
+    assert is_sharded(str(folder))
+    assert is_sharded("s3://bucket/logs")
+
+
+def test_an_address_of_files_is_read_through_pyarrow(folder: Path) -> None:
+    pytest.importorskip("pyarrow")
+    shards = shards_of(folder.as_uri())
+    assert [shard.name for shard in shards] == ["a.jsonl", "b.jsonl", "deep/c.jsonl"]
+    with local(shards[2]) as path:
+        assert path.read_bytes() == (folder / "deep" / "c.jsonl").read_bytes()
+    assert not path.exists()
+    with pytest.raises(InputError, match="is no address"):
+        shards_of("nowhere://x")
