@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from rejoinder.engines.contract import Engine, Work
@@ -102,3 +103,30 @@ def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
         assert results(engine, work, []) == {}
     finally:
         ray.shutdown()
+
+
+def test_a_system_is_asked_by_several_workers_and_says_the_same(tmp_path: Path) -> None:
+    from rejoinder.selection.running import select
+    from rejoinder.systems import parse_system
+    from rejoinder.types import Candidate, Question, Turn
+
+    questions = [
+        Question(
+            f"q{n}",
+            (Turn(f"What is {n} and {n}?"),),
+            (Candidate(f"{2 * n}.", grade="true"), Candidate("no", grade="false")),
+        )
+        for n in range(150)
+    ]
+    from rejoinder.data.objects import to_object
+
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(to_object(one)) + b"\n" for one in questions))
+    (tmp_path / "mine.py").write_text(
+        "def score(context, candidates):\n    return [float('nan') if c == '14.' else len(c) for c in candidates]\n"
+    )
+    spec = f"{tmp_path / 'mine.py'}:score"
+    assert parse_system(spec).alone
+    runs = [select(path, [spec], tmp_path / str(n), engine=LocalEngine(n)) for n in (1, 2)]
+    files = [next((run.folder / "systems").glob("*.jsonl")).read_bytes() for run in runs]
+    assert files[0] == files[1]

@@ -18,18 +18,22 @@ table_form = click.option(
 seed = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Who computes: --engine, --address and --processes."""
-    for option in (
-        click.option("--processes", type=click.IntRange(min=1), help="Processes to use [all cores]."),
-        click.option("--address", metavar="HOST:PORT", help="Of a running Ray cluster [one is started here]."),
-        click.option(
-            "--engine",
-            type=click.Choice(["local", "ray"]),
-            default="local",
-            show_default=True,
-            help="Who computes: processes of this machine, or a Ray cluster.",
-        ),
-    ):
-        command = option(command)
-    return command
+def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Who computes: --engine, --address and --processes, of which there are usually so many."""
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--processes", type=click.IntRange(min=1), help=f"Processes or workers to use [{usual}]."),
+            click.option("--address", metavar="HOST:PORT", help="Of a running Ray cluster [one is started here]."),
+            click.option(
+                "--engine",
+                type=click.Choice(["local", "ray"]),
+                default="local",
+                show_default=True,
+                help="Who computes: processes of this machine, or a Ray cluster.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return added

@@ -21,11 +21,11 @@ from rejoinder.data.situations import INPUTS
               help="What a cross ranker is trained with.")  # fmt: skip
 @click.option("--encoder", default="embedded", show_default=True, metavar="NAME",
               help="What a cross ranker starts from: the embedded networks, or hf:NAME.")  # fmt: skip
-@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--epochs", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions a step.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="[1e-4 embedded, 5e-5 otherwise]")
 @click.option("--margin", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
-@click.option("--negatives", type=click.IntRange(min=0), default=3, show_default=True,
+@click.option("--negatives", type=click.IntRange(min=0), default=2, show_default=True,
               help="Replies to other requests, a question, that count as bad.")  # fmt: skip
 @click.option("--goal", type=click.FloatRange(0, 1), default=0.0, show_default=True,
               help="Share of the questions that are asked by their goal.")  # fmt: skip
@@ -82,7 +82,11 @@ def ranker(
     )
     say = lambda line: click.echo(line, err=True)  # noqa: E731
     mined = _mined(knowledge, mined_corpus, say) if knowledge else None
-    about = {"train": [_named(name) for name in given], "valid": [_named(name) for name in held], "seed": recipe.seed}
+    about = {
+        "train": [_named(name) for name in given],
+        "valid": [_named(name) for name in held],
+        "licence": _licence(given),
+    }
     train_ranker(_questions(given), _questions(held), output, recipe, about, mined, device, say)
     click.echo(f"{output}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{output}')\"", err=True)
 
@@ -115,3 +119,11 @@ def _mined(knowledge: tuple[str, ...], corpus: str, say: Any) -> Any:
 
 def _named(name: str) -> str:
     return name if name.startswith("dataset:") else Path(name).name
+
+
+def _licence(names: tuple[str, ...]) -> str:
+    """That of the published sets that were trained on; where a file is not one of them, nobody told."""
+    from rejoinder.data.datasets import dataset
+
+    found = {dataset(n.removeprefix("dataset:")).licence if n.startswith("dataset:") else "not known" for n in names}
+    return ", ".join(sorted(found))

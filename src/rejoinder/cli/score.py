@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @table_form
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
-@engine_options
+@engine_options("all cores")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
 def command(
     files: tuple[str, ...],

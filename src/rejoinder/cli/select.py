@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import engine_options, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.selection.running import Run
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     help="Ask N questions again with their candidates turned round.",
 )
 @seed
+@engine_options("1 here, all of a cluster")
 @table_form
 def command(
     testset: str,
@@ -50,6 +51,9 @@ def command(
     disputed: int,
     turned: int,
     seed: int,
+    processes: int | None,
+    engine: str,
+    address: str | None,
     form: str,
 ) -> None:
     """Let every system score every candidate of TESTSET; the one with the highest score is its answer.
@@ -62,7 +66,7 @@ def command(
     from rejoinder.report.selection_page import render
     from rejoinder.selection.examining import examine
 
-    run = _run(testset, systems, out, turned)
+    run = _run(testset, systems, out, turned, (engine, processes or (1 if engine == "local" else None), address))
     found = examine(run.selected, disputed, seed)
     click.echo(together(tables(found), form))
     for name, signature in run.selected.signatures.items():
@@ -74,8 +78,15 @@ def command(
     click.echo(f"results: {run.folder}" + (f" ({known} systems had answered before)" if known else ""), err=True)
 
 
-def _run(testset: str, systems: tuple[str, ...], out: Path | None, turned: int) -> Run:
+def _run(
+    testset: str,
+    systems: tuple[str, ...],
+    out: Path | None,
+    turned: int,
+    engine: tuple[str, int | None, str | None],
+) -> Run:
     from rejoinder.cli._progress import progress_bar
+    from rejoinder.engines.opening import open_engine
     from rejoinder.selection.folder import is_run
     from rejoinder.selection.running import load, select
 
@@ -84,4 +95,6 @@ def _run(testset: str, systems: tuple[str, ...], out: Path | None, turned: int) 
             raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
         return load(Path(testset), systems)
     with progress_bar("asking") as progress:
-        return select(testset, systems, out, turned, progress and (lambda _, done, total: progress(done, total)))
+        computing = open_engine(*engine)
+        show = (lambda _, done, total: progress(done, total)) if progress is not None else None
+        return select(testset, systems, out, turned, show, computing)

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rejoinder.contract import NAN
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models import aptness_card
 from rejoinder.models import ranker_card as cards
 from rejoinder.models.aptness_calibration import Ids, Numbers
@@ -23,7 +23,7 @@ from rejoinder.models.manifest import WEIGHTS, require
 from rejoinder.models.ranker_card import RankerCard
 from rejoinder.models.ranker_choosing import Floats, Words, chosen, likeness
 from rejoinder.models.ranker_graphs import Graphs
-from rejoinder.models.ranker_rows import SituationRow, pair_row, request_ids, situation_rows, texts_of
+from rejoinder.models.ranker_rows import SituationRow, fitting, pair_row, request_ids, situation_rows, texts_of
 from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.types import Question
 
@@ -110,6 +110,10 @@ class RankerModel:
             scores[n][c] = float(score)
         return [Ranking(*found) for found in zip(scores, used, strict=True)]
 
+    def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]]:
+        """The places of the statements that are read for each candidate."""
+        return self._used(self._tokens(questions))
+
     def odds(self, questions: Sequence[Question]) -> list[Floats]:
         """The log-odds that each statement matters to the request; of a situated ranker."""
         return self._odds(self._tokens(questions))
@@ -130,12 +134,17 @@ class RankerModel:
 
     def _used(self, read: Sequence[_Read]) -> list[list[tuple[int, ...]]]:
         if self._counts is None:
-            return [[tuple(range(len(one.statements)))] * len(one.candidates) for one in read]
+            return [[self._fitting(one, candidate) for candidate in one.candidates] for one in read]
         found = []
         for one, odds in zip(read, self._odds(read), strict=True):
             gained = likeness(one.statements, one.candidates, self._words, self._counts)
             found.append([chosen(odds, of, self.card.choice) for of in gained])
         return found
+
+    def _fitting(self, one: _Read, candidate: Ids) -> tuple[int, ...]:
+        """The places of the statements that a row with all of them has room for."""
+        room = fitting(one.statements, one.request, candidate, self.card.limits)
+        return tuple(place for place in range(room) if one.statements[place])
 
     def _odds(self, read: Sequence[_Read]) -> list[Floats]:
         card = self.card
@@ -159,6 +168,8 @@ def check_words(aptness: Path, card: RankerCard, folder: Path) -> None:
 def _networks(folder: Path, card: RankerCard, aptness: Path) -> Networks:
     if card.encoder == cards.EMBEDDED:
         return Graphs(folder, card, aptness)
-    from rejoinder.models.ranker_torch import TorchReader
-
+    try:
+        from rejoinder.models.ranker_torch import TorchReader
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", f"the ranker {folder}") from None
     return TorchReader(folder, card)

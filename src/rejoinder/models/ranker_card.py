@@ -21,6 +21,11 @@ TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "weights.safetensors", "config.js
 FORMAT = 1
 EMBEDDED = "embedded"
 Kind: TypeAlias = Literal["cross", "situated"]
+_NEEDED = {  # files, by kind and whether the encoder is the embedded one
+    ("cross", True): (READER,),
+    ("situated", True): (READER, CHOOSER, COUNTS),
+    ("cross", False): (WEIGHTS, TOKENIZER, CONFIG),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,10 @@ def read(folder: Path) -> RankerCard:
             "limits": RankerLimits(**found["limits"]),
             "choice": Choice(**found["choice"]),
         }
-        return RankerCard(**{**found, **parts})
+        card = RankerCard(**{**found, **parts})
+        for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
+            card.files[name]
+        return card
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of a ranker (a key is missing or unknown); train it again") from None
 

@@ -65,15 +65,21 @@ def pair_row(
 ) -> Row:
     """A candidate after some statements and the request."""
     reply = candidate[: limits.candidate_tokens]
-    room = limits.row_tokens - len(request) - len(reply) - 3
     before: list[int] = []
-    for statement in statements:
-        cut = statement[: limits.statement_tokens]
-        if len(before) + len(cut) + 1 > room:
-            break
-        before += [*cut, marks.between]
+    for statement in statements[: fitting(statements, request, candidate, limits)]:
+        before += [*statement[: limits.statement_tokens], marks.between]
     before += request
     return Row((marks.first, *before, marks.last, *reply, marks.last), len(before) + 2)
+
+
+def fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
+    """How many statements, from the first on, a row has room for beside the request and a candidate."""
+    room = limits.row_tokens - len(request) - min(len(candidate), limits.candidate_tokens) - 3
+    for place, statement in enumerate(statements):
+        room -= min(len(statement), limits.statement_tokens) + 1
+        if room < 0:
+            return place
+    return len(statements)
 
 
 def situation_rows(

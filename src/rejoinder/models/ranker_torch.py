@@ -69,7 +69,14 @@ def limits_of(reader: HubReader, limits: RankerLimits) -> RankerLimits:
     from dataclasses import replace
 
     positions = int(getattr(reader.trunk.config, "max_position_embeddings", 512)) - 2
-    return replace(limits, row_tokens=min(limits.row_tokens, positions))
+    row = min(limits.row_tokens, positions)
+    half = (row - 3) // 2  # so that a request and a candidate always fit
+    return replace(
+        limits,
+        row_tokens=row,
+        request_tokens=min(limits.request_tokens, half),
+        candidate_tokens=min(limits.candidate_tokens, half),
+    )
 
 
 def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target: Path) -> RankerCard:
@@ -100,8 +107,11 @@ class TorchReader:
         network_class: Any = AutoModel
         with quiet():
             trunk = network_class.from_config(AutoConfig.from_pretrained(folder))
+        weights = load_file(folder / cards.WEIGHTS)
+        if not any(name.startswith("trunk.pooler.") for name in weights):
+            trunk.pooler = None  # an encoder that came without one was trained without one
         self._network = HubReader(trunk)
-        self._network.load_state_dict(load_file(folder / cards.WEIGHTS))
+        self._network.load_state_dict(weights)
         self._network.eval()
         self._padding = card.marks.padding
 

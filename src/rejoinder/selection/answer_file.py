@@ -17,8 +17,10 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
+from rejoinder.engines.contract import Engine
 from rejoinder.errors import RunError
-from rejoinder.selection.answering import Line, Progress, ask, name_of, parts
+from rejoinder.selection.answering import Line, Progress, name_of, parts
+from rejoinder.selection.asking import ask_parts
 from rejoinder.selection.placing import turn_round
 from rejoinder.selection.result import Turned
 from rejoinder.systems import System
@@ -42,9 +44,16 @@ def file_name(system: str, signature: str) -> str:
 
 
 def fill(
-    path: Path, system: System, signature: str, digest: str, questions: Sequence[Question], turned: int, show: Progress
+    path: Path,
+    system: System,
+    signature: str,
+    digest: str,
+    questions: Sequence[Question],
+    turned: int,
+    show: Progress,
+    engine: Engine | None = None,
 ) -> None:
-    """Ask the system what is not yet in its file, and give the file its name when all is there."""
+    """Ask the system what is not yet in its file, by an engine if there is one; all there, the file gets its name."""
     head = {"system": name_of(system), "spec": str(system), "signature": signature, "questions": digest}
     with _held(path.with_name(f".{path.name}.part")) as part:
         done = _kept(part, head, questions) if len(parts(system, questions)) > 1 else 0
@@ -52,8 +61,9 @@ def fill(
             part.seek(0)
             part.truncate()
             part.write(orjson.dumps(head) + b"\n")
-        for some in parts(system, questions[done:]) if done < len(questions) else ():
-            for question, line in zip(some, ask(system, some), strict=True):
+        waiting = parts(system, questions[done:]) if done < len(questions) else []
+        for some, lines in ask_parts(system, waiting, engine):
+            for question, line in zip(some, lines, strict=True):
                 part.write(orjson.dumps({"question": question.id, "scores": [_told(s) for s in line]}) + b"\n")
             part.flush()
             done += len(some)

@@ -12,6 +12,7 @@ from typing import Any
 
 import rejoinder
 from rejoinder.data.ledger import Ledger
+from rejoinder.engines.contract import Engine
 from rejoinder.errors import RunError, SpecError
 from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.inputs import Input
@@ -47,8 +48,11 @@ def select(
     folder: Path | None = None,
     turned: int = TURNED,
     show: Show | None = None,
+    engine: Engine | None = None,
 ) -> Run:
     """Let systems answer the questions of a file (or ``dataset:NAME``) and keep everything in a folder.
+
+    An engine asks systems that take each question by itself with several workers.
 
     The folder is ``runs/NAME-DIGEST`` unless given. A system that has answered the same questions before, with the same
     signature, is not asked again; one that was stopped goes on where it was.
@@ -71,9 +75,8 @@ def select(
         path = folder / folders.SYSTEMS / answer_file.file_name(spec, of_system)
         if not path.is_file():
             begun = time.time()
-            answer_file.fill(
-                path, system, of_system, digest, questions, turned, functools.partial(show or _unseen, spec)
-            )
+            told = functools.partial(show or _unseen, spec)
+            answer_file.fill(path, system, of_system, digest, questions, turned, told, engine)
             fresh.append(spec)
             folders.note_time(folder, spec, time.time() - begun, len(questions))
         files[spec] = path

@@ -33,7 +33,7 @@ class Ranker(System):
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
         """The statements that were read for each candidate."""
-        return [found.used for found in self._model().rank(questions)]
+        return self._model().used(questions)
 
     def details(self) -> dict[str, str]:
         """The digest of the networks."""

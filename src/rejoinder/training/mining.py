@@ -25,7 +25,8 @@ _REQUEST = re.compile(
 )
 _SMALL = frozenset("a an the my your his her its our their some any this that these those me you it up to".split())
 _PERSON = re.compile(r"\bperson ?[xyz](?: ?'s)?\b", re.IGNORECASE)
-_TO = re.compile(r"^(?:to|personx|he|she|they|for (?:him|her|them) to)\s+")
+_SUBJECT = re.compile(r"^(?:person ?x|he|she) ")
+_TO = re.compile(r"^(?:to|for (?:him|her|them) to|they)\s+(?:to\s+)?")
 _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|seem|know|none)\b")
 
 
@@ -89,11 +90,27 @@ def _pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
 
 def _phrase(text: str) -> str:
     """A verb phrase without "to" and persons; nothing where it is a state, too long, or has a gap."""
-    found = _TO.sub("", " ".join(text.lower().strip().rstrip(".").split()))
-    found = _TO.sub("", _PERSON.sub("someone", found).removeprefix("someone ").strip())
+    found = " ".join(text.lower().strip().rstrip(".").split())
+    spoken_of = _SUBJECT.sub("", found)
+    if spoken_of != found:  # "PersonX opens a window": to open a window
+        first, _, rest = spoken_of.partition(" ")
+        found = f"{_base(first)} {rest}".strip()
+    found = _PERSON.sub("someone", _TO.sub("", found)).strip()
     words = found.split()
     fits = 1 <= len(words) <= _MOST_WORDS and "_" not in found and not _STATE.match(found)
     return found if fits else ""
+
+
+def _base(verb: str) -> str:
+    """A verb without the ending of the third person, as far as its letters tell."""
+    irregular = {"goes": "go", "does": "do", "has": "have", "is": "be"}
+    if verb in irregular:
+        return irregular[verb]
+    if verb.endswith("ies") and len(verb) > 4:
+        return verb[:-3] + "y"
+    if verb.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us")) else verb
 
 
 def _key(phrase: str) -> str:

@@ -12,7 +12,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def train_ranker(
     reading = _reading(start, learned, held, recipe, place, drawn, say)
     measured = _fit(start, learned, held, reading, recipe, place, drawn, say)
     measured |= reading.measured | {"seconds": round(time.time() - begun), "questions": len(learned)}
-    finish(start, reading, recipe, {**about, "measured": measured}, target)
+    finish(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
 
 

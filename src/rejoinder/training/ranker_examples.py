@@ -148,5 +148,6 @@ def with_negatives(
     pool = others[example.polarity]
     worst = min(one.grade for one in example.candidates)
     picked = [drawn.choice(pool) for _ in range(count)]
-    added = tuple(replace(one, grade=worst) for asked, one in picked if asked != example.asked)
+    own = {one.ids for one in example.candidates}
+    added = tuple(replace(one, grade=worst) for asked, one in picked if asked != example.asked and one.ids not in own)
     return replace(example, candidates=example.candidates + added)

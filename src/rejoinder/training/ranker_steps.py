@@ -69,6 +69,6 @@ def scores_of(network: nn.Module, rows: Sequence[Row], padding: int, device: tor
     found = np.empty(len(rows))
     for start in range(0, len(rows), _ROWS):
         batch = order[start : start + _ROWS]
-        with half(device):
-            found[batch] = network(*tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+        # In float32: bfloat16 keeps so few digits that candidates would tie.
+        found[batch] = network(*tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
     return found

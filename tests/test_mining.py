@@ -1,0 +1,118 @@
+"""Mining requests and offers from common sense: triples and dialogues by hand."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from rejoinder.errors import InputError
+from rejoinder.training.mining import Pursuit, mine, request_counts
+from rejoinder.types import Dialogue, Turn
+
+TRIPLES = """\
+PersonX bakes a cake\txNeed\tto buy flour
+PersonX bakes a cake\txNeed\tto heat the oven
+PersonX bakes a cake\txNeed\tto be hungry
+PersonX bakes a cake\txNeed\tnone
+PersonX bakes a cake\txWant\tto open the window
+PersonX calls PersonY\txIntent\tto make a friend
+PersonX writes a letter\txIntent\tto make a friend
+PersonX writes ___ down\txIntent\tto make a friend
+"""
+CONCEPTS = """\
+HasPrerequisite\tgo on a trip\tbuy a ticket\t1
+HasPrerequisite\tgo on a trip\tpack a bag\t1
+HasPrerequisite\tgo on a trip\tlearn to fly\t0
+MotivatedByGoal\tpack a bag\tleave home\t1
+MotivatedByGoal\tclean the house\tleave home\t1
+IsA\tticket\tpaper\t1
+"""
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> list[Path]:
+    (tmp_path / "atomic.tsv").write_text(TRIPLES)
+    (tmp_path / "conceptnet.txt").write_text(CONCEPTS)
+    return [tmp_path / "atomic.tsv", tmp_path / "conceptnet.txt"]
+
+
+def talk(*texts: str) -> Dialogue:
+    return Dialogue("d", tuple(Turn(text) for text in texts))
+
+
+def times(n: int, text: str) -> list[Dialogue]:
+    return [talk(text)] * n
+
+
+def test_what_a_goal_needs_is_read_backwards(knowledge: list[Path]) -> None:
+    said = times(5, "Could you buy the flour?") + times(5, "Please buy me a ticket, now!")
+    assert mine(knowledge, said) == [
+        Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
+        Pursuit("go on a trip", ("buy a ticket",), ("buy a ticket", "pack a bag")),
+    ]
+
+
+def test_what_somebody_does_for_a_goal_helps_the_goal(knowledge: list[Path]) -> None:
+    said = times(5, "I want to call someone.") + times(5, "Let us pack my bag")
+    assert mine(knowledge, said) == [
+        Pursuit("go on a trip", ("pack a bag",), ("buy a ticket", "pack a bag")),
+        Pursuit("leave home", ("pack a bag",), ("clean the house", "pack a bag")),
+        Pursuit("make a friend", ("call someone",), ("call someone", "write a letter")),
+    ]
+
+
+def test_a_phrase_counts_from_five_times_on(knowledge: list[Path]) -> None:
+    said = times(5, "Can you heat the oven?") + times(4, "Please buy a ticket.")
+    assert [one.goal for one in mine(knowledge, said)] == ["bake a cake"]
+    more = [one.goal for one in mine(knowledge, [*said, talk("well", "may i buy the ticket")])]
+    assert more == ["bake a cake", "go on a trip"]
+
+
+def test_nothing_that_is_asked_for_is_an_error(knowledge: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing could be mined"):
+        mine(knowledge, times(4, "Please buy a ticket."))
+    with pytest.raises(InputError, match="nothing could be mined"):
+        mine(knowledge, times(9, "I bought a ticket, buy a ticket"))
+    (tmp_path / "alone.tsv").write_text("PersonX eats\txNeed\tto buy bread\n")
+    with pytest.raises(InputError, match="nothing could be mined"):
+        mine([tmp_path / "alone.tsv"], times(9, "please buy bread"))
+
+
+def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
+    wanted = {"open", "open window", "call", "window"}
+    said = [
+        talk("Please open the window.", "Could you please open my window and call him?"),
+        talk("I'd like to call her. Let's open it up!", "open the window"),
+    ]
+    assert request_counts(said, wanted) == {"open": 3, "open window": 2, "call": 1}
+
+
+def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
+    pytest.importorskip("torch", reason="the torch extra is not installed")
+    from rejoinder.training.ranker_mined import _question
+
+    mined = [
+        Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
+        Pursuit("travel", ("buy a ticket",), ("buy a ticket", "pack a bag")),
+    ]
+    drawn = random.Random(0)
+    for _ in range(50):
+        goal, asked, right, *wrong = _question(drawn, mined)
+        cake = "flour" in asked
+        assert goal in ("", f"The user wants to {'bake a cake' if cake else 'travel'}.")
+        assert ("heat the oven" if cake else "pack a bag") in right, "what is asked for is not offered"
+        assert len(wrong) == 5
+        assert all(("ticket" in one or "bag" in one) if cake else ("flour" in one or "oven" in one) for one in wrong)
+
+
+def test_pursuits_that_leave_no_wrong_offer_are_an_error_and_no_endless_search() -> None:
+    torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+    from rejoinder.training.ranker_mined import train_on_mined
+    from rejoinder.training.ranker_recipe import RankerRecipe
+
+    mined = [Pursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
+    nothing: object = None
+    with pytest.raises(InputError, match="none has a wrong offer"):
+        train_on_mined(nothing, mined, RankerRecipe(mined=1), torch.device("cpu"), random.Random(0))  # type: ignore[arg-type]

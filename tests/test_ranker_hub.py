@@ -1,0 +1,166 @@
+"""A cross ranker on any encoder by name: a tiny BERT and a tiny RoBERTa, trained, written, read and asked."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_encoder
+import tiny_models
+import tiny_rankers
+from click.testing import CliRunner
+
+from rejoinder import cli
+from rejoinder.data.writing import write
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.types import Statement
+
+torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+pytest.importorskip("transformers")
+
+from rejoinder.models import ranker_card  # noqa: E402
+from rejoinder.models.ranker import open_ranker  # noqa: E402
+from rejoinder.models.ranker_torch import HubReader, limits_of, marks_of, open_hub_reader  # noqa: E402
+from rejoinder.training.ranker_start import start_of  # noqa: E402
+from rejoinder.training.ranker_steps import tensors  # noqa: E402
+
+
+def write_roberta(folder: Path) -> Path:
+    """A RoBERTa with its own marks and without a pooler."""
+    from transformers import RobertaConfig, RobertaModel
+
+    folder.mkdir(parents=True)
+    tokenizer = tiny_models.byte_pairs(space_first=False)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    shape: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    shape |= {"intermediate_size": 64, "initializer_range": 0.3, "vocab_size": tokenizer.get_vocab_size()}
+    marks = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+    torch.manual_seed(0)
+    network: Any = RobertaModel
+    config = RobertaConfig(max_position_embeddings=514, type_vocab_size=1, **shape, **marks)
+    network(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    home = tmp_path_factory.mktemp("encoders")
+    found = {"bert": tiny_encoder.write_encoder(home / "bert", "bert", 64), "roberta": write_roberta(home / "roberta")}
+    for kind, folder in list(found.items()):
+        found[f"{kind} ranker"] = home / f"{kind}-ranker"
+        tiny_rankers.trained(home / f"{kind}-ranker", few=4, kind="cross", encoder=f"hf:{folder}", rate=1e-3)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_what_is_trained_is_what_is_asked(encoders: dict[str, Path], kind: str) -> None:
+    folder = encoders[f"{kind} ranker"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.json",
+        "ranker.json",
+        "tokenizer.json",
+        "weights.safetensors",
+    ]
+    model = open_ranker(folder)
+    assert (model.card.kind, model.card.encoder) == ("cross", f"hf:{encoders[kind]}")
+    questions = tiny_rankers.questions()
+    found = model.rank(questions)
+    assert not any(math.isnan(score) for one in found for score in one.scores)
+    assert len({score for one in found for score in one.scores}) > 20
+    for question, among in zip(questions, found, strict=True):
+        assert model.rank([question])[0].scores == pytest.approx(among.scores, abs=1e-5)
+    (turned,) = model.rank([replace(questions[0], candidates=questions[0].candidates[::-1])])
+    assert turned.scores[::-1] == pytest.approx(found[0].scores, abs=1e-5)
+
+
+def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]) -> None:
+    bert, roberta = (ranker_card.read(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
+    assert (bert.first, bert.last, bert.between, bert.padding) == (2, 3, 3, 0)
+    assert (roberta.first, roberta.last, roberta.between, roberta.padding) == (0, 2, 2, 1)
+    with pytest.raises(InputError, match=r"neither \[CLS\], \[SEP\] and \[PAD\] nor <s>, </s> and <pad>"):
+        marks_of('{"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}')
+
+
+def test_rows_are_no_longer_than_the_encoder_can_read(encoders: dict[str, Path]) -> None:
+    limits = ranker_card.read(encoders["bert ranker"]).limits
+    assert (limits.row_tokens, limits.request_tokens, limits.candidate_tokens) == (62, 29, 29)
+    (long, *_) = tiny_rankers.questions()
+    far = replace(long, context=(replace(long.context[0], text="how are you " * 700),))
+    far = replace(far, situation=(Statement("word " * 5000), *long.situation))
+    far = replace(far, candidates=(replace(far.candidates[0], text="fine " * 900), *far.candidates[1:]))
+    found = open_ranker(encoders["bert ranker"]).rank([far])[0]
+    assert not any(map(math.isnan, found.scores))
+    assert found.used[0] == (), "request and candidate leave no room"
+
+
+def test_a_score_is_one_layer_on_the_first_token(encoders: dict[str, Path]) -> None:
+    reader, _ = open_hub_reader(f"hf:{encoders['bert']}")
+    ids = torch.tensor([[2, 9, 3, 10, 3]])
+    kinds = torch.tensor([[0, 0, 0, 1, 1]])
+    with torch.no_grad():
+        states = reader.trunk(input_ids=ids, token_type_ids=kinds).last_hidden_state
+        by_hand = (states[0, 0] * reader.head.weight[0]).sum() + reader.head.bias[0]
+        assert float(reader(ids, torch.ones_like(ids), kinds)) == pytest.approx(float(by_hand), abs=1e-5)
+        other = reader(ids, torch.ones_like(ids), torch.zeros_like(kinds))
+        assert float(other) != pytest.approx(float(by_hand), abs=1e-5), "BERT tells the candidate from the rest"
+
+
+def test_limits_of_a_large_encoder_are_the_usual_ones(encoders: dict[str, Path]) -> None:
+    from rejoinder.models.ranker_rows import RankerLimits
+
+    reader, _ = open_hub_reader(f"hf:{encoders['roberta']}")
+    assert isinstance(reader, HubReader)
+    assert limits_of(reader, RankerLimits()) == RankerLimits()
+
+
+def test_rows_become_tensors_with_the_encoders_padding(encoders: dict[str, Path]) -> None:
+    from rejoinder.models.aptness_cross import Row
+
+    ids, real, of_candidate = tensors([Row((0, 5, 2, 6, 2), 3), Row((0, 2, 6, 2), 2)], 1, torch.device("cpu"))
+    assert ids.tolist() == [[0, 5, 2, 6, 2], [0, 2, 6, 2, 1]]
+    assert real.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]]
+    assert of_candidate.tolist() == [[0, 0, 0, 1, 1], [0, 0, 1, 1, 0]]
+
+
+def test_without_torch_such_a_ranker_says_what_to_install(
+    encoders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rejoinder.models.ranker_torch", None)
+    from rejoinder.models.ranker import RankerModel
+
+    with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[torch\]"'):
+        RankerModel(encoders["bert ranker"])
+
+
+def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Path]) -> None:
+    from rejoinder.training.ranker_recipe import RankerRecipe
+
+    with pytest.raises(InputError, match="leave out --encoder, or take --kind cross"):
+        start_of(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
+    with pytest.raises(InputError, match="is an exported graph"):
+        start_of(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
+
+
+def exported(folder: Path) -> Path:
+    return tiny_models.write_exported_encoder(folder)
+
+
+def test_the_command_takes_an_encoder_by_its_folder(
+    encoders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tiny_rankers.questions(0, 4), tmp_path / "train.jsonl")
+    write(tiny_rankers.held_out(), tmp_path / "valid.jsonl")
+    options = ["--train", "train.jsonl", "--valid", "valid.jsonl", "--kind", "cross", "--input", "u+S1"]
+    how = ["--encoder", f"hf:{encoders['roberta']}", "--epochs", "2", "--device", "cpu", "-o", "new"]
+    done = CliRunner().invoke(cli.program, ["train", "ranker", *options, *how])
+    assert done.exit_code == 0, f"{done.output} {done.exception}"
+    assert "epoch 2 of 2: loss" in done.stderr
+    assert ranker_card.read(tmp_path / "new").given == "u+S1"
+    assert ranker_card.read(tmp_path / "new").about["train"] == ["train.jsonl"]
+    asked = CliRunner().invoke(cli.program, ["rank", "valid.jsonl", "--ranker", "ranker(folder='new')"])
+    assert asked.exit_code == 0, asked.output
