@@ -45,8 +45,10 @@ fuzz: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.fuzz 20000
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
 
+# What code writes into docs/, then the site; anything that would mislead a reader ends it.
 docs: $(VENV)/dev.stamp
-	$(BIN)/python tools/build_docs.py
+	$(BIN)/python -m tools.build_docs
 	$(BIN)/python -m rejoinder.data.datasets._page > docs/datasets.md
+	$(BIN)/python -m tools.docsite site

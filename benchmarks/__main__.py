@@ -28,7 +28,9 @@ PARTS = (
     "speakers",
     "retrieval",
     "three_field",
+    "ranking",
     "annotation",
+    "serving",
     "scoring",
 )
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "bench.json"

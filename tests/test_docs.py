@@ -17,7 +17,7 @@ from rejoinder.report.listing import metric_table
 from rejoinder.report.table import to_markdown
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def test_the_format_page_has_a_true_example_of_every_kind() -> None:

@@ -390,3 +390,16 @@ def test_minilm_is_what_sentence_transformers_makes_of_it() -> None:
     texts = utterances()[:40]
     expected = sentence_transformers.SentenceTransformer(str(REAL), device="cpu").encode(texts)
     np.testing.assert_allclose(OnnxEncoder(REAL).encode(texts), expected, atol=2e-6)
+
+
+def test_a_few_texts_are_shared_by_all_cores() -> None:
+    import numpy as np
+
+    from rejoinder.models.onnx_encoder import _for_all
+
+    whole = np.arange(9)
+    shared = _for_all([whole], 4)
+    assert sorted(map(len, shared)) == [2, 2, 2, 3]
+    assert sorted(np.concatenate(shared).tolist()) == list(range(9))
+    assert [len(part) for part in _for_all([np.arange(1)], 4)] == [1]
+    assert len(_for_all([np.arange(3), np.arange(3)], 2)) == 2

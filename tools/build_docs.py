@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that are read off the registries; ``make docs`` runs it."""
+"""Writes the parts of the docs that are read off registries and results; ``make docs`` runs it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rejoinder.report.listing import metric_table
 from rejoinder.report.table import Table, to_markdown
+from tools.figures import filled
 
 DOCS = Path(__file__).parent.parent / "docs"
 TABLES = {"metrics.md": metric_table}
@@ -19,10 +20,12 @@ def between_marks(page: str, table: Table) -> str:
 
 
 def main() -> None:
-    """Rewrite every page that has a table."""
+    """Rewrite every page that has a table or figures."""
     for name, table in TABLES.items():
         path = DOCS / name
         path.write_text(between_marks(path.read_text(encoding="utf-8"), table()), encoding="utf-8")
+    for path in sorted((DOCS / "papers").glob("*.md")):
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

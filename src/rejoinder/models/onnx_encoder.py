@@ -82,7 +82,7 @@ def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
 
 def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
-    todo = list(parts)
+    todo = _for_all(list(parts), threads())
     workers = min(threads(), len(todo))
     if workers < 2:
         for batch in todo:
@@ -91,6 +91,15 @@ def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     with ThreadPoolExecutor(workers) as pool_of_threads:
         for _ in pool_of_threads.map(work, todo):
             pass
+
+
+def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
+    """At least a batch for each core, where there are rows enough: a few texts would else wait for one of them."""
+    while len(parts) < workers and any(len(part) > 1 for part in parts):
+        parts.sort(key=len)
+        largest = parts.pop()
+        parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
+    return parts
 
 
 def open_session(graph: Path) -> Any:

@@ -35,10 +35,11 @@ class TextTokenizer:
         if self._plain is None:
             from tokenizers import Tokenizer
 
-            self._plain = Tokenizer.from_str(self.serialized)
-            self._plain.no_padding()
-            self._plain.no_truncation()
-            self._plain.encode_special_tokens = True
+            plain = Tokenizer.from_str(self.serialized)
+            plain.no_padding()
+            plain.no_truncation()
+            plain.encode_special_tokens = True
+            self._plain = plain  # only now: another thread may ask at any time
         found = self._plain.encode_batch_fast(_readable(texts), add_special_tokens=False)
         return [encoding.ids for encoding in found]
 

@@ -81,7 +81,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["number"] = shown
-    environment.filters["exact"] = _exact
+    environment.filters["exact"] = exact
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 
@@ -96,7 +96,7 @@ def _finalize(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def _exact(score: float) -> str:
+def exact(score: float) -> str:
     """One reply's score: as in a table, but a score that would look like 0 keeps its size."""
     return f"{score:.1e}" if 0 < abs(score) < 0.0005 else shown(score)
 

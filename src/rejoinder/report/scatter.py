@@ -6,7 +6,7 @@ upward. The line is the linear regression over the ratings as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,12 +38,26 @@ class Scatter(NamedTuple):
     line: Line | None
 
 
+class Target(NamedTuple):
+    """Where a click on a dot leads, and what is said of it."""
+
+    address: str
+    about: str
+
+
 def scatter(
-    name: str, ratings: Values, scores: Values, labels: tuple[str, str], seed: int = 0, most: int = MOST_DOTS
+    name: str,
+    ratings: Values,
+    scores: Values,
+    labels: tuple[str, str],
+    seed: int = 0,
+    most: int = MOST_DOTS,
+    targets: Sequence[Target] | None = None,
 ) -> Scatter | None:
     """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
 
-    ``name`` is an id of the page's own, ``labels`` are those of the two axes.
+    ``name`` is an id of the page's own, ``labels`` are those of the two axes, ``targets`` (one a reply) make links of
+    the dots.
     """
     known = np.isfinite(ratings) & np.isfinite(scores)
     x, y = ratings[known], scores[known]
@@ -55,13 +69,16 @@ def scatter(
         return None
     along, upward = _widened(along, noisy), _widened(upward, y)
     line = regression(x, y)
-    dots = _dots(_across(along, noisy.tolist()), _up(upward, y[at].tolist()))
+    across, up = _across(along, noisy.tolist()), _up(upward, y[at].tolist())
+    drawn_places = np.flatnonzero(known)[at].tolist()
+    dots = _dots(across, up) if targets is None else _links(across, up, [targets[i] for i in drawn_places])
     drawn = [_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
     if line is not None:
         drawn.append(_line(line, (float(x.min()), float(x.max())), along, upward))
     said = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
     head = (
-        f'<svg class="scatter" viewBox="0 0 360 250" role="img" aria-labelledby="{name}-t {name}-d" focusable="false">'
+        f'<svg class="scatter" viewBox="0 0 360 250" role="{"img" if targets is None else "group"}" '
+        f'aria-labelledby="{name}-t {name}-d" focusable="false">'
         f'<title id="{name}-t">{escaped(labels[1])} against {escaped(labels[0])}</title>'
         f'<desc id="{name}-d">{said}</desc>'
     )
@@ -102,6 +119,15 @@ def _dots(across: list[float], up: list[float]) -> str:
     places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, up, strict=True)]
     layers = ("".join(places[i::_LAYERS]) for i in range(_LAYERS))
     return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
+
+
+def _links(across: list[float], up: list[float], targets: Sequence[Target]) -> str:
+    """Dots that can be clicked; none is a stop of the keyboard, for which a page has a list beside them."""
+    return "".join(
+        f'<a href="{escaped(to.address)}" tabindex="-1" aria-label="{escaped(to.about)}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escaped(to.about)}</title></circle></a>'
+        for x, y, to in zip(across, up, targets, strict=True)
+    )
 
 
 def _line(line: Line, ends: tuple[float, float], along: Axis, upward: Axis) -> str:

@@ -66,11 +66,15 @@ def _style(request: Request) -> Response:
 
 
 def _let_in(site: Site, request: Request, who: Rater, token: str) -> Response:
+    response = let_in(request, HOME[who.role], site.cookie(who.role), token, site.secure)
+    site.known.add(digest(token))
+    return response
+
+
+def let_in(request: Request, home: str, cookie: str, token: str, secure: bool) -> Response:
     """A redirect; from another site a page that goes on by itself, since a strict cookie does not follow redirects
     that began elsewhere."""
-    home = HOME[who.role]
     begun_elsewhere = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
     response = html("enter.html", home=home) if begun_elsewhere else go(home)
-    set_cookie(response, site.cookie(who.role), token, site.secure)
-    site.known.add(digest(token))
+    set_cookie(response, cookie, token, secure)
     return response

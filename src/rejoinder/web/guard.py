@@ -10,7 +10,7 @@ from collections.abc import Callable
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rejoinder.web.access import digest
@@ -32,15 +32,29 @@ SLOW = "This took too long to arrive."
 CLOSE = {"Connection": "close"}  # what is left of the body is not read
 
 
+BEARER = "bearer "
+Refuse = Callable[[Headers, int, str], Response]
+
+
 class Guard:
-    """An app behind headers, a rate limit, a limit on bodies and a limit on time."""
+    """An app behind headers, a rate limit, a limit on bodies and a limit on time.
+
+    A session is known by its cookie, or by the token that it sends with each request; ``refuse`` writes refusals.
+    """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, known: Known, cookies: tuple[str, ...], clock: Callable[[], float] | None
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        known: Known,
+        cookies: tuple[str, ...],
+        clock: Callable[[], float] | None,
+        refuse: Refuse | None = None,
     ) -> None:
         self.app = app
         self._limits, self._known, self._cookies = limits, known, cookies
         self._clock = clock or time.monotonic
+        self._refused = refuse or _refused
         self._buckets = Buckets(limits.clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,22 +84,28 @@ class Guard:
             )
         except asyncio.TimeoutError:
             if not started:
-                await _refused(503, "This took too long; please try again.")(scope, receive, guarded)
+                late = self._refused(Headers(scope=scope), 503, "This took too long; please try again.")
+                await late(scope, receive, guarded)
 
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if wait := self._buckets.wait(*self._bucket(scope, headers), self._clock()):
-            busy = _refused(429, "Too many requests; please wait a moment, then try again.")
+            busy = self._refused(headers, 429, "Too many requests; please wait a moment, then try again.")
             busy.headers["Retry-After"] = str(math.ceil(wait))
             return busy
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > self._limits.body_bytes:
-            return _refused(413, LONG)
+            long = self._refused(headers, 413, LONG)
+            long.headers.update(CLOSE)
+            return long
         return None
 
     def _bucket(self, scope: Scope, headers: Headers) -> tuple[str, Rate]:
-        """A session's own bucket where its cookie was recognised before, else that of the address."""
+        """A session's own bucket where its cookie or token was recognised before, else that of the address."""
         sent = cookie_parser(headers.get("cookie", ""))
+        given = headers.get("authorization", "")
+        if given[: len(BEARER)].lower() == BEARER and (key := digest(given[len(BEARER) :].strip())) in self._known:
+            return key, self._limits.session
         for name in self._cookies:
             if name in sent and (key := digest(sent[name])) in self._known:
                 return key, self._limits.session
@@ -111,5 +131,5 @@ class Guard:
         return bounded
 
 
-def _refused(status: int, sentence: str) -> PlainTextResponse:
-    return PlainTextResponse(sentence, status, CLOSE if status == 413 else None)
+def _refused(headers: Headers, status: int, sentence: str) -> Response:
+    return PlainTextResponse(sentence, status)

@@ -13,10 +13,16 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from rejoinder.report.chart import shown
+from rejoinder.report.page import exact, template_text
+
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
+STATIC |= {"report.css": "text/css", "explore.css": "text/css", "try.js": "text/javascript"}
+
+REPORT = "report/"  # before the name of a template of the reports
 
 
-def html(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+def html(name: str, status: int = 200, /, **values: Any) -> HTMLResponse:
     """A template as an answer."""
     return HTMLResponse(_environment().get_template(name).render(asset=_asset_url, **values), status)
 
@@ -56,6 +62,10 @@ def _asset_url(name: str) -> str:
 
 @functools.cache
 def _file(folder: str, name: str) -> bytes:
+    if name == "report.css":  # pages that show runs look as reports do
+        return template_text("page.css").encode()
+    if name.startswith(REPORT):
+        return template_text(name.removeprefix(REPORT)).encode()
     return (files("rejoinder.web") / folder / name).read_bytes()
 
 
@@ -69,6 +79,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"blocks": blocks, "head": head, "moment": moment, "seconds": seconds, "share": share}
+    environment.filters |= {"number": shown, "exact": exact, "count": lambda n: f"{n:,}", "size": size}
     return environment
 
 
@@ -103,6 +114,11 @@ def seconds(value: float | None) -> str:
 def share(part: int, whole: int) -> str:
     """A part of a whole, with both."""
     return "–" if not whole else f"{part} of {whole}"
+
+
+def size(n: int) -> str:
+    """A number of bytes."""
+    return f"{n / 1e6:,.1f} MB" if n >= 1e6 else f"{n / 1e3:,.1f} kB"
 
 
 def moment(value: float | None) -> str:

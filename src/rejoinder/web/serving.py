@@ -7,6 +7,7 @@ import contextlib
 import socket
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rejoinder.annotation.project import Project
@@ -92,14 +93,19 @@ def serve(
     url: str,
     limits: Limits | None = None,
 ) -> None:
-    """Serve a project until a signal comes.
+    """Serve a project until a signal comes."""
+    run(app_of(project, store, url, limits), listening, url)
+
+
+def run(app: ASGIApp, listening: socket.socket, url: str) -> None:
+    """Serve an app until a signal comes.
 
     No access log: personal links would stand in it. The address of a client is believed from a proxy only where
     ``url`` says that one stands before us.
     """
     behind_proxy = url.rstrip("/") != url_of(listening)
     config = uvicorn.Config(
-        app_of(project, store, url, limits),
+        app,
         http=HurryingProtocol,
         ws="none",
         lifespan="off",

@@ -77,7 +77,7 @@ def page_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         token = request.cookies.get(site.cookie(role), "")
-        pairs = await _form(request, site.limits) if request.method == "POST" else ()
+        pairs = await form_of(request, site.limits.fields) if request.method == "POST" else ()
         return await run_in_threadpool(_answer, site, request, role, token, pairs, view)
 
     return endpoint
@@ -110,15 +110,13 @@ def own_origin(headers: Mapping[str, str]) -> bool:
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
-async def _form(request: Request, limits: Limits) -> tuple[tuple[str, str], ...]:
+async def form_of(request: Request, most: int) -> tuple[tuple[str, str], ...]:
     """The pairs of a form; anything but a form of ours is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "Only forms are taken here.")
     body = await request.body()
     try:
-        return tuple(
-            parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=limits.fields, errors="strict")
-        )
+        return tuple(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=most, errors="strict"))
     except ValueError:  # more fields than that, or no text
         raise HTTPException(400, "This form cannot be read.") from None
 

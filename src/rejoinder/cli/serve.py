@@ -1,0 +1,96 @@
+"""``rejoinder serve``: pages to look at, and an API to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+@click.command(short_help="Look at everything in a browser, and ask over HTTP")
+@click.argument("folders", nargs=-1, metavar="[FOLDER ...]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; only this machine by default.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8701, show_default=True, help="0 takes a free one.")
+@click.option("--url", metavar="URL", help="How it is reached, where a proxy (https) stands before it.")
+@click.option("--token", metavar="TOKEN", envvar="REJOINDER_TOKEN", help="The token [a new one at each start].")
+@click.option("--corpus", metavar="FILE", help="Dialogues that /augment retrieves from [the items themselves].")
+@click.option("--allow", multiple=True, metavar="SPEC", help="Also offer this metric or system; may be repeated.")
+@click.option(
+    "--annotate",
+    "project",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PROJECT",
+    help="Also serve the judging of a project file (rejoinder annotate), with its own links.",
+)
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="Most for one answer.")
+@click.option("--body", type=click.IntRange(1, 1024), default=4, show_default=True, help="Largest request, in MiB.")
+@click.option("--concurrent", type=click.IntRange(1, 10_000), default=256, show_default=True, help="Requests at once.")
+def command(
+    folders: tuple[str, ...],
+    host: str,
+    port: int,
+    url: str | None,
+    token: str | None,
+    corpus: str | None,
+    allow: tuple[str, ...],
+    project: Path | None,
+    seconds: float,
+    body: int,
+    concurrent: int,
+) -> None:
+    """Serve pages and an API over the runs and test sets in each FOLDER (runs/ by default), until Ctrl+C.
+
+    The link that is printed lets a browser in; programs send its token as Authorization: Bearer TOKEN.
+    """
+    try:
+        from rejoinder.web.api.desk import Desk
+        from rejoinder.web.api.gate import Gate
+        from rejoinder.web.api.limits import MIB, Load, serving_limits
+        from rejoinder.web.api.specs import Offer
+        from rejoinder.web.explore.app import explore_app
+        from rejoinder.web.explore.house import House
+        from rejoinder.web.explore.library import Library
+        from rejoinder.web.serving import is_loopback, listen, run, url_of
+        from rejoinder.web.together import Together
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "starlette", "web", "serve") from None
+
+    library = Library(folders)
+    desk = Desk(Offer(allow), Load(concurrent=concurrent, seconds=seconds), corpus)
+    gate = Gate(token, url or "")
+    listening = listen(host, port)
+    gate.url = reached = (url or url_of(listening)).rstrip("/")
+    click.echo(f"owner\t{gate.link}")
+    if not is_loopback(listening) and not reached.startswith("https:"):
+        click.echo("The token travels unencrypted: put a proxy with https before it and name it with --url.", err=True)
+    app = explore_app(House(desk, gate, library), serving_limits(body * MIB, seconds))
+    with ExitStack() as closing:
+        closing.callback(desk.close)
+        if project is not None:
+            app = Together(app, _annotation(project, reached, closing.callback), gate)
+        click.echo("Ctrl+C stops the server.", err=True)
+        run(app, listening, reached)
+
+
+def _annotation(path: Path, url: str, when_over: Callable[[Callable[[], None]], object]) -> ASGIApp:
+    """The app of a project; the link of its owner is printed, as ``rejoinder annotate`` does."""
+    from rejoinder.annotation.project_file import read_project
+    from rejoinder.annotation.store import open_store
+    from rejoinder.annotation.units import units_of
+    from rejoinder.web.app import app_of
+    from rejoinder.web.links import owner_link
+
+    project = read_project(path)
+    store = open_store(project)
+    when_over(store.close)
+    store.load(units_of(project))
+    click.echo(f"annotation\t{owner_link(store, url)}")
+    return app_of(project, store, url)

@@ -1,0 +1,95 @@
+"""The shapes of answers, for the description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rejoinder.web.api.schema import Schema
+from rejoinder.web.api.shapes import listed, or_null, record
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_MAYBE = {"type": ["number", "null"]}
+_FLAG = {"type": ["boolean", "null"]}
+
+
+def many(items: Schema) -> dict[str, Any]:
+    """A list of any length."""
+    return {"type": "array", "items": items}
+
+
+def by_name(values: Schema) -> dict[str, Any]:
+    """An object whose keys are specs."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def whole(**properties: Schema) -> dict[str, Any]:
+    """An object that has all of these keys and no others."""
+    return record(tuple(properties), **properties)
+
+
+_FACTS = whole(
+    signature=_TEXT, range={"type": "array", "items": _MAYBE}, higher_is_better=_FLAG, needs=many({"type": "string"})
+)
+_ESTIMATE = whole(value=_MAYBE, low=_MAYBE, high=_MAYBE)
+_SPAN = whole(start=_COUNT, end=_COUNT, text=_TEXT, worth=_MAYBE)
+_PART = whole(turn=_COUNT, text=_TEXT, is_piece={"type": "boolean"}, share=_MAYBE, alone=_MAYBE)
+_PLACE = {"type": ["integer", "null"], "minimum": 0}
+_STANDING = whole(
+    system=_TEXT,
+    signature=_TEXT,
+    answered=_COUNT,
+    unanswered=_COUNT,
+    ties=_COUNT,
+    accuracy=_ESTIMATE,
+    ranks={"type": "array", "items": _MAYBE, "minItems": 2, "maxItems": 2},
+)
+_REFERENCE = whole(text=_TEXT, source=_TEXT, score=_MAYBE, origin=or_null({"type": "string"}))
+_TRIAL = whole(
+    name=_TEXT, kind={"enum": ["true", "attack", "edit"]}, about=_TEXT, text=_TEXT, score=_MAYBE, lead=_MAYBE
+)
+ANSWERS: dict[str, Schema] = {
+    "score": whole(
+        scores=by_name(many(_MAYBE)), matched=by_name(many(_PLACE)), cut=by_name(_COUNT), metrics=by_name(_FACTS)
+    ),
+    "rank": whole(
+        system=_TEXT,
+        signature=_TEXT,
+        scores=many(_MAYBE),
+        order=many(_COUNT),
+        used={"anyOf": [many(many(_COUNT)), {"type": "null"}]},
+    ),
+    "augment": whole(items=many(whole(id=_TEXT, references=many(_REFERENCE), added=_COUNT)), notes=many(_TEXT)),
+    "select": whole(
+        chance={"type": "number"},
+        systems=listed(_STANDING, 100),
+        questions=many(whole(id=_TEXT, right=many(_COUNT), chosen=by_name(many(_COUNT)), scores=by_name(many(_MAYBE)))),
+    ),
+    "try": whole(
+        metrics=many(
+            whole(
+                metric=_TEXT,
+                score=_MAYBE,
+                missing={"type": ["string", "null"]},
+                error={"type": ["string", "null"]},
+                reference=_PLACE,
+                turn=_PLACE,
+                facts={"anyOf": [_FACTS, {"type": "null"}]},
+            )
+        )
+    ),
+    "explain": whole(
+        metric=_TEXT,
+        score=_MAYBE,
+        unit={"enum": ["word", "sentence", "stretch"]},
+        words=many(_SPAN),
+        costly=many(_SPAN),
+        earning=many(_SPAN),
+        context=many(_PART),
+        leans_on=many(_PART),
+        notes=many(_TEXT),
+    ),
+    "attack": whole(metric=_TEXT, higher_is_better=_FLAG, trials=many(_TRIAL)),
+}
+ERROR: Schema = whole(error={"type": "string", "minLength": 1})
+HEALTH: Schema = whole(status={"enum": ["ok"]}, version=_TEXT)

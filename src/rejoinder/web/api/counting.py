@@ -1,0 +1,69 @@
+"""What the server has done, in the text that Prometheus reads."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import rejoinder
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Counters:
+    """Requests by path, method and status, and how long they took; paths are those of the description only."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: dict[str, list[float]] = {}  # a path's counts by bucket, then all of them, then their sum
+
+    def add(self, path: str, method: str, status: int, seconds: float) -> None:
+        """One request that was answered."""
+        self.requests[path, method, status] += 1
+        of_path = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
+        for place, bound in enumerate(BUCKETS):
+            of_path[place] += seconds <= bound
+        of_path[-2] += 1
+        of_path[-1] += seconds
+
+    def text(self, gauges: Mapping[str, tuple[str, str, float]]) -> str:
+        """All of it; ``gauges`` are what is measured now: a name with labels, its kind, what it is, and its value."""
+        lines = _head("rejoinder_info", "gauge", "the version that runs")
+        lines.append(f'rejoinder_info{{version="{rejoinder.__version__}"}} 1')
+        lines += _head("rejoinder_requests_total", "counter", "requests answered")
+        for (path, method, status), count in sorted(self.requests.items()):
+            lines.append(f'rejoinder_requests_total{{path="{path}",method="{method}",status="{status}"}} {count}')
+        lines += _head("rejoinder_request_seconds", "histogram", "how long requests took")
+        for path, counts in sorted(self._seconds.items()):
+            lines += _histogram(path, counts)
+        told: set[str] = set()
+        for name, (kind, about, value) in gauges.items():
+            plain = name.partition("{")[0]
+            lines += _head(plain, kind, about) if plain not in told else []
+            told.add(plain)
+            lines.append(f"{name} {value:g}")
+        return "\n".join(lines) + "\n"
+
+
+def memory() -> float | None:
+    """The bytes of memory that this process holds; None where the system does not say."""
+    try:
+        return float(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _head(name: str, kind: str, about: str) -> list[str]:
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+
+
+def _histogram(path: str, counts: list[float]) -> Iterable[str]:
+    name = "rejoinder_request_seconds"
+    for bound, count in zip(BUCKETS, counts, strict=False):
+        yield f'{name}_bucket{{path="{path}",le="{bound:g}"}} {count:.0f}'
+    yield f'{name}_bucket{{path="{path}",le="+Inf"}} {counts[-2]:.0f}'
+    yield f'{name}_sum{{path="{path}"}} {counts[-1]:.6f}'
+    yield f'{name}_count{{path="{path}"}} {counts[-2]:.0f}'

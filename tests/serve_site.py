@@ -1,0 +1,110 @@
+"""A small library of runs and test sets, and clients of ``rejoinder serve`` over it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rejoinder.scoring.run import Plan, run
+from rejoinder.selection.running import select
+from rejoinder.web.api.desk import Desk
+from rejoinder.web.api.gate import Gate
+from rejoinder.web.api.limits import Load, serving_limits
+from rejoinder.web.api.specs import Offer
+from rejoinder.web.explore.app import explore_app
+from rejoinder.web.explore.house import House
+from rejoinder.web.explore.library import Library
+from rejoinder.web.limits import Limits
+
+TOKEN = "a-token-for-tests-only"
+URL = "http://127.0.0.1:8701"
+NASTY = "<script>alert('x')</script><img src=x onerror=alert(1)>\"&'{{7*7}}"
+SAID = {"good": "Yes, the kitchen is open until nine.", "bad": "Bananas are yellow, are they not?"}
+
+
+def records(items: int = 8, text: str = "Is the kitchen open?") -> list[dict[str, Any]]:
+    """Items with references, two systems' responses and two raters' ratings, which like the one system better."""
+    found: list[dict[str, Any]] = []
+    for n in range(items):
+        context = [{"speaker": "guest", "text": f"{text} ({n})"}, {"speaker": "guest", "text": "I am hungry."}]
+        found.append({"kind": "item", "id": f"i{n}", "context": context, "references": [f"Yes, until {n}."]})
+        for system, said in SAID.items():
+            response = f"i{n}/{system}"
+            words = " ".join([said, *["really"] * (n % 3), text])
+            found.append({"kind": "response", "id": response, "item": f"i{n}", "system": system, "text": words})
+            for rater in ("ann", "bea"):
+                value = (4 if system == "good" else 1) + (n + len(rater)) % 2
+                found.append({"kind": "rating", "response": response, "rater": rater, "aspect": "apt", "value": value})
+    return found
+
+
+def questions(count: int = 3) -> list[dict[str, Any]]:
+    """Questions whose candidates say where they came from."""
+    return [
+        {
+            "kind": "question",
+            "id": f"q{n}",
+            "context": [{"text": f"Is the kitchen open on day {n}?"}],
+            "situation": [{"text": "It is late.", "category": "time"}],
+            "candidates": [
+                {"text": "The kitchen is open.", "grade": "true", "source": "human"},
+                {"text": NASTY, "grade": "false", "source": "bm25", "labels": ["off-topic"], "meta": {"rank": n}},
+            ],
+        }
+        for n in range(count)
+    ]
+
+
+def write_lines(path: Path, lines: Sequence[dict[str, Any]]) -> Path:
+    """A file of records."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def library_at(folder: Path, text: str = "Is the kitchen open?") -> Path:
+    """A folder with a run of scores, a selection and a test set."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = write_lines(folder.parent / "chats.jsonl", records(text=text))
+    run([data], Plan.of(["context_overlap", "length", "bleu"], matched=True), folder / "chats", cache=False)
+    testset = write_lines(folder / "kitchen.jsonl", questions())
+    select(testset, ["tfidf"], folder / "chosen")
+    return folder
+
+
+def house_of(
+    folder: Path | None = None, load: Load | None = None, allow: Sequence[str] = (), corpus: str | None = None
+) -> House:
+    """A server that is not reached over any network."""
+    desk = Desk(Offer(allow), load or Load(), corpus)
+    return House(desk, Gate(TOKEN, URL), Library([str(folder)] if folder else []))
+
+
+@contextlib.contextmanager
+def client_of(house: House, limits: Limits | None = None, token: str | None = TOKEN) -> Iterator[Any]:
+    """A client with the token."""
+    from starlette.testclient import TestClient
+
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    app = explore_app(house, limits or serving_limits())
+    with TestClient(app, base_url=URL, headers=headers, raise_server_exceptions=False) as client:
+        yield client
+    house.desk.close()
+
+
+@contextlib.contextmanager
+def serving(*arguments: str) -> Iterator[tuple[str, str]]:
+    """The real command in a process of its own: its address, and the link that lets a browser in."""
+    command = [sys.executable, "-m", "rejoinder", "serve", *arguments, "--port", "0", "--token", TOKEN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            link = process.stdout.readline().strip().partition("\t")[2]
+            assert link, "the server did not start"
+            yield link.partition("/r/")[0], link
+        finally:
+            process.kill()

@@ -1,0 +1,131 @@
+"""A folder with every file that the docs name, so that what they show can be typed there."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+from situated_seeds import seeds
+from tiny_talks import talks
+
+import rejoinder
+from rejoinder.data.objects import to_object
+from rejoinder.data.seed import Seed
+from rejoinder.scoring.run import Plan, run
+from rejoinder.types import Candidate, Dialogue, Question, Statement, Turn
+
+ROOT = Path(__file__).parent.parent
+MINE = '''
+"""A metric and two systems of one's own."""
+from dataclasses import dataclass
+from rejoinder import Metric
+
+@dataclass(frozen=True)
+class Mine(Metric):
+    """How many letters a reply has, up to a hundred."""
+    citation = "ours"
+    def score(self, pairs):
+        return [min(len(pair.response.text), 100) / 100 for pair in pairs]
+
+def score(context, candidates):
+    return [len(text) for text in candidates]
+
+likes = score
+'''
+_LOGS = [
+    {
+        "id": f"log-{n}",
+        "model": "bot",
+        "messages": [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": f"Yes, until {n}."}],
+    }
+    for n in range(12)
+]
+
+
+def questions(n: int = 12) -> list[Question]:
+    """Questions with a situation, graded."""
+    return [
+        Question(
+            f"q{i}",
+            (Turn(f"Could you open window {i}?", "user"),),
+            (
+                Candidate(f"Sure, I open window {i}.", grade="Best", source="reference"),
+                Candidate("I like soup.", grade="Bad", source="random"),
+                Candidate("Could you sing?", grade="Bad", source="bm25"),
+                Candidate(f"My car is number {i}.", grade="Bad", source="bm25"),
+            ),
+            (Statement("The room is hot.", "environment", True), Statement("It is Tuesday.", "date", False)),
+        )
+        for i in range(n)
+    ]
+
+
+def write(path: Path, records: list[Any]) -> None:
+    """Records as JSONL, gzip or not."""
+    lines = b"".join(orjson.dumps(r if isinstance(r, dict) else to_object(r)) + b"\n" for r in records)
+    path.write_bytes(gzip.compress(lines) if path.suffix == ".gz" else lines)
+
+
+def fill(folder: Path) -> None:
+    """Put everything that the docs name onto the shelf."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    chats = (ROOT / "examples" / "chats.jsonl").read_bytes()
+    for name in ("chats.jsonl", "items.jsonl", "ratings.jsonl"):
+        (folder / name).write_bytes(chats)
+    some = [d if i % 4 else Dialogue(d.id, d.turns, "friends", d.split) for i, d in enumerate(talks(48, turns=8))]
+    for name in ("dialogues.jsonl", "dialogues.jsonl.gz", "logs.jsonl.gz", "my-dialogues.jsonl", "FILE"):
+        write(folder / name, list(some))
+    write(folder / "others.jsonl", [Dialogue(f"o{d.id}", d.turns, "others", d.split) for d in talks(40, seed=5)])
+    write(folder / "more.jsonl", [Dialogue(f"m{d.id}", d.turns, "more", d.split) for d in talks(6, seed=7)])
+    write(folder / "testset.jsonl", list(questions()))
+    write(folder / "questions.jsonl", list(questions()))
+    (folder / "logs").mkdir()
+    (folder / "logs.jsonl").write_text("".join(json.dumps(log) + "\n" for log in _LOGS))
+    shutil.copy(folder / "logs.jsonl", folder / "logs" / "one.jsonl")
+    (folder / "mine.py").write_text(MINE)
+    project = (ROOT / "examples" / "annotation" / "project.toml").read_text()
+    (folder / "project.toml").write_text(project.replace("../chats.jsonl", "chats.jsonl"))
+    (folder / "atomic.tsv").write_text("personx asks persony for help\toWant\tto help personx\n")
+    (folder / "crawl-300d-2M.vec").write_text("2 3\nhello 1 2 3\nthere 3 2 1\n")
+    (folder / "fasttext").mkdir()
+    write(folder / "seeds.jsonl", [_seed(one) for one in seeds(12)])
+    _runs(folder)
+    _pilot(folder)
+
+
+def _seed(one: Seed) -> dict[str, Any]:
+    said = [{"text": statement.text, "category": statement.category} for statement in one.statements]
+    return {"id": one.id, "request": one.request, "goal": one.goal, "reply": one.reply, "statements": said}
+
+
+def _runs(folder: Path) -> None:
+    """Finished runs under the names that pages give them."""
+    run([folder / "chats.jsonl"], Plan.of(["aptness", "meteor"]), folder / "RUN")
+    for name in ("runs/chats-088fbb28", "old"):
+        shutil.copytree(folder / "RUN", folder / name)
+
+
+def _pilot(folder: Path) -> None:
+    """Ratings of two systems that are called mine and yours."""
+    data = rejoinder.read(folder / "chats.jsonl")
+    renamed = {"attentive": "mine", "plain": "yours"}
+    records = [one for one in map(to_object, data) if one.get("aspect", "appropriate") == "appropriate"]
+    for record in records:
+        if record["kind"] == "response":
+            record["system"] = renamed.get(record["system"], record["system"])
+    write(folder / "pilot.jsonl", records)
+
+
+def decide(path: Path) -> None:
+    """Fill in a review sheet as a person would who accepts everything."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(rows[0]))
+        writer.writeheader()
+        writer.writerows([{**row, "decision": "accept"} for row in rows])

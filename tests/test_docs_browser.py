@@ -1,0 +1,98 @@
+"""The built site in headless Chromium: it fits every screen, can be searched by keyboard, and axe-core finds nothing.
+
+axe-core is no part of this project: REJOINDER_AXE names its file, and without it that test is skipped. With
+REJOINDER_SHOTS a folder gets a picture of some pages.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+pytest.importorskip("markdown_it", reason="the site needs rejoinder[docs]")
+
+from annotate_chromium import CHROMIUM, chromium, opened
+
+from tools.docsite.build import build
+
+AXE = Path(os.environ.get("REJOINDER_AXE", "node_modules/axe-core/axe.min.js"))
+SHOTS = os.environ.get("REJOINDER_SHOTS")
+SOME = ["index", "start", "guide", "metrics", "papers/scarce", "commands/train", "api/rejoinder.scoring", "results/idk"]
+RUN = "axe.run(document, {resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}}})"
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "site"
+    build(folder)
+    return folder
+
+
+def test_every_page_fits_a_phone(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "index.html").as_uri(), 390)
+    for path in sorted(site.rglob("*.html")):
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    assert page.wrong == []
+
+
+def test_a_reader_finds_a_page_by_keyboard(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "papers" / "idk.html").as_uri())
+    page.keyboard.press("/")
+    page.keyboard.type("choosing a metric")
+    page.wait_for_selector("#site-found a")
+    assert "found" in page.inner_text("#site-count")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guide.html")
+    assert page.inner_text("h1") == "Choosing a metric, and reading it"
+    assert page.wrong == []
+
+
+def test_a_search_without_hits_says_so(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "index.html").as_uri())
+    page.fill("#site-search", "qzxv")
+    page.wait_for_selector("#site-found .none")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#site-found")
+
+
+def test_the_menu_of_a_phone_opens(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "start.html").as_uri(), 390)
+    assert not page.is_visible(".tree a[aria-current]")
+    page.click(".menu > summary")
+    assert page.inner_text(".tree a[aria-current]") == "Five minutes"
+
+
+def test_without_scripts_the_navigation_is_there(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "start.html").as_uri(), java_script_enabled=False)
+    page.click(".tree >> text=Choosing a metric")
+    assert page.inner_text("h1") == "Choosing a metric, and reading it"
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: set REJOINDER_AXE to its axe.min.js")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1440])
+def test_axe_finds_nothing_wrong(browser: Any, site: Path, scheme: str, width: int) -> None:
+    page = opened(browser, (site / "index.html").as_uri(), width, color_scheme=scheme, bypass_csp=True)
+    wrong = []
+    for name in SOME:
+        page.goto((site / f"{name}.html").as_uri())
+        page.evaluate(AXE.read_text("utf-8"))
+        found = page.evaluate(RUN)["violations"]
+        wrong += [f"{name}: {one['id']} ({one['impact']}) {one['nodes'][0]['html'][:150]}" for one in found]
+        if SHOTS:
+            page.screenshot(path=Path(SHOTS) / f"docs-{name.replace('/', '-')}-{scheme}-{width}.png")
+    assert wrong == []

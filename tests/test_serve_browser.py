@@ -1,0 +1,155 @@
+"""The real pages of ``rejoinder serve`` in headless Chromium, each as somebody would use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("playwright.sync_api")
+
+from tests.annotate_chromium import CHROMIUM, chromium, opened
+from tests.serve_site import NASTY, library_at, serving
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    folder = library_at(tmp_path_factory.mktemp("site") / "runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REJOINDER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        with serving(str(folder)) as found:
+            yield found
+
+
+@pytest.fixture
+def page(browser: Any, site: tuple[str, str]) -> Iterator[Any]:
+    found = opened(browser, site[1])
+    assert found.url == site[0] + "/try"
+    found.site = site[0]
+    yield found
+    assert found.wrong == []
+    found.context.close()
+
+
+def score_of(page: Any, metric: str) -> float:
+    """The score that the Try page shows."""
+    return float(page.inner_text(f'#scores tr:has(th:text-is("{metric}")) td.number'))
+
+
+def test_scores_move_as_a_reply_is_typed(page: Any) -> None:
+    page.wait_for_selector("#scores tr")
+    page.fill("#context", "guest: Hello.\nguest: Is it open on Sunday?")
+    page.fill("#reply", "Yes.")
+    page.wait_for_selector('#scores tr:has(th:text-is("length")) td.number:text-is("1.000")')
+    page.locator("#reply").press_sequentially(" It is open on Sunday from ten.", delay=5)
+    page.wait_for_selector('#scores tr:has(th:text-is("length")) td.number:text-is("8.000")')
+    assert score_of(page, "context_overlap") > 0
+    matched = page.inner_text('#scores tr:has(th:text-is("context_overlap")) td.why')
+    assert matched == "turn 2: Is it open on Sunday?"
+    assert "embedding_average" in page.text_content("#absent")
+
+
+def test_the_words_that_cost_most_and_the_attacks_are_shown(page: Any) -> None:
+    page.select_option("#metric", "bleu")
+    page.fill("#references", "Yes, from ten to five.")
+    page.fill("#reply", "Yes, from ten to five, bananas!")
+    page.wait_for_selector("#marked mark.cost:text-is('bananas!')")
+    page.wait_for_selector("#attacks:not([hidden])")
+    assert "bananas!" in page.inner_text("#costly")
+    assert "with its words reversed" in page.inner_text("#trials")
+    page.fill("#references", "")
+    page.wait_for_selector("#why-problem:has-text('bleu needs known good replies')")
+
+
+def test_a_chat_log_can_be_pasted_or_loaded(page: Any, tmp_path: Path) -> None:
+    log = '{"messages": [{"role": "user", "content": "Is the kitchen open?"}, {"role": "assistant", "content": "No."}]}'
+    page.fill("#context", log)
+    page.fill("#reply", "The kitchen is closed.")
+    row = '#scores tr:has(th:text-is("context_overlap")) td.why'
+    page.wait_for_selector(f'{row}:has-text("turn 1: Is the kitchen open?")')
+    page.fill("#context", "{ no json")
+    page.wait_for_selector("#context-problem:has-text('cannot be read')")
+    (tmp_path / "talk.txt").write_text("Is the window open?\nIt is cold.\n")
+    page.set_input_files("#file", str(tmp_path / "talk.txt"))
+    page.fill("#reply", "Shall I close the window?")
+    page.wait_for_selector(f'{row}:has-text("turn 1: Is the window open?")')
+
+
+def test_texts_that_look_like_markup_stay_texts(page: Any) -> None:
+    page.fill("#context", NASTY)
+    page.fill("#reply", NASTY)
+    page.wait_for_selector("#attacks:not([hidden])", timeout=60_000)
+    assert page.locator("main img").count() == 0
+    assert "<script>" in page.inner_text("#marked")
+
+
+def test_a_run_is_browsed_from_the_leaderboard_to_a_conversation(page: Any) -> None:
+    page.click("nav >> text=Runs")
+    page.click("tbody >> text=chats")
+    assert page.locator("svg.bar").count() == 6
+    page.click("text=Metrics beside people")
+    page.select_option("#f-metric", "length")
+    page.click("button:text-is('Show')")
+    assert "metric=length" in page.url
+    dots = page.locator("svg.scatter a")
+    assert dots.count() == 16
+    dots.nth(3).click(force=True)
+    assert page.inner_text("h1") == "A conversation"
+    assert page.locator("article.here").count() == 1
+    page.click("article.here >> text=Try it with changes")
+    assert page.inner_text("main p").startswith("From the run chats")
+
+
+def test_replies_are_filtered_and_systems_compared(page: Any) -> None:
+    page.goto(page.site + "/runs/chats/replies")
+    assert page.inner_text("[role=status]").startswith("16 replies")
+    page.select_option("#f-metric", "length")
+    page.check("#f-only")
+    page.click("button:text-is('Show')")
+    n = int(page.inner_text("[role=status]").split()[0])
+    assert 0 < n < 16
+    assert page.locator("tbody tr").count() == n
+    page.goto(page.site + "/runs/chats/compare")
+    assert page.inner_text("h1") == "good and bad"
+    assert page.locator("article.pair").count() == 8
+
+
+def test_a_test_set_is_read_by_keyboard(page: Any) -> None:
+    page.goto(page.site + "/sets/kitchen")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    page.focus("tbody a")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Came from")
+    assert "bm25" in page.inner_text("ol.candidates")
+    assert "off-topic" in page.inner_text("ol.candidates")
+    page.click("a[rel=next]")
+    assert page.inner_text("h1") == "Question q1"
+
+
+def test_models_show_their_cards_and_licences(page: Any) -> None:
+    page.click("nav >> text=Models")
+    assert page.locator("button[aria-label^='Fetch gpt2 under the licence MIT']").count() == 1
+    page.click("tbody >> text=aptness")
+    assert "CC-BY-NC-SA-4.0" in page.inner_text("main")
+    assert page.locator("pre.card").count() == 1
+
+
+def test_a_stranger_sees_nothing(browser: Any, site: tuple[str, str]) -> None:
+    stranger = browser.new_context().new_page()
+    for path in ("/", "/try", "/runs", "/static/try.js", "/r/wrong-token-wrong-token"):
+        assert stranger.goto(site[0] + path).status == 404
+        assert stranger.inner_text("h1") == "There is nothing here"
+    stranger.context.close()

@@ -1,0 +1,78 @@
+"""Figures on the papers' pages, read from docs/results/: published beside measured, and what became of each claim.
+
+A page holds marks, between which ``make docs`` writes:
+
+    <!-- figures: RESULTS; TABLE; ROW | ROW; COLUMN | COLUMN -->  ...  <!-- end of figures -->
+    <!-- verdicts: RESULTS -->  ...  <!-- end of verdicts -->
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+
+
+def filled(page: str) -> str:
+    """A page with everything between its marks written anew."""
+    page = re.sub(
+        r"(<!-- figures: ([^;]+); ([^;]+); ([^;]+); ([^;]+?) -->\n).*?(<!-- end of figures -->)",
+        lambda found: found[1] + table(found[2], found[3], found[4].split(" | "), found[5].split(" | ")) + found[6],
+        page,
+        flags=re.DOTALL,
+    )
+    return re.sub(
+        r"(<!-- verdicts: (\S+) -->\n).*?(<!-- end of verdicts -->)",
+        lambda found: found[1] + verdicts(found[2]) + found[3],
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def table(results: str, title: str, rows: list[str], columns: list[str]) -> str:
+    """Some cells of a results file as Markdown: what was printed, what was measured and its interval."""
+    cells = {
+        (cell["row"], cell["column"]): cell
+        for cell in json.loads((RESULTS / f"{results}.json").read_text("utf-8"))
+        if cell["table"] == title
+    }
+    unknown = [name for name in [*rows, *columns] if not any(name in key for key in cells)]
+    if unknown:
+        raise KeyError(f"docs/results/{results}.json has neither row nor column {unknown[0]!r} in {title!r}")
+    # A column that is empty in all rows (no figure was printed, or none could be measured) is left out.
+    shown = [
+        (column, kind)
+        for column in columns
+        for kind in ("published", "measured")
+        if any(cells.get((row, column), {}).get(kind) is not None for row in rows)
+    ]
+    lines = ["| | " + " | ".join(f"{column}: {kind}" for column, kind in shown) + " |", "|---|" + "---:|" * len(shown)]
+    for row in rows:
+        lines += [
+            f"| {row} | " + " | ".join(_cell(cells.get((row, column), {}), kind) for column, kind in shown) + " |"
+        ]
+    return "\n".join(["", *lines, "", ""])
+
+
+def verdicts(results: str) -> str:
+    """What a results page says of each claim, without the numbers, which stand there."""
+    page = (RESULTS / f"{results}.md").read_text("utf-8")
+    found = re.findall(r"^- (.+?): (confirmed in part|confirmed|refuted by order|refuted)\b", page, re.MULTILINE)
+    return "\n".join(
+        ["", "| claim | measured here |", "|---|---|", *(f"| {_plain(c)} | {v} |" for c, v in found), "", ""]
+    )
+
+
+def _plain(claim: str) -> str:
+    return claim.replace("|", "\\|")
+
+
+def _cell(cell: dict[str, Any], kind: str) -> str:
+    value = cell.get(kind)
+    if value is None:
+        return "–"
+    interval = kind == "measured" and cell["low"] is not None
+    return f"{value:.2f} [{cell['low']:.2f}, {cell['high']:.2f}]" if interval else f"{value:.2f}"
