@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rejoinder.augmenting.choosing import Sifted
 from rejoinder.augmenting.plan import Plan
@@ -12,6 +13,8 @@ from rejoinder.augmenting.proposal import Proposal
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.flags import looks_english
 from rejoinder.types import Item
+
+_COUNTERS = ("references", "reached", "adapted", "short")
 
 
 @dataclass
@@ -33,6 +36,16 @@ class Tally:
         self.reached.update(sources.keys())
         if len(chosen) < plan.k:
             self.short[_reason(item, sifted, plan)] += 1
+
+    def plain(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {"items": self.items, **{name: dict(getattr(self, name)) for name in _COUNTERS}}
+
+    def take(self, counted: Mapping[str, Any]) -> None:
+        """Add the counts of another."""
+        self.items += counted["items"]
+        for name in _COUNTERS:
+            getattr(self, name).update(counted[name])
 
     def table(self, k: int) -> Table:
         """References by source, with what a reader must know under them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from rejoinder.augmenting.plan import Plan
 from rejoinder.augmenting.proposal import Proposal
 from rejoinder.augmenting.sources import Sources, open_sources
 from rejoinder.augmenting.tally import Tally
+from rejoinder.engines.contract import Engine
 from rejoinder.sources._sameness import same_words
 from rejoinder.types import Item, Record, Reference, Turn
 
@@ -35,13 +37,25 @@ def augment(
 
 
 def augment_records(
-    records: Iterable[Record], plan: Plan | None = None, say: Say | None = None, tally: Tally | None = None
+    records: Iterable[Record],
+    plan: Plan | None = None,
+    say: Say | None = None,
+    tally: Tally | None = None,
+    engine: Engine | None = None,
 ) -> Iterator[Record]:
-    """Records of any kind in their order, the items among them with more references."""
+    """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
     plan, tally = plan or Plan(), tally if tally is not None else Tally()
     if not plan.k:
         yield from records
         return
+    if engine is not None and engine.workers > 1:
+        from rejoinder.augmenting.by_engine import why_here
+
+        if (reason := why_here(plan)) is None:
+            yield from _by_engine(records, plan, tally, engine, say)
+            return
+        if say is not None:
+            say(reason)
     known: list[Record] = []
     if plan.corpus is None and plan.retrieval is not None:
         known = list(records)
@@ -51,10 +65,33 @@ def augment_records(
     if say is not None:
         for note in sources.notes:
             say(note)
-    work = _Augmenting(plan, sources, tally)
+    work = Augmenting(plan, sources, tally)
     for window in _windows(records):
         made = iter(work.augmented([record for record in window if isinstance(record, Item)]))
         yield from (next(made) if isinstance(record, Item) else record for record in window)
+
+
+def _by_engine(
+    records: Iterable[Record], plan: Plan, tally: Tally, engine: Engine, say: Say | None
+) -> Iterator[Record]:
+    """The records in order, while batches of their items are elsewhere."""
+    from rejoinder.augmenting.by_engine import augment_by
+
+    waiting: deque[list[Record]] = deque()
+
+    def batches() -> Iterator[list[Item]]:
+        for window in _windows(records):
+            waiting.append(window)
+            yield [record for record in window if isinstance(record, Item)]
+
+    said: set[str] = set()
+    for batch in augment_by(engine, plan, batches(), tally):
+        for note in tally.notes:
+            if say is not None and note not in said:
+                said.add(note)
+                say(note)
+        made = iter(batch)
+        yield from (next(made) if isinstance(record, Item) else record for record in waiting.popleft())
 
 
 def references_of(proposals: Iterable[Proposal]) -> tuple[Reference, ...]:
@@ -81,7 +118,7 @@ def _windows(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 @dataclasses.dataclass
-class _Augmenting:
+class Augmenting:
     """An augmentation under way; ``left`` is how many texts may still be adapted."""
 
     plan: Plan

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import engine_options, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.augmenting.plan import Plan
+    from rejoinder.engines.contract import Engine
     from rejoinder.scoring.inputs import Input
     from rejoinder.types import Record
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @click.option("--review", metavar="FILE.csv", help="Also write a file for people to accept, edit or reject.")
 @click.option("--reviewed", metavar="FILE.csv", help="Do what people decided in that file, and propose nothing.")
 @seed
+@engine_options("1 here, all of a cluster")
 @table_form
 def command(
     items: str,
@@ -64,6 +66,9 @@ def command(
     review: str | None,
     reviewed: str | None,
     seed: int,
+    processes: int | None,
+    engine: str,
+    address: str | None,
     form: str,
 ) -> None:
     """Give every item in ITEMS more references, each with its source, its score and what it was made of.
@@ -98,10 +103,13 @@ def command(
         least_aptness=least_aptness,
         seed=seed,
     )
-    _augment(items, plan, out, review, form)
+    from rejoinder.engines.opening import open_engine
+
+    computing = open_engine(engine, processes or (1 if engine == "local" else None), address)
+    _augment(items, plan, out, review, form, computing)
 
 
-def _augment(given: str, plan: Plan, out: str, review: str | None, form: str) -> None:
+def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, engine: Engine) -> None:
     from rejoinder.augmenting.reviewing import write_review
     from rejoinder.augmenting.tally import Tally
     from rejoinder.augmenting.verb import augment_records
@@ -111,7 +119,7 @@ def _augment(given: str, plan: Plan, out: str, review: str | None, form: str) ->
 
     tally = Tally()
     with _checked(given) as (opened, total), progress_bar("augmenting") as progress:
-        made = augment_records(_records(opened), plan, lambda note: click.echo(note, err=True), tally)
+        made = augment_records(_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
         watched = _watched(made, total, progress)
         write(write_review(watched, review) if review is not None else watched, out)
     if plan.k:

@@ -8,6 +8,7 @@ from typing import Any
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.ordering import in_order
 from rejoinder.selection.answering import Line, ask
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Question
@@ -39,10 +40,6 @@ def ask_parts(
             yield some, ask(system, some)
         return
     work = Work("rejoinder.selection.asking:SystemWorker", (str(system),))
-    ready: dict[int, list[Line]] = {}
-    following = 0
-    for outcome in engine.compute(work, ([to_object(question) for question in some] for some in parts)):
-        ready[outcome.number] = [tuple(float(score) for score in line) for line in outcome.value]
-        while following in ready:
-            yield parts[following], ready.pop(following)
-            following += 1
+    tasks = ([to_object(question) for question in some] for some in parts)
+    for some, lines in zip(parts, in_order(engine.compute(work, tasks)), strict=True):
+        yield some, [tuple(float(score) for score in line) for line in lines]
