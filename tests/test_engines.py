@@ -130,3 +130,20 @@ def test_a_system_is_asked_by_several_workers_and_says_the_same(tmp_path: Path) 
     runs = [select(path, [spec], tmp_path / str(n), engine=LocalEngine(n)) for n in (1, 2)]
     files = [next((run.folder / "systems").glob("*.jsonl")).read_bytes() for run in runs]
     assert files[0] == files[1]
+
+
+def test_pairs_are_scored_by_several_workers_as_by_one() -> None:
+    import numpy as np
+
+    from rejoinder.registry import parse
+    from rejoinder.scoring.by_engine import score_pairs_by
+    from rejoinder.types import Item, Pair, Reference, Response, Turn
+
+    pairs = []
+    for n in range(600):
+        item = Item(f"i{n // 3}", (Turn("How are you?"),), (Reference(f"I am {n // 3} and well."),))
+        pairs.append(Pair(item, Response(f"r{n}", item.id, "s", "" if n % 50 == 0 else f"I am {n} and fine.")))
+    for spec in ("bleu", "length", "distinct"):
+        alone, shared = (score_pairs_by(LocalEngine(workers), parse(spec), pairs) for workers in (1, 2))
+        np.testing.assert_array_equal(alone, shared)
+    assert np.isnan(alone[0])

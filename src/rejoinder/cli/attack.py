@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import engine_options, table_form
 
 _KEPT = 5  # worst cases of each trial that a file holds at least
 
@@ -29,6 +29,7 @@ _KEPT = 5  # worst cases of each trial that a file holds at least
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Write figures and worst cases."
 )
+@engine_options("1 here, all of a cluster")
 @table_form
 def command(
     files: tuple[str, ...],
@@ -39,6 +40,9 @@ def command(
     by_corpus: bool,
     examples: int,
     out: Path | None,
+    processes: int | None,
+    engine: str,
+    address: str | None,
     form: str,
 ) -> None:
     """Attack metrics with worse replies made by rule, and with harmless edits of the true reply.
@@ -51,14 +55,16 @@ def command(
 
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writing import whole_file
+    from rejoinder.engines.opening import open_engine
     from rejoinder.report.output import together
     from rejoinder.robustness import Plan, attack
     from rejoinder.robustness.reading import records_of
     from rejoinder.robustness.tables import corpus_table, example_table, summary_table
 
     plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
+    computing = open_engine(engine, processes or (1 if engine == "local" else None), address)
     with progress_bar("attacking") as progress:
-        found = attack(records_of(files), metrics or None, plan, progress)
+        found = attack(records_of(files), metrics or None, plan, progress, computing)
     tables = [summary_table(found)]
     tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
     tables += [example_table(found, metric, examples) for metric in found.metrics if examples]

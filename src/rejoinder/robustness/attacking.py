@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rejoinder.contract import Metric
+from rejoinder.engines.contract import Engine
 from rejoinder.errors import RejoinderError
 from rejoinder.registry import parse, signature
 from rejoinder.robustness.choosing import choose
@@ -41,6 +42,7 @@ def attack(
     metrics: Sequence[str | Metric] | None = None,
     plan: Plan = DEFAULT_PLAN,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Robustness:
     """Attack metrics on dialogues, or on items with references; where none is named, every installed one that can be.
 
@@ -59,7 +61,7 @@ def attack(
         if progress is not None:
             progress(done, len(chosen.metrics))
         try:
-            found = scored(metric, variants)
+            found = scored(metric, variants, engine)
         except RejoinderError as error:
             if not chosen.by_default:
                 raise

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.contract import Metric
+from rejoinder.engines.contract import Engine
 from rejoinder.robustness.variants import TRUE, Variants
 from rejoinder.stats.arrays import NAN, Floats, Ints, encode, generator
 from rejoinder.stats.interval import Interval
@@ -37,9 +38,9 @@ class Scored(NamedTuple):
         return -self.lead(trial) / self.unit
 
 
-def scored(metric: Metric, variants: Variants) -> Scored:
+def scored(metric: Metric, variants: Variants, engine: Engine | None = None) -> Scored:
     """Everything scored by a metric, as one set."""
-    scores = variants.scores(metric)
+    scores = variants.scores(metric, engine)
     return Scored(scores, -1.0 if metric.higher_is_better is False else 1.0, _unit(metric, scores[TRUE]))
 
 

@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.contract import Metric
+from rejoinder.engines.contract import Engine
 from rejoinder.robustness.attacks import ATTACKS, worse
 from rejoinder.robustness.edits import EDITS, harmless
 from rejoinder.robustness.exchange import Exchange
-from rejoinder.scoring.memory import score_pairs
+from rejoinder.scoring.by_engine import score_pairs_by
 from rejoinder.stats.arrays import NAN, Floats, Ints
 from rejoinder.types import Pair, Response
 
@@ -59,7 +60,7 @@ class Variants:
             counts[exchange.corpus] += 1
         return np.array(numbers, dtype=np.int64)
 
-    def scores(self, metric: Metric) -> dict[str, Floats]:
+    def scores(self, metric: Metric, engine: Engine | None = None) -> dict[str, Floats]:
         """The scores of the true replies (``TRUE``) and of every trial, NaN where there is none.
 
         Everything is scored as one set, the texts of one exchange one after another.
@@ -73,7 +74,7 @@ class Variants:
                 if text is not None:
                     pairs.append(Pair(item, Response(f"{item.id}/{name}", item.id, name, text)))
         # The last value stands for what has no text.
-        values = np.append(score_pairs(metric, pairs), NAN)
+        values = np.append(score_pairs_by(engine, metric, pairs), NAN)
         return {name: values[found] for name, found in places.items()}
 
     def _of(self, i: int) -> Sequence[tuple[str, str | None]]:
