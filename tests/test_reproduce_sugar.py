@@ -140,7 +140,7 @@ def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
         "--train dataset:sugar/3/train --valid dataset:sugar/3/dev --kind cross --input u+S1 --seed 0 "
-        "--all-candidates -o there"
+        "--epochs 10 --negatives 0 --all-candidates -o there"
     )
 
 

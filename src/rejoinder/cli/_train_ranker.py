@@ -29,6 +29,10 @@ from rejoinder.data.situations import INPUTS
               help="Replies to other requests, a question, that count as bad.")  # fmt: skip
 @click.option("--goal", type=click.FloatRange(0, 1), default=0.0, show_default=True,
               help="Share of the questions that are asked by their goal.")  # fmt: skip
+@click.option("--read", "most", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Statements that are read for a candidate, where a situation has more than eight.")  # fmt: skip
+@click.option("--likeness", type=click.FloatRange(min=0), default=4.0, show_default=True,
+              help="What a statement gains for words like the candidate's, in log-odds.")  # fmt: skip
 @click.option("--all-candidates", is_flag=True,
               help="Also train on candidates that are the references of other splits' questions.")  # fmt: skip
 @click.option("--no-distractors", is_flag=True, help="Do not mix statements of other questions in.")
@@ -44,6 +48,8 @@ def ranker(
     train: tuple[str, ...],
     valid: tuple[str, ...],
     rate: float | None,
+    most: int,
+    likeness: float,
     all_candidates: bool,
     no_distractors: bool,
     knowledge: tuple[str, ...],
@@ -68,7 +74,7 @@ def ranker(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.models.ranker_card import EMBEDDED
+    from rejoinder.models.ranker_card import EMBEDDED, Choice
     from rejoinder.training.ranker import train_ranker
     from rejoinder.training.ranker_recipe import RankerRecipe
 
@@ -78,6 +84,7 @@ def ranker(
         own=not all_candidates,
         distractors=not no_distractors,
         mined=mined_steps if knowledge else 0,
+        choice=Choice(most=most, likeness=likeness),
         **chosen,
     )
     say = lambda line: click.echo(line, err=True)  # noqa: E731

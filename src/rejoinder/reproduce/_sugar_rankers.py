@@ -30,13 +30,16 @@ class Variant(NamedTuple):
 
 
 EVERY = "--all-candidates"  # as the paper does: also those that are references of held-out questions
+PAPER = ("--epochs", "10", "--negatives", "0")  # its candidates and no others
 OURS = Variant("situated", "our ranker", "situated", (WHOLE,), False)
 OURS_EVERY = Variant("situated-every", "our ranker, every candidate trained on", "situated", (WHOLE,), False, (EVERY,))
 OURS_AS_GIVEN = Variant(
     "situated-given", "our ranker, no distractors mixed in", "situated", (WHOLE,), False, ("--no-distractors",)
 )
-CROSS = Variant("cross", "plain cross-encoder", "cross", INPUTS, True, (EVERY,))
-CROSS_OWN = Variant("cross-own", "plain cross-encoder, own candidates", "cross", (REQUEST, RELEVANT, WHOLE), True)
+CROSS = Variant("cross", "plain cross-encoder", "cross", INPUTS, True, (*PAPER, EVERY))
+CROSS_OWN = Variant(
+    "cross-own", "plain cross-encoder, own candidates", "cross", (REQUEST, RELEVANT, WHOLE), True, PAPER
+)
 VARIANTS = (OURS, OURS_EVERY, OURS_AS_GIVEN, CROSS, CROSS_OWN)  # the slowest first
 
 
