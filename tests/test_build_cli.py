@@ -97,6 +97,15 @@ def test_a_set_with_its_cards_the_same_bytes_twice(folder: Path) -> None:
     assert other.read_bytes() != (folder / "one" / "set.jsonl").read_bytes()
 
 
+def test_several_workers_build_the_same_bytes(folder: Path) -> None:
+    given = ["--from", "talks.jsonl", "--repository", "said.txt", *BM25]
+    for name, more in (("one", []), ("two", ["--processes", "2"])):
+        run(folder, f"{name}.jsonl", *given, *more)
+    for kind in (".jsonl", ".card.json"):
+        one, two = ((folder / f"{name}{kind}").read_bytes() for name in ("one", "two"))
+        assert one == two
+
+
 def test_a_random_set_of_the_same_questions(folder: Path) -> None:
     run(folder, "chosen.jsonl", "--from", "talks.jsonl", "--repository", "said.txt", *BM25)
     run(folder, "random.jsonl", "--from", "chosen.jsonl", "--repository", "said.txt", "--random", "--seed", "3")

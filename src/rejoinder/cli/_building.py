@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rejoinder.report.table import Table
     from rejoinder.selection.acceptability import Acceptability
     from rejoinder.selection.building import Built, Pools
+    from rejoinder.selection.by_engine import Elsewhere
     from rejoinder.selection.people import Scores
     from rejoinder.selection.settings import Settings
     from rejoinder.types import Question
@@ -114,7 +115,21 @@ def _around(options: Options) -> dict[str, Any]:
     roles = {"dialogues": "dialogues", "repository": "repository", "not_in": "training"}
     named = {key: [given.Given.of(one) for one in options[key]] for key in roles}
     facts = [one.facts(role) for key, role in roles.items() for one in named[key]]
-    return {"training": given.training(named["not_in"]), "inputs": facts}
+    around = {"training": given.training(named["not_in"]), "inputs": facts}
+    return around | {"elsewhere": _elsewhere(options)}
+
+
+def _elsewhere(options: Options) -> Elsewhere | None:
+    """The engine, where one was asked for."""
+    from rejoinder.engines.opening import open_engine
+    from rejoinder.selection.by_engine import Elsewhere
+
+    processes = options["processes"] or (1 if options["engine"] == "local" else None)
+    engine = open_engine(options["engine"], processes, options["address"])
+    if engine.workers < 2:
+        return None
+    dialogues, repository, training = (tuple(options[key]) for key in ("dialogues", "repository", "not_in"))
+    return Elsewhere(engine, dialogues, repository, training, options["acceptability"])
 
 
 def write_for_people(pools: Pools, out: str, options: Options) -> None:

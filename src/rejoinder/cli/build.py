@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import engine_options, seed, table_form
 
 
 @click.command(short_help="Response-selection test sets with well-chosen false candidates")
@@ -34,6 +34,7 @@ from rejoinder.cli._options import seed, table_form
 @click.option("--people", metavar="FILE", help="What people said: the sheet, ratings in JSONL, or PROJECT.toml.")
 @click.option("--measure-acceptability", is_flag=True, help="Measure the judge on DailyDialog++, and write that.")
 @seed
+@engine_options("1 here, all of a cluster")
 @table_form
 def command(out: str, **options: Any) -> None:
     """Build a test set: for each context and true reply, false candidates that are like the reply and do not fit.

@@ -17,6 +17,7 @@ from rejoinder.registry import parse
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import known_of
 from rejoinder.selection.assembling import Assembling
+from rejoinder.selection.by_engine import Elsewhere
 from rejoinder.selection.card import card_of
 from rejoinder.selection.leakage import Training
 from rejoinder.selection.model_pass import Progress, with_acceptability
@@ -55,12 +56,13 @@ def build(
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Built:
     """A test set that nobody but the model has judged.
 
     ``training`` is what systems were trained on and must not meet again; ``known`` says from which score on the judge
     of the settings calls a candidate acceptable (what the package knows of it, where nothing is given); ``inputs`` are
-    what the card says of files.
+    what the card says of files. Workers of an engine find the pools where one is given (``elsewhere``).
     """
     settings = settings or Settings()
     known = _judge(settings, known)
@@ -69,7 +71,7 @@ def build(
     pools: list[Question] = []
     made: dict[str, list[Question]] = {}
     wanted, n = settings.questions or 2 * len(work.items), 0
-    for pool in _pools(work, known, wanted, progress):
+    for pool in _pools(work, known, wanted, progress, elsewhere):
         made[pool.id] = assembling.questions(pool)[: wanted - n]
         pools.append(pool)
         n += len(made[pool.id])
@@ -88,12 +90,15 @@ def find_pools(
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Pools:
     """Pools for people to score, as many as questions are wanted; the model's opinion goes with them."""
     settings = settings or Settings()
     work = open_work(dialogues, repository, settings, training)
     wanted = settings.questions or len(work.items)
-    found = {pool.id: pool for pool in islice(_pools(work, _judge(settings, known), wanted, progress), wanted)}
+    found = {
+        pool.id: pool for pool in islice(_pools(work, _judge(settings, known), wanted, progress, elsewhere), wanted)
+    }
     in_order = tuple(found[item.id] for item in work.items if item.id in found)
     return Pools(in_order, {**work.facts, "inputs": list(inputs)})
 
@@ -113,11 +118,21 @@ def make_questions(
     return _built(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
 
 
-def _pools(work: Work, known: Acceptability | None, wanted: int, progress: Progress | None) -> Iterator[Question]:
+def _pools(
+    work: Work, known: Acceptability | None, wanted: int, progress: Progress | None, elsewhere: Elsewhere | None
+) -> Iterator[Question]:
     """The pools one after the other, in an order that the seed draws where not all are wanted."""
     settings = work.proposing.settings
     by_id = {item.id: item for item in work.items}
     order = shuffled(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
+    if elsewhere is not None and elsewhere.engine.workers > 1:
+        done = 0
+        for pools in elsewhere.pools(settings, order):
+            done += len(pools)
+            if progress is not None:
+                progress(done, len(order))
+            yield from pools
+        return
     for start in range(0, len(order), _WINDOW):
         pools = work.proposing.pools([by_id[name] for name in order[start : start + _WINDOW]])
         if known is not None and not settings.random:
