@@ -175,7 +175,8 @@ def test_a_damaged_run_does_not_hide_the_others(tmp_path: Path) -> None:
         assert "set" in {one["name"] for one in client.get("/sets").json()["sets"]}
 
 
-def test_what_is_new_is_there_without_a_restart(tmp_path: Path) -> None:
+def test_what_is_new_is_there_without_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_DATA", str(tmp_path / "nothing"))  # or the published sets are there too
     with client_of(house_of(tmp_path)) as client:
         assert client.get("/sets").json()["sets"] == []
         write_lines(tmp_path / "new set.jsonl", questions(2))
@@ -184,7 +185,8 @@ def test_what_is_new_is_there_without_a_restart(tmp_path: Path) -> None:
         assert client.get("/sets/new-set").json()["questions"] == 3
 
 
-def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
+def test_names_that_are_taken_get_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_DATA", str(tmp_path / "nothing"))  # or the published sets are there too
     for part in ("a", "b"):
         (tmp_path / part).mkdir()
         write_lines(tmp_path / part / "set.jsonl", questions(1))

@@ -343,7 +343,9 @@ def test_a_model_that_is_no_network_is_no_base(own_cache: Path) -> None:
 def commands() -> list[list[str]]:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     lines = [line for kind, block in blocks if not kind for line in block.splitlines() if line.startswith("rejoinder ")]
-    return [shlex.split(line)[1:] for line in [*lines, *re.findall(r"`(rejoinder [^`\n]*-m [^`\n]*)`", PAGE)]]
+    return [
+        shlex.split(line, comments=True)[1:] for line in [*lines, *re.findall(r"`(rejoinder [^`\n]*-m [^`\n]*)`", PAGE)]
+    ]
 
 
 @pytest.mark.parametrize("command", commands(), ids=" ".join)
