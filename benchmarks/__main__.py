@@ -28,6 +28,7 @@ PARTS = (
     "speakers",
     "retrieval",
     "three_field",
+    "indexes",
     "ranking",
     "annotation",
     "serving",

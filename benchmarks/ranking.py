@@ -54,9 +54,8 @@ def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     start = start_of(recipe)
     chooser = Chooser(first_layers(start.trunk, recipe.chooser_layers))
     weights = np.ones(start.words.count, np.float32)
-    how = (recipe.given, recipe.choice, recipe.limits, {})
-    export_ranker(start.reader, chooser, weights, *how, folder / "situated")
-    export_ranker(start.reader, None, None, *how, folder / "cross")
+    for name, of, counted in (("situated", chooser, weights), ("cross", None, None)):
+        export_ranker(start.reader, of, counted, recipe.given, recipe.choice, recipe.limits, {}, folder / name)
     return RankerModel(folder / "situated"), RankerModel(folder / "cross")
 
 

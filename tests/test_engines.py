@@ -87,6 +87,13 @@ def test_an_engine_is_opened_by_its_name() -> None:
         open_engine("local", address="localhost:6379")
 
 
+def test_a_missing_extra_can_be_told_from_a_worker() -> None:
+    import pickle
+
+    error = MissingExtraError("ray", "ray", "--engine ray")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
 def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"rejoinder\[ray\]"):

@@ -35,6 +35,11 @@ class MissingExtraError(RejoinderError):
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         super().__init__(f'{purpose} needs {module}; install it with: pip install "rejoinder[{extra}]"')
+        self._given = (module, extra, purpose)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """So that a worker can send it to who asked."""
+        return MissingExtraError, self._given
 
 
 class RunError(RejoinderError):

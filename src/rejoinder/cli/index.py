@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import engine_options, table_form
+from rejoinder.errors import InputError, SpecError
 
 if TYPE_CHECKING:
     from rejoinder.retrieval.contract import Passage
+    from rejoinder.types import Dialogue
 
 _EVERY = 10_000  # turns between two signs of life
 
@@ -39,11 +41,14 @@ def command() -> None:
 @click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="dense: whose vectors.")
 @click.option(
     "--precision",
-    type=click.Choice(["float16", "float32"]),
+    type=click.Choice(["int8", "float16", "float32"]),
     default="float32",
     show_default=True,
-    help="dense: how vectors are kept; float16 takes half the room and more time.",
+    help="dense: how vectors are kept; float16 and int8 take a half and a quarter of the room, and more time.",
 )
+@click.option("--approximate", is_flag=True, help="dense: walk a graph instead of comparing with every turn.")
+@click.option("--shards", type=click.IntRange(min=1), help="Deal one file out to so many, indexed side by side.")
+@engine_options("all cores, of an index of shards")
 def build(
     file: str,
     output: Path,
@@ -53,16 +58,43 @@ def build(
     b: float,
     stop_words: str,
     encoder: str,
-    precision: Literal["float16", "float32"],
+    precision: Literal["int8", "float16", "float32"],
+    approximate: bool,
+    shards: int | None,
+    processes: int | None,
+    engine: str,
+    address: str | None,
 ) -> None:
-    """Index the turns of the dialogues in FILE (JSONL, "-", or dataset:NAME)."""
+    """Index the turns of the dialogues in FILE (JSONL, "-", or dataset:NAME).
+
+    A folder, a pattern or an address of an object store means many files: an index of shards, built by many at once,
+    with the memory of one shard each, that finds the same. A build that was stopped goes on when the same command is
+    given again.
+    """
+    from rejoinder.data.shards import is_sharded
     from rejoinder.retrieval.bm25 import Bm25Index
     from rejoinder.retrieval.dense import DenseIndex
     from rejoinder.text import FUNCTION_WORDS
 
+    left_out = FUNCTION_WORDS if stop_words == "english" else ()
+    if approximate and kind != "dense":
+        raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave it out")
+    if approximate and shards is None and not is_sharded(file):
+        shards = 1
+    if shards is not None or is_sharded(file):
+        from rejoinder.cli import _index_shards
+        from rejoinder.engines.opening import open_engine
+
+        settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
+        made = "approximate" if approximate else kind
+        data = _index_shards.data_files(file, shards, output, _dialogues)
+        computing = open_engine(engine, processes, address)
+        _index_shards.build(made, data, output, encoder, computing, {**settings, "split": split})
+        return
+    if engine != "local":
+        raise SpecError("one file is indexed by one process; deal it out with --shards N, or name a folder of files")
     found: Bm25Index | DenseIndex
     if kind == "bm25":
-        left_out = FUNCTION_WORDS if stop_words == "english" else ()
         found = Bm25Index.build(_passages(file, split), output, k1=k1, b=b, stop_words=left_out)
     else:
         from rejoinder.models.encoder import load_encoder
@@ -118,26 +150,35 @@ def check(folder: Path) -> None:
 
 def _passages(file: str, split: str | None) -> Iterator[Passage]:
     """The turns of a file's dialogues, with a sign of life on a terminal."""
-    from rejoinder.errors import InputError
     from rejoinder.retrieval.contract import passages
+
+    try:
+        for number, passage in enumerate(passages(_dialogues(file), split), start=1):
+            if number % _EVERY == 0 and sys.stderr.isatty():
+                click.echo(f"\r{number:,} turns", nl=False, err=True)
+            yield passage
+    finally:
+        if sys.stderr.isatty():
+            click.echo("\r", nl=False, err=True)
+
+
+def _dialogues(file: str) -> Iterator[Dialogue]:
+    """The dialogues of a file, or of many files one after the other."""
+    from rejoinder.data.shards import is_sharded, local, shards_of
     from rejoinder.scoring.inputs import Input
     from rejoinder.types import Dialogue
 
+    if is_sharded(file):
+        for shard in shards_of(file):
+            with local(shard) as path:
+                yield from _dialogues(str(path))
+        return
     source = Input(file)
-
-    def dialogues() -> Iterable[Dialogue]:
+    try:
         for record, place in source.records():
             if not isinstance(record, Dialogue):
                 kind = type(record).__name__.lower()
                 raise InputError(f"{place}: found a record of kind {kind!r}; an index is built from dialogues only")
             yield record
-
-    try:
-        for number, passage in enumerate(passages(dialogues(), split), start=1):
-            if number % _EVERY == 0 and sys.stderr.isatty():
-                click.echo(f"\r{number:,} turns", nl=False, err=True)
-            yield passage
     finally:
         source.close()
-        if sys.stderr.isatty():
-            click.echo("\r", nl=False, err=True)

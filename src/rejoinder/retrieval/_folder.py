@@ -102,22 +102,26 @@ def seal(written: Path, role: str) -> Part:
     name = f"{role}-{digest}"
     target = written.parent / name
     if not target.exists():  # else the same vectors are there already, or an append was stopped
-        os.replace(written, target)
+        try:
+            os.replace(written, target)
+        except OSError:
+            if not target.exists():  # else another process has written the same meanwhile
+                raise
     return Part(role, name, files)
 
 
 def write_manifest(folder: Path, manifest: Manifest, before: Manifest | None = None) -> None:
     """Make these parts the index's, in one step, and remove the parts that no longer are."""
     if before is not None and (found := read_manifest(folder)) != before:
-        _remove(folder, manifest, found)
+        remove(folder, manifest, found)
         raise InputError(f"{folder}: was changed by somebody else meanwhile; open it again and repeat")
     with whole_file(folder / MANIFEST) as file:
         file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if before is not None:
-        _remove(folder, before, manifest)
+        remove(folder, before, manifest)
 
 
-def _remove(folder: Path, manifest: Manifest, keep: Manifest) -> None:
+def remove(folder: Path, manifest: Manifest, keep: Manifest) -> None:
     """Delete the parts of one manifest that another does not name."""
     for name in {part.name for part in manifest.parts} - {part.name for part in keep.parts}:
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -159,6 +163,12 @@ def verify(folder: Path) -> Manifest:
             if _sha256(folder / part.name / name) != digest:
                 raise damaged(folder / part.name / name, "its sha256 is another")
     return manifest
+
+
+def is_whole(folder: Path, part: Part) -> bool:
+    """Whether every file of a part is there in its size."""
+    paths = {folder / part.name / name: size for name, (size, _) in part.files.items()}
+    return all(path.is_file() and path.stat().st_size == size for path, size in paths.items())
 
 
 def damaged(path: Path, what: str) -> InputError:

@@ -7,7 +7,7 @@ of the query, so that a score depends on nothing but the query, the passage and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -43,28 +43,32 @@ def rounding(query: Mapping[int, int]) -> float:
     return (len(query) + 2) * _ROUNDING
 
 
-class Matrix:
+class Weights:
     """What each word is worth to each passage; a query is the numbers of its words and how often it has each."""
 
-    def __init__(self, folder: Path) -> None:
-        try:
-            model = import_module("bm25s").BM25.load(folder, mmap=True)
-            weights, passages, starts = (np.asarray(model.scores[name]) for name in ("data", "indices", "indptr"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(folder, str(error)) from None
-        self.words: dict[str, int] = model.vocab_dict
-        self.weights: NDArray[np.float32] = weights
-        self.postings = Postings(starts, passages, load(folder, "counts"), load(folder, "lengths"))
-        if self.postings.words != len(self.words) or not len(weights) == len(passages) == starts[-1]:
+    def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
+        self.postings, self.weights = postings, weights
+        if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
             raise damaged(folder, "its files do not belong together")
 
     def nearest(
-        self, query: Mapping[int, int], k: int, handicap: NDArray[np.float32]
+        self,
+        query: Mapping[int, int],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[slice] = (),
+        least: float = -np.inf,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Passages among which are the k best that have a score above 0, and the scores of these."""
+        """Passages among which are the k best that have a score above 0, and the scores of these.
+
+        Those whose score is below ``least`` may be missing.
+        """
         rough = self.rough_scores(query)
-        rough += handicap
-        floor = floor_of(rough, k) * (1 - rounding(query))
+        if handicap is not None:
+            rough += handicap
+        for stretch in barred:
+            rough[stretch] = -np.inf
+        floor = max(floor_of(rough, k), least) * (1 - rounding(query))
         found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
         return found, self.scores(query, found)
 
@@ -104,3 +108,18 @@ class Matrix:
         fits = starts[-1] <= np.iinfo(passages.dtype).max
         pointers = starts.astype(passages.dtype) if fits else starts
         return csc_array((self.weights, passages, pointers), shape=(len(lengths), len(starts) - 1), copy=False)
+
+
+class Matrix(Weights):
+    """The weights of an index in one piece, with its words."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            model = import_module("bm25s").BM25.load(folder, mmap=True)
+            weights, passages, starts = (np.asarray(model.scores[name]) for name in ("data", "indices", "indptr"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(folder, str(error)) from None
+        self.words: dict[str, int] = model.vocab_dict
+        super().__init__(folder, Postings(starts, passages, load(folder, "counts"), load(folder, "lengths")), weights)
+        if self.postings.words != len(self.words):
+            raise damaged(folder, "its files do not belong together")

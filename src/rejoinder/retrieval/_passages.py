@@ -21,15 +21,15 @@ from rejoinder.retrieval._folder import damaged
 from rejoinder.retrieval.contract import Hit, Passage
 
 ROLE = "passages"
-_LINES = "passages.jsonl"
-_DIALOGUES = "dialogues.json"
+LINES = "passages.jsonl"
+DIALOGUES = "dialogues.json"
 
 
 def record(passages: Iterable[Passage], folder: Path, known: Container[str] = ()) -> Iterator[str]:
     """Write passages as they go by; yields what is to be searched of each. ``known`` are dialogues that are there."""
     dialogues = _Dialogues(known)
     offsets = array("q", [0])
-    with (folder / _LINES).open("wb") as file:
+    with (folder / LINES).open("wb") as file:
         for passage in passages:
             offsets.append(offsets[-1] + file.write(_line(passage)))
             dialogues.add(passage)
@@ -74,7 +74,7 @@ class _Dialogues:
         digests = b"".join(digest.digest() for digest in self._digests)
         np.save(folder / "digests.npy", np.frombuffer(digests, "<u8"))
         names = {"ids": list(self._ids), "splits": list(self._splits)}
-        (folder / _DIALOGUES).write_bytes(orjson.dumps(names))
+        (folder / DIALOGUES).write_bytes(orjson.dumps(names))
 
 
 def _line(passage: Passage) -> bytes:
@@ -90,7 +90,7 @@ class Passages:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
-        self._lines = [np.memmap(folder / _LINES, mode="r", dtype=np.uint8) for folder in folders]
+        self._lines = [np.memmap(folder / LINES, mode="r", dtype=np.uint8) for folder in folders]
         self._offsets = [load(folder, "offsets") for folder in folders]
         self._firsts = np.cumsum([0, *(len(offsets) - 1 for offsets in self._offsets)])
         self.ids: list[str] = []
@@ -111,13 +111,13 @@ class Passages:
     def _read_dialogues(self, folder: Path) -> NDArray[np.int64]:
         """Take in the ids of one part; the splits of its dialogues as numbers."""
         try:
-            found = orjson.loads((folder / _DIALOGUES).read_bytes())
+            found = orjson.loads((folder / DIALOGUES).read_bytes())
             self.ids += found["ids"]
             self.split_names += [name for name in found["splits"] if name not in self.split_names]
             codes = np.array([self.split_names.index(name) for name in found["splits"]], np.int64)
             return codes.take(load(folder, "splits"))
         except (ValueError, KeyError, TypeError, IndexError):
-            raise damaged(folder / _DIALOGUES, "it cannot be read") from None
+            raise damaged(folder / DIALOGUES, "it cannot be read") from None
 
     @cached_property
     def dialogue_of(self) -> NDArray[np.int64]:
@@ -161,13 +161,18 @@ class Passages:
         """A passage as it was found."""
         part = int(np.searchsorted(self._firsts, number, side="right")) - 1
         begin, end = self._offsets[part][number - self._firsts[part] :][:2]
-        try:
-            row = orjson.loads(self._lines[part][begin:end].tobytes())
-            found = Passage(row["dialogue"], row["turn"], row["text"], row["speaker"])
-        except (ValueError, KeyError, TypeError):
-            raise damaged(self._folders[part] / _LINES, f"the line at byte {begin:,} cannot be read") from None
+        found = passage_at(self._folders[part], self._lines[part], begin, end)
         split = self.split_names[self.splits[self.dialogue_of[number]]]
         return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+
+
+def passage_at(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -> Passage:
+    """The passage whose line goes from one byte to another."""
+    try:
+        row = orjson.loads(lines[begin:end].tobytes())
+        return Passage(row["dialogue"], row["turn"], row["text"], row["speaker"])
+    except (ValueError, KeyError, TypeError):
+        raise damaged(folder / LINES, f"the line at byte {begin:,} cannot be read") from None
 
 
 def load(folder: Path, name: str) -> NDArray[Any]:

@@ -40,13 +40,20 @@ class Postings(NamedTuple):
 
 def count(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary) -> Postings:
     """The postings of texts; new words enter the vocabulary."""
+    flat, sizes = in_a_row(texts, tokens_of, words)
+    return sort_out(flat, np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
+
+
+def in_a_row(
+    texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The numbers of the words of texts, one text after the other, and how many each has."""
     flat, lengths = array("i"), array("i")
     for text in texts:
         before = len(flat)
         flat.extend(map(words.__getitem__, tokens_of(text)))
         lengths.append(len(flat) - before)
-    sizes = np.asarray(lengths)
-    return sort_out(np.asarray(flat), np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
+    return np.asarray(flat), np.asarray(lengths)
 
 
 def sort_out(flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArray[np.int32], n_words: int) -> Postings:
@@ -77,17 +84,33 @@ def join(first: Postings, second: Postings) -> Postings:
     return Postings(known + second.starts, passages, counts, np.concatenate([first.lengths, second.lengths]))
 
 
-def weigh(postings: Postings, k1: float, b: float) -> NDArray[np.float32]:
+class Totals(NamedTuple):
+    """What the weights of a word depend on beside the passage: all passages, and all the words that these have."""
+
+    passages: int
+    tokens: int
+
+
+def weigh(
+    postings: Postings,
+    k1: float,
+    b: float,
+    totals: Totals | None = None,
+    frequencies: NDArray[np.int64] | None = None,
+) -> NDArray[np.float32]:
     """What each posting adds to the score of its passage: SCARCE, Appendix C (Robertson et al. 1995).
 
-    ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf), computed in double precision.
+    ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf), computed in double precision. Where the postings are of
+    a part, ``totals`` and ``frequencies`` (in how many passages each word stands) are those of the whole.
     """
     if not len(postings.passages):
         return np.empty(0, np.float32)
-    frequencies = np.diff(postings.starts)
-    rarity = np.log(len(postings.lengths) / np.maximum(frequencies, 1))  # a word may stand in no passage of a field
-    damping = k1 * ((1 - b) + b * postings.lengths / postings.lengths.mean())
-    weights = np.repeat(rarity * (k1 + 1), frequencies)
+    here = np.diff(postings.starts)
+    if totals is None or frequencies is None:
+        totals, frequencies = Totals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))), here
+    rarity = np.log(totals.passages / np.maximum(frequencies, 1))  # a word may stand in no passage of a field
+    damping = k1 * ((1 - b) + b * postings.lengths / (totals.tokens / totals.passages))
+    weights = np.repeat(rarity * (k1 + 1), here)
     weights *= postings.counts
     weights /= damping[postings.passages] + postings.counts
     return weights.astype(np.float32)

@@ -38,6 +38,13 @@ class Settings:
     tokenizer: TokenizerName = "words"
     lowercase: bool = True
 
+    @classmethod
+    def of(cls, k1: float, b: float, stop_words: Collection[str]) -> Settings:
+        """Settings as they are asked for."""
+        if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
+            raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={k1} and b={b}")
+        return cls(k1, b, sorted(set(stop_words)))
+
     def tokens_of(self) -> Callable[[str], Iterable[str]]:
         """The function from a text to the words that count."""
         tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
@@ -71,9 +78,7 @@ class Bm25Index:
         stop_words: Collection[str] = (),
     ) -> Bm25Index:
         """Index passages into a new folder."""
-        if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
-            raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={k1} and b={b}")
-        settings = Settings(k1, b, sorted(set(stop_words)))
+        settings = Settings.of(k1, b, stop_words)
         target = Path(folder)
         with _folder.new_folder(target) as new:
             words = Vocabulary()

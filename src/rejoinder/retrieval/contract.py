@@ -2,6 +2,7 @@
 
 Two kinds have this one interface: ``bm25`` goes by words, ``dense`` by the vectors of an encoder. Both are exact: what
 comes back is what a comparison with every passage would give, ties going to the smaller id (by dialogue, then by turn).
+In shards (``sharded_bm25``, ``sharded_dense``) they find the same; only ``sharded_graph`` does not look at everything.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ passage loses its end, a long query its beginning: what was said last matters mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -35,6 +35,15 @@ class Settings:
     precision: _vectors.Precision
 
 
+def check_encoder(folder: Path, settings: Settings, encoder: Encoder) -> None:
+    """Raise where an index was made with another encoder."""
+    if settings.digest != encoder.digest:
+        raise SpecError(
+            f"{folder}: was made with the encoder {settings.encoder!r} ({settings.digest}), not with "
+            f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
+        )
+
+
 class DenseIndex:
     """Passages found by their vectors: ``DenseIndex.build`` makes one, ``DenseIndex.open`` opens it again."""
 
@@ -45,11 +54,7 @@ class DenseIndex:
         self.encoder = encoder
         self.manifest = _folder.read_manifest(folder, self.kind)
         self.settings = _folder.settings_of(self.manifest, folder, Settings)
-        if self.settings.digest != encoder.digest:
-            raise SpecError(
-                f"{folder}: was made with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
-                f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
-            )
+        check_encoder(folder, self.settings, encoder)
         self._passages = Passages(self.manifest.folders(folder, _passages.ROLE))
         self._vectors = _vectors.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
         if len(self._vectors) != len(self._passages):
@@ -106,33 +111,45 @@ class DenseIndex:
         found: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
             vectors = _vectors.encode(self.encoder, queries[begin : begin + _QUERIES], "left")
-            found += self._nearest(vectors, k, allowed.handicap, barred[begin : begin + _QUERIES])
+            some = barred[begin : begin + _QUERIES]
+            for numbers, cosines in nearest(self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)):
+                found.append(self._passages.best(numbers, cosines, k))
         return found
 
-    def _nearest(
-        self, vectors: Vectors, k: int, handicap: NDArray[np.float32], barred: list[list[slice]]
-    ) -> list[list[Hit]]:
-        slack = (vectors.shape[1] + 2) * _ROUNDING
-        best = [_Best(k, slack) for _ in vectors]
-        for first, block in self._vectors.blocks():
-            rough = vectors @ block.T + handicap[first : first + len(block)]
-            for row, one, stretches in zip(rough, best, barred, strict=True):
-                for stretch in stretches:
-                    row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
-                one.see(first, row)
-        hits = []
-        for vector, one in zip(vectors, best, strict=True):
-            numbers = one.hopeful()
-            hits.append(self._passages.best(numbers, self._vectors.cosines(numbers, vector), k))
-        return hits
+
+def nearest(
+    store: _vectors.VectorStore,
+    vectors: Vectors,
+    k: int,
+    handicap: NDArray[np.float32] | None,
+    barred: Sequence[Sequence[slice]],
+    least: Sequence[float],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """For each query's vector, passages among which are the k nearest, and their cosines.
+
+    Those whose cosine is below a query's ``least`` may be missing.
+    """
+    slack = (vectors.shape[1] + 2) * _ROUNDING
+    best = [_Best(k, slack, floor) for floor in least]
+    for first, block in store.blocks():
+        rough = vectors @ block.T
+        if handicap is not None:
+            rough += handicap[first : first + len(block)]
+        for row, one, stretches in zip(rough, best, barred, strict=True):
+            for stretch in stretches:
+                row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
+            one.see(first, row)
+    for vector, one in zip(vectors, best, strict=True):
+        numbers = one.hopeful()
+        yield numbers, store.cosines(numbers, vector)
 
 
 class _Best:
     """The passages seen so far that may be among the k nearest to a query, going by rough scores."""
 
-    def __init__(self, k: int, slack: float) -> None:
+    def __init__(self, k: int, slack: float, floor: float) -> None:
         self._k, self._slack = k, slack
-        self._floor = -np.inf
+        self._floor = floor
         self._seen: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
 
     def see(self, first: int, scores: NDArray[np.float32]) -> None:
