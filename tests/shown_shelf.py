@@ -84,6 +84,10 @@ def fill(folder: Path) -> None:
     write(folder / "more.jsonl", [Dialogue(f"m{d.id}", d.turns, "more", d.split) for d in talks(6, seed=7)])
     write(folder / "testset.jsonl", list(questions()))
     write(folder / "questions.jsonl", list(questions()))
+    (folder / "talks").mkdir()
+    for number in range(2):
+        part = [Dialogue(f"{number}-{d.id}", d.turns, d.corpus, d.split) for d in talks(8, seed=11 + number)]
+        write(folder / "talks" / f"{number}.jsonl", part)
     (folder / "logs").mkdir()
     (folder / "logs.jsonl").write_text("".join(json.dumps(log) + "\n" for log in _LOGS))
     shutil.copy(folder / "logs.jsonl", folder / "logs" / "one.jsonl")

@@ -20,6 +20,8 @@ RULES = (
     (r"^(\S*/)?(pip|npm|git) ", NETWORK),
     (r"^curl ", SERVER),
     (r"^make ", "a checkout of the repository"),
+    (r"s3://|--engine ray", "a cluster and an object store of your own"),
+    (r"--approximate", "rejoinder[ann]"),
     (r"rejoinder (models|data) get", NETWORK),
     (r"dataset:|rejoinder (reproduce|data (get|write|show))|_scarce_jobs|_sugar_jobs|read_dataset\(", DATA),
     (r"rejoinder (annotate .*--raters|annotate project\.toml *(#|$)|serve)", PEOPLE),
