@@ -36,7 +36,7 @@ from tests.annotate_site import (
 )
 
 PAGES = ["/", "/work", "/owner", "/owner/agreement", "/owner/raters", "/owner/export", "/owner/export/csv"]
-SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)>\"&'{{7*7}}"
+SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)>\"&'{{1357*7531}}"
 SQL = "x'; DROP TABLE judgements; DELETE FROM raters; --"
 
 
@@ -173,7 +173,7 @@ def test_script_in_the_data_is_shown_as_text(form: str, tmp_path: Path) -> None:
     for page in pages:
         assert "<script>alert" not in page
         assert "<img" not in page
-        assert "49" not in re.sub(r"[0-9a-f]{12,}", "", page)
+        assert str(1357 * 7531) not in page
         assert "&lt;script&gt;alert" in page
 
 
