@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rejoinder.cli.score import command
 from rejoinder.data.shards import is_sharded, local, shards_of
 from rejoinder.engines.local import LocalEngine
-from rejoinder.errors import InputError, SpecError
+from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.scoring.run import Plan, run
 from rejoinder.scoring.sharded import score_shards
 
@@ -88,6 +88,19 @@ def test_what_cannot_be_put_together_is_said(folder: Path, tmp_path: Path) -> No
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no shards"):
         shards_of(str(tmp_path / "empty"))
+
+
+def test_a_folder_keeps_what_it_was_made_for_and_nothing_counts_twice(folder: Path, tmp_path: Path) -> None:
+    shards = shards_of(str(folder))
+    score_shards(shards, Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+    with pytest.raises(RunError, match="holds another run"):
+        score_shards(shards, Plan.of(["chrf"]), tmp_path / "run", LocalEngine(1))
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for name in ("a.jsonl", "again.jsonl"):
+        (copies / name).write_bytes((folder / "a.jsonl").read_bytes())
+    with pytest.raises(InputError, match=r"a\.jsonl and again\.jsonl hold the same"):
+        score_shards(shards_of(str(copies)), Plan.of(["length"]), tmp_path / "twice", LocalEngine(1))
 
 
 def test_one_file_is_no_shards(folder: Path) -> None:

@@ -44,9 +44,9 @@ class KeptTails:
 
 def kept_comet() -> KeptTails:
     """The package's own COMET, its tails kept."""
-    from rejoinder.models import comet
+    from rejoinder.models import addition, comet
 
-    card = comet.read(comet.SHIPPED)
+    card = addition.read(comet.SHIPPED, comet.KIND)
     signature = f"{VERSION} {card.base} {card.base_digest} {card.parts}"
     path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
     return KeptTails(comet.open_comet, signature, path)

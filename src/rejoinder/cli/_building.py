@@ -121,11 +121,10 @@ def _around(options: Options) -> dict[str, Any]:
 
 def _elsewhere(options: Options) -> Elsewhere | None:
     """The engine, where one was asked for."""
-    from rejoinder.engines.opening import open_engine
+    from rejoinder.cli._options import engine_of
     from rejoinder.selection.by_engine import Elsewhere
 
-    processes = options["processes"] or (1 if options["engine"] == "local" else None)
-    engine = open_engine(options["engine"], processes, options["address"])
+    engine = engine_of(options["engine"], options["processes"], options["address"])
     if engine.workers < 2:
         return None
     dialogues, repository, training = (tuple(options[key]) for key in ("dialogues", "repository", "not_in"))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rejoinder.engines.contract import Engine
 
 table_form = click.option(
     "--format",
@@ -37,3 +40,10 @@ def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., A
         return command
 
     return added
+
+
+def engine_of(name: str, processes: int | None, address: str | None) -> Engine:
+    """The engine that was asked for; this process where nothing was, for its models use all cores themselves."""
+    from rejoinder.engines.opening import open_engine
+
+    return open_engine(name, processes or (1 if name == "local" else None), address)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rejoinder.data.situations import INPUTS
+from rejoinder.data.situations import INPUTS, WHOLE
 
 
 @click.command("ranker")
@@ -69,6 +69,8 @@ def ranker(
 
     if train and not valid:
         raise InputError("no held-out questions are named; give some with --valid FILE")
+    if chosen["kind"] == "situated" and chosen["given"] != WHOLE:
+        raise InputError("--input is for a cross ranker: a situated one reads several inputs; leave it out")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output}: is there already and not empty; name a new folder")
     for module in ("torch", "transformers", "onnx"):

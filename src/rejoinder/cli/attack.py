@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import engine_options, table_form
+from rejoinder.cli._options import engine_of, engine_options, table_form
 
 _KEPT = 5  # worst cases of each trial that a file holds at least
 
@@ -55,14 +55,13 @@ def command(
 
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writing import whole_file
-    from rejoinder.engines.opening import open_engine
     from rejoinder.report.output import together
     from rejoinder.robustness import Plan, attack
     from rejoinder.robustness.reading import records_of
     from rejoinder.robustness.tables import corpus_table, example_table, summary_table
 
     plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
-    computing = open_engine(engine, processes or (1 if engine == "local" else None), address)
+    computing = engine_of(engine, processes, address)
     with progress_bar("attacking") as progress:
         found = attack(records_of(files), metrics or None, plan, progress, computing)
     tables = [summary_table(found)]

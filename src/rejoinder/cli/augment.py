@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_options, seed, table_form
+from rejoinder.cli._options import engine_of, engine_options, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.augmenting.plan import Plan
@@ -103,10 +103,7 @@ def command(
         least_aptness=least_aptness,
         seed=seed,
     )
-    from rejoinder.engines.opening import open_engine
-
-    computing = open_engine(engine, processes or (1 if engine == "local" else None), address)
-    _augment(items, plan, out, review, form, computing)
+    _augment(items, plan, out, review, form, engine_of(engine, processes, address))
 
 
 def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -101,7 +102,8 @@ def _over_shards(files: tuple[str, ...], plan: Plan, out: Path | None, engine: E
     for one in files:
         path = Path(one)
         shards += shards_of(one) if is_sharded(one) else [Shard(path.name, str(path.resolve()), path.stat().st_size)]
-    folder = out or Path("runs") / f"{Path(files[0].rstrip('/')).name.replace('*', 'all') or 'shards'}-shards"
+    asked = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]
+    folder = out or Path("runs") / f"{Path(files[0].rstrip('/')).name.replace('*', 'all') or 'shards'}-{asked}"
     begun = time.time()
     with progress_bar("scoring") as progress:
         finished = score_shards(shards, plan, folder, engine, progress)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_options, seed, table_form
+from rejoinder.cli._options import engine_of, engine_options, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.selection.running import Run
@@ -66,7 +66,7 @@ def command(
     from rejoinder.report.selection_page import render
     from rejoinder.selection.examining import examine
 
-    run = _run(testset, systems, out, turned, (engine, processes or (1 if engine == "local" else None), address))
+    run = _run(testset, systems, out, turned, (engine, processes, address))
     found = examine(run.selected, disputed, seed)
     click.echo(together(tables(found), form))
     for name, signature in run.selected.signatures.items():
@@ -86,7 +86,6 @@ def _run(
     engine: tuple[str, int | None, str | None],
 ) -> Run:
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.engines.opening import open_engine
     from rejoinder.selection.folder import is_run
     from rejoinder.selection.running import load, select
 
@@ -95,6 +94,6 @@ def _run(
             raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
         return load(Path(testset), systems)
     with progress_bar("asking") as progress:
-        computing = open_engine(*engine)
+        computing = engine_of(*engine)
         show = (lambda _, done, total: progress(done, total)) if progress is not None else None
         return select(testset, systems, out, turned, show, computing)

@@ -6,22 +6,21 @@ COMET (Bosselut et al. 2019) does.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError
+from rejoinder.models import addition
+from rejoinder.models.addition import AdditionCard
 from rejoinder.models.batching import batches
-from rejoinder.models.language_model import LanguageModel, load_language_model
+from rejoinder.models.language_model import LanguageModel
 from rejoinder.models.manifest import WEIGHTS
 
-NAME, PARTS = "comet.json", "additions.safetensors"
-FORMAT = 1
+NAME = "comet.json"
+KIND = addition.Kind("comet", NAME, "rejoinder train comet")
 SHIPPED = WEIGHTS / "comet"
 # What is written between an event and what follows from it.
 PROMPTS: Mapping[str, str] = {
@@ -54,43 +53,9 @@ def prompt_of(head: str, relation: str) -> str:
     return f"{head.strip().rstrip('.')}. {PROMPTS[relation]}"
 
 
-@dataclass(frozen=True)
-class CometCard:
-    """What a folder adds to which language model, and where that comes from."""
-
-    base: str
-    base_digest: str
-    parts: str  # sha256 of the additions
-    about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
-    format: int = FORMAT
-
-
-def read(folder: Path) -> CometCard:
-    """The card of a folder."""
-    path = folder / NAME
-    try:
-        card = CometCard(**orjson.loads(path.read_bytes()))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); train one with: rejoinder train comet") from None
-    except (ValueError, TypeError):
-        raise InputError(f"{path}: is not a card of comet; train it again: rejoinder train comet") from None
-    if card.format != FORMAT:
-        raise InputError(f"{path}: has the format {card.format}, not {FORMAT}; train it again: rejoinder train comet")
-    return card
-
-
-def write(folder: Path, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]) -> CometCard:
+def write(folder: Path, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]) -> AdditionCard:
     """Write a folder: the additions in half precision, then the card."""
-    import torch
-    from safetensors.torch import save
-
-    folder.mkdir(parents=True, exist_ok=True)
-    whole = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
-    (folder / PARTS).write_bytes(whole)
-    card = CometCard(base.name, base.digest, hashlib.sha256(whole).hexdigest(), dict(about))
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
-    return card
+    return addition.write(folder, KIND, parts, base, about)
 
 
 @dataclass(frozen=True)
@@ -98,7 +63,7 @@ class Comet:
     """A language model that writes tails."""
 
     model: LanguageModel
-    card: CometCard
+    card: AdditionCard
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """The n most likely tails of each head by beam search, the likeliest first; fewer where some are alike."""
@@ -147,30 +112,10 @@ def _line_end(tokenizer: Any) -> int:
 def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """The addition of a folder (that of the package where none is named) on its language model."""
     where = SHIPPED if folder is None else Path(folder)
-    card = read(where)
+    card = addition.read(where, KIND)
     return _open(where, (where / NAME).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
 def _open(folder: Path, changed: int, base: str, device: Any) -> Comet:
-    card = read(folder)
-    model = load_language_model(base, device=device)
-    try:
-        from safetensors.torch import load
-
-        from rejoinder.models.low_rank import add
-    except ImportError as error:
-        raise MissingExtraError(error.name or "torch", "torch", "comet") from None
-    try:
-        whole = (folder / PARTS).read_bytes()
-    except OSError as error:
-        raise InputError(f"{folder / PARTS}: cannot be read ({error.strerror})") from None
-    if hashlib.sha256(whole).hexdigest() != card.parts:
-        raise InputError(f"{folder / PARTS}: is not the file of its card; get or train it again")
-    if model.digest != card.base_digest:
-        raise InputError(
-            f"{folder}: was trained on other weights of {card.base} (digest {card.base_digest[:12]}, here "
-            f"{model.digest[:12]}); train it again: rejoinder train comet"
-        )
-    add(model.network, {name: part.float() for name, part in load(whole).items()})
-    return Comet(model, card)
+    return Comet(*addition.open_addition(folder, KIND, device))

@@ -21,7 +21,7 @@ import rejoinder
 from rejoinder.contract import SetMetric
 from rejoinder.data.shards import Shard, local
 from rejoinder.engines.contract import Engine, Work
-from rejoinder.errors import InputError, SpecError
+from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.registry import parse, signature
 from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.scoring.folder import write_json
@@ -76,7 +76,7 @@ class ShardWorker:
         with local(shard) as path:
             given = Input(path)
             try:
-                address = self._plan.identity([given])
+                address, digest = self._plan.identity([given]), given.digest
             finally:
                 given.close()
             folder = self._folder / address
@@ -87,6 +87,7 @@ class ShardWorker:
         return {
             "name": shard.name,
             "address": address,
+            "sha256": digest,
             "bytes": shard.size,
             "responses": len(finished.scores),
             "sums": orjson.loads(kept.read_bytes()),
@@ -103,7 +104,7 @@ def score_shards(
 ) -> ShardedRun:
     """Score every shard and put the means together."""
     _check(plan)
-    folder.mkdir(parents=True, exist_ok=True)
+    _claim(plan, folder)
     given = (list(plan.specs), plan.empty, plan.matched, str(folder.resolve()))
     work = Work("rejoinder.scoring.sharded:ShardWorker", given)
     done: list[dict[str, Any] | None] = [None] * len(shards)
@@ -114,6 +115,7 @@ def score_shards(
         if progress is not None:
             progress(ready, total)
     found = [one for one in done if one is not None]
+    _check_twice(found)
     sums = _added([one["sums"] for one in found])
     listed = [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in found]
     write_json(
@@ -136,6 +138,28 @@ def _check(plan: Plan) -> None:
             raise SpecError(f"{spec} is of a whole set and cannot be put together from shards; leave it out")
     if not plan.specs:
         raise SpecError("name the metrics of a run over shards with -m: what suits one shard may not suit another")
+
+
+def _claim(plan: Plan, folder: Path) -> None:
+    """Make the folder; one that holds means of other metrics stays as it is."""
+    try:
+        known = orjson.loads((folder / ABOUT).read_bytes())
+        same = [one["spec"] for one in known["metrics"]] == list(plan.specs) and known["empty"] == plan.empty
+    except FileNotFoundError:
+        same = True
+    except (OSError, ValueError, KeyError, TypeError):
+        same = False
+    if not same or (folder / "run.json").exists():
+        raise RunError(f"{folder}: holds another run (other metrics, or of one file); choose another folder with -o")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
+    """Raise where two shards hold the same: its replies would count twice."""
+    seen: dict[str, str] = {}
+    for one in found:
+        if (other := seen.setdefault(one["sha256"], one["name"])) != one["name"]:
+            raise InputError(f"the shards {other} and {one['name']} hold the same; take one of them away")
 
 
 def _sums_of(scores: Any) -> dict[str, Any]:

@@ -102,8 +102,8 @@ def _train(
     network.train()
     step, begun = 0, time.monotonic()
     for _ in range(recipe.epochs):
-        for batch in _by_length(rows, recipe.batch, order):
-            loss = _loss(network, [rows[i] for i in batch])
+        for batch in by_length(rows, recipe.batch, order):
+            loss = batch_loss(network, [rows[i] for i in batch])
             schedule.step(loss, network)
             step += 1
             if step % _TOLD == 0 or step == steps:
@@ -111,7 +111,7 @@ def _train(
                 say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples a second")
 
 
-def _by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> list[Any]:
+def by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> list[Any]:
     """Batches of about the same length, in an order drawn anew."""
     lengths = np.array([len(row.ids) for row in rows]) + random.random(len(rows))
     order = np.argsort(lengths)
@@ -119,7 +119,7 @@ def _by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> l
     return [parts[i] for i in random.permutation(len(parts))]
 
 
-def _loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Tensor:
+def batch_loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Tensor:
     """The cross-entropy of the tails' tokens."""
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=network.device)
@@ -136,5 +136,7 @@ def _loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Tensor:
 @torch.no_grad()
 def loss_of(model: LanguageModel, rows: Sequence[Row], batch: int) -> float:
     """The mean loss of the tails' tokens."""
-    total = sum(float(_loss(model.network, rows[start : start + batch], "sum")) for start in range(0, len(rows), batch))
+    total = sum(
+        float(batch_loss(model.network, rows[start : start + batch], "sum")) for start in range(0, len(rows), batch)
+    )
     return total / sum(len(row.ids) - row.prompt for row in rows)

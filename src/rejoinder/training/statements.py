@@ -22,7 +22,7 @@ from rejoinder.models.language_model import LanguageModel, load_language_model
 from rejoinder.models.low_rank import additions, attach
 from rejoinder.models.statement_prompt import Asked
 from rejoinder.models.statement_writer import BEAM, KIND, AddedStatementWriter
-from rejoinder.training.comet import Row, _by_length, _loss, loss_of
+from rejoinder.training.comet import Row, batch_loss, by_length, loss_of
 from rejoinder.training.optimizing import Schedule, optimizer_of
 
 MOST_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
@@ -119,8 +119,8 @@ def _train(
     begun = time.monotonic()
     for epoch in range(1, recipe.epochs + 1):
         network.train()
-        for batch in _by_length(rows, recipe.batch, order):
-            schedule.step(_loss(network, [rows[i] for i in batch]), network)
+        for batch in by_length(rows, recipe.batch, order):
+            schedule.step(batch_loss(network, [rows[i] for i in batch]), network)
         network.eval()
         losses.append(loss_of(model, held, recipe.batch))
         if losses[-1] == min(losses):
