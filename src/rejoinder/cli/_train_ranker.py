@@ -21,7 +21,7 @@ from rejoinder.data.situations import INPUTS, WHOLE
               help="What a cross ranker is trained with.")  # fmt: skip
 @click.option("--encoder", default="embedded", show_default=True, metavar="NAME",
               help="What a cross ranker starts from: the embedded networks, or hf:NAME.")  # fmt: skip
-@click.option("--epochs", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--epochs", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions a step.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="[1e-4 embedded, 5e-5 otherwise]")
 @click.option("--margin", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
@@ -91,11 +91,13 @@ def ranker(
     )
     say = lambda line: click.echo(line, err=True)  # noqa: E731
     mined = _mined(knowledge, mined_corpus, say) if knowledge else None
-    about = {
+    about: dict[str, Any] = {
         "train": [_named(name) for name in given],
         "valid": [_named(name) for name in held],
         "licence": _licence(given),
     }
+    if recipe.encoder == EMBEDDED:
+        about |= _of_base(about["licence"])
     train_ranker(_questions(given), _questions(held), output, recipe, about, mined, device, say)
     click.echo(f"{output}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{output}')\"", err=True)
 
@@ -128,6 +130,15 @@ def _mined(knowledge: tuple[str, ...], corpus: str, say: Any) -> Any:
 
 def _named(name: str) -> str:
     return name if name.startswith("dataset:") else Path(name).name
+
+
+def _of_base(data: str) -> dict[str, str]:
+    """What the embedded networks add to a card: the licence of their weights holds for what starts from them."""
+    from rejoinder.models.aptness_card import read
+    from rejoinder.models.manifest import require
+
+    base = read(require("aptness"))
+    return {"base": f"aptness ({base.licence})", "licence": f"{base.licence} (the base), {data} (the data)"}
 
 
 def _licence(names: tuple[str, ...]) -> str:
