@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models import ranker_card  # noqa: E402
 from rejoinder.training import ranker_reading  # noqa: E402
-from rejoinder.training.ranker import _loss, held_out  # noqa: E402
+from rejoinder.training.ranker import _losses, held_out  # noqa: E402
 from rejoinder.training.ranker_chooser import _loss as chooser_loss  # noqa: E402
 from rejoinder.training.ranker_chooser import labels_of  # noqa: E402
 from rejoinder.training.ranker_examples import (  # noqa: E402
@@ -40,7 +40,7 @@ from rejoinder.training.ranker_loss import margin_loss  # noqa: E402
 from rejoinder.training.ranker_reading import every_statement, situated_reading  # noqa: E402
 from rejoinder.training.ranker_recipe import RankerRecipe  # noqa: E402
 from rejoinder.training.ranker_start import Start  # noqa: E402
-from rejoinder.training.ranker_steps import Steps  # noqa: E402
+from rejoinder.training.ranker_steps import Steps, parts_of  # noqa: E402
 
 CPU = torch.device("cpu")
 MARKS = Marks(first=101, last=102, between=1, padding=0)
@@ -92,6 +92,26 @@ def test_the_loss_is_the_mean_over_pairs_of_unlike_grades_in_one_question() -> N
     assert float(margin_loss(scores[3:], grades[3:], questions[3:], 1.0)) == 0, "no pair, nothing to lose"
 
 
+def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = [example("a"), example("b", (0, 2)), example("c", (2, 0, 1), goal=(5, 6, 7))]
+    reading, liked = every_statement("u+S"), {30: 0.3, 31: 0.1, 32: 0.4}
+
+    def parts() -> list[float]:
+        found = _losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
+        return [float(loss.detach()) for loss in found]
+
+    [whole] = parts()
+    monkeypatch.setattr("rejoinder.training.ranker_steps._TOKENS", 1)
+    assert len(parts()) == 3
+    assert sum(parts()) == pytest.approx(whole)
+
+
+def test_a_cpu_reads_questions_of_about_the_same_length_together() -> None:
+    lengths = [[10, 12], [1_600], [11], [1_500], []]
+    assert parts_of(lengths, CPU) == [[1], [3], [0, 2, 4]]
+    assert parts_of(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
+
+
 def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:
     network = torch.nn.ModuleDict({"trunk": torch.nn.Linear(1, 1), "head": torch.nn.Linear(1, 1)})
     steps = Steps(network, 10, 1.0, RankerRecipe(warm_up=0.2, head_rate=0.5))
@@ -100,7 +120,7 @@ def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:
         rates = [group["lr"] for group in steps._optimizer.param_groups]
         trunk.append(rates[0])
         head.append(rates[1])
-        steps.step(sum(p.sum() for p in network.parameters()))
+        steps.step([sum(p.sum() for p in network.parameters())])
     # Two steps of warm-up, then from 8/8 down by an eighth a step.
     assert trunk == pytest.approx([0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0])
     assert head == pytest.approx([rate / 2 for rate in trunk])
@@ -126,11 +146,11 @@ def test_questions_can_be_asked_by_their_goal() -> None:
     reader = Prefers({30: 0.0, 31: 0.25})
     one = example("a", (1, 0), goal=(77, 78), situations={"u+S": (Statement((40,), True),)})
     reading, drawn = every_statement("u+S"), random.Random(0)
-    loss = _loss(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
+    [loss] = _losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
     assert float(loss.detach()) == pytest.approx(1.25)
     assert reader.rows == [[101, 40, 1, 77, 78, 102, 30 + n, 102] for n in (0, 1)]
     reader.rows.clear()
-    _loss(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn)
+    list(_losses(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn))
     assert reader.rows[0] == [101, 40, 1, 20, 102, 30, 102], "who has no goal is asked by the request"
 
 
@@ -161,10 +181,10 @@ def test_where_nobody_said_it_the_ranking_tells(words: Words) -> None:
 
 def test_the_choosers_loss_is_the_mean_over_what_is_known() -> None:
     odds = torch.tensor([[0.0, 2.0, 5.0], [-1.0, 7.0, 7.0]])
-    found = chooser_loss(odds, [[1.0, 0.0, math.nan], [0.0]])
+    found = chooser_loss(odds, [[1.0, 0.0, math.nan], [0.0]], 3)
     by_hand = (math.log(2) + math.log(1 + math.exp(2)) + math.log(1 + math.exp(-1))) / 3
     assert float(found) == pytest.approx(by_hand, abs=1e-6)
-    assert float(chooser_loss(odds, [[math.nan], []])) == 0
+    assert float(chooser_loss(odds, [[math.nan], []], 0)) == 0
 
 
 def test_references_of_questions_that_are_not_trained_on_are_left_out() -> None:

@@ -11,7 +11,7 @@ import copy
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ from rejoinder.training.ranker_examples import (
     with_negatives,
     without_others,
 )
-from rejoinder.training.ranker_loss import margin_loss
+from rejoinder.training.ranker_loss import margin_loss, pairs_of
 from rejoinder.training.ranker_mined import Mined, train_on_mined
 from rejoinder.training.ranker_reading import Reading, every_statement, situated_reading
 from rejoinder.training.ranker_recipe import RankerRecipe
 from rejoinder.training.ranker_start import Start, finish, start_of
-from rejoinder.training.ranker_steps import Steps, half, scores_of, tensors
+from rejoinder.training.ranker_steps import Steps, half, parts_of, scores_of, tensors
 from rejoinder.types import Question
 
 Say = Callable[[str], None]
@@ -129,9 +129,7 @@ def _fit(
         lost = []
         for at in range(0, len(order), recipe.batch):
             batch = [with_negatives(one, others, recipe.negatives, drawn) for one in order[at : at + recipe.batch]]
-            loss = _loss(start, batch, reading, recipe, place, drawn)
-            steps.step(loss)
-            lost.append(loss.detach())
+            lost.append(steps.step(_losses(start, batch, reading, recipe, place, drawn)))
         found = held_out(start, held, reading, recipe, place)
         mean = float(np.mean(list(found.values())))
         told = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
@@ -142,31 +140,40 @@ def _fit(
     return {"held_out_ndcg3": {given: round(value, 4) for given, value in best[1].items()}, "epoch": best[2]}
 
 
-def _loss(
+def _losses(
     start: Start,
     batch: Sequence[Example],
     reading: Reading,
     recipe: RankerRecipe,
     place: torch.device,
     drawn: random.Random,
-) -> torch.Tensor:
-    rows: list[Row] = []
-    grades, questions = [], []
+) -> Iterator[torch.Tensor]:
+    """The parts of a batch's loss."""
+    rows: list[list[Row]] = []
     given = drawn.choice(reading.inputs)  # one for the batch: rows of about the same length
-    for number, example in enumerate(batch):
+    for example in batch:
+        rows.append([])
         by_goal = example.goal and recipe.goal and drawn.random() < recipe.goal
         for c, candidate in enumerate(example.candidates):
             statements = list(reading.read(example, c, given))
             drawn.shuffle(statements)
             request = example.goal if by_goal else example.request
-            rows.append(pair_row(statements, request, candidate.ids, start.marks, recipe.limits))
-            grades.append(candidate.grade)
-            questions.append(number)
+            rows[-1].append(pair_row(statements, request, candidate.ids, start.marks, recipe.limits))
+    graded = [[one.grade for one in example.candidates] for example in batch]
+    pairs = int(pairs_of(*_graded(graded, range(len(batch)))).sum())
     start.reader.train()
-    with half(place):
-        scores = start.reader(*tensors(rows, start.marks.padding, place)).float()
-    of = torch.tensor([grades, questions], device=place)
-    return margin_loss(scores, of[0], of[1], recipe.margin)
+    for part in parts_of([[len(row.ids) for row in of] for of in rows], place):
+        grades, questions = (found.to(place) for found in _graded(graded, part))
+        with half(place):
+            read = tensors([row for n in part for row in rows[n]], start.marks.padding, place)
+            scores = start.reader(*read).float()
+        yield margin_loss(scores, grades, questions, recipe.margin, pairs)
+
+
+def _graded(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The grades of the candidates of some questions, and which question each is of."""
+    found = torch.tensor([[grade, n] for n in part for grade in graded[n]])
+    return found[:, 0], found[:, 1]
 
 
 def held_out(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from rejoinder.models.ranker_network import Chooser, first_layers
 from rejoinder.models.ranker_rows import SituationRow, situation_rows
 from rejoinder.training.ranker_examples import Example
 from rejoinder.training.ranker_recipe import RankerRecipe
-from rejoinder.training.ranker_steps import Steps, freeze_words, half
+from rejoinder.training.ranker_steps import Steps, freeze_words, half, parts_of
 
 _LIKER = 0.1  # how much liker the best candidate a statement must be to count
 _KEPT, _MIXED, _MOST = 0.85, 0.5, 10
@@ -74,11 +74,24 @@ def train_chooser(
                 row = situation_rows([ids for ids, _ in mixed], example.request, marks, recipe.limits)[0]
                 rows.append(row)
                 labels.append([label for _, label in mixed][: len(row.spans) - 1])
-            network.train()
-            with half(device):
-                odds = network(*chooser_tensors(rows, marks.padding, device)).float()
-            steps.step(_loss(odds, labels))
+            steps.step(_losses(network, rows, labels, marks.padding, device))
     return network
+
+
+def _losses(
+    network: Chooser,
+    rows: Sequence[SituationRow],
+    labels: Sequence[Sequence[float]],
+    padding: int,
+    device: torch.device,
+) -> Iterator[Tensor]:
+    """The parts of a batch's loss."""
+    known = sum(label == label for of in labels for label in of)
+    network.train()
+    for part in parts_of([[len(row.ids)] for row in rows], device):
+        with half(device):
+            odds = network(*chooser_tensors([rows[n] for n in part], padding, device)).float()
+        yield _loss(odds, [labels[n] for n in part], known)
 
 
 @torch.no_grad()
@@ -123,12 +136,12 @@ def _mixed(own: list[Labelled], pool: list[Ids], recipe: RankerRecipe, drawn: ra
     return found
 
 
-def _loss(odds: Tensor, labels: Sequence[Sequence[float]]) -> Tensor:
-    """The mean cross-entropy of the statements whose relevance is known."""
+def _loss(odds: Tensor, labels: Sequence[Sequence[float]], over: int) -> Tensor:
+    """The cross-entropy of the statements whose relevance is known, over so many of them."""
     wanted = torch.full(odds.shape, math.nan)
     for n, of in enumerate(labels):
         wanted[n, : len(of)] = torch.tensor(of)
     wanted = wanted.to(odds.device)
     known = ~wanted.isnan()
     lost = functional.binary_cross_entropy_with_logits(odds, wanted.nan_to_num(), reduction="none")
-    return (lost * known).sum() / known.sum().clamp(min=1)
+    return (lost * known).sum() / max(1, over)

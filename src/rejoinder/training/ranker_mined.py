@@ -65,7 +65,7 @@ def train_on_mined(start: Start, mined: Mined, recipe: RankerRecipe, place: torc
         with half(place):
             scores = network(*tensors(rows, start.marks.padding, place)).float().view(-1, _OFFERED)
         loss = -functional.log_softmax(scores, 1)[:, 0].mean()
-        steps.step(loss)
+        steps.step([loss])
     return f"{recipe.mined} steps on {len(mined):,} mined pursuits: loss {float(loss.detach()):.3f}"
 
 

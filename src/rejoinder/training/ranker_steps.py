@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from rejoinder.models.batching import pad
 from rejoinder.training.ranker_recipe import RankerRecipe
 
 _ROWS = 256  # at a time, where nothing is learned
+_TOKENS = 3_072  # at a time on a CPU, where something is: more takes gigabytes, and is no faster
 
 
 def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
@@ -24,6 +25,25 @@ def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Te
     kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
     ids, real, of_candidate = (torch.from_numpy(part).to(device, non_blocking=True) for part in (tokens, mask, kinds))
     return ids, real, of_candidate
+
+
+def parts_of(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
+    """What a step computes at a time, each question by the lengths of its rows: all of it on a GPU, some on a CPU.
+
+    Questions of about the same length go together.
+    """
+    if device.type != "cpu":
+        return [list(range(len(lengths)))]
+    parts: list[list[int]] = [[]]
+    rows = 0
+    for question in sorted(range(len(lengths)), key=lambda n: -max(lengths[n], default=0)):
+        longest = max(lengths[(parts[-1] or [question])[0]], default=0)
+        if parts[-1] and (rows + len(lengths[question])) * longest > _TOKENS:
+            parts.append([])
+            rows = 0
+        parts[-1].append(question)
+        rows += len(lengths[question])
+    return parts
 
 
 class Steps:
@@ -41,13 +61,17 @@ class Steps:
         )
         self._norm = recipe.norm
 
-    def step(self, loss: Tensor) -> None:
-        """One step down a loss."""
-        loss.backward()  # type: ignore[no-untyped-call]
+    def step(self, losses: Iterable[Tensor]) -> Tensor:
+        """One step down the sum of losses, which are computed one after the other; the sum."""
+        total = torch.zeros(())
+        for loss in losses:
+            loss.backward()  # type: ignore[no-untyped-call]
+            total = total.to(loss.device) + loss.detach()
         nn.utils.clip_grad_norm_(self._network.parameters(), self._norm)
         self._optimizer.step()
         self._schedule.step()
         self._optimizer.zero_grad(set_to_none=True)
+        return total
 
 
 def freeze_words(network: Any) -> None:
