@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench fuzz docs clean
+.PHONY: demo test check bench bench-gpu fuzz docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,9 @@ check: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+bench-gpu: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.gpu
 
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.fuzz 20000

@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ PARTS = (
     "annotation",
     "serving",
     "scoring",
+    "engines",
+    "turns",
 )
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "bench.json"
 LIBRARIES = (
@@ -88,7 +90,7 @@ def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "name": "machine",
         "value": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
         "unit": time.strftime("%Y-%m-%d"),
-        "against": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        "against": ", ".join(f"{name} {_version(name)}" for name in LIBRARIES),
         "ratio": None,
         "floor": None,
     }
@@ -97,6 +99,13 @@ def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [e for e in before if e["name"] != "machine" and e.get("part") not in new[0] and e["name"] not in new[1]]
     found = sorted([*kept, *entries], key=lambda entry: PARTS.index(entry["part"]) if "part" in entry else -1)
     return [machine, *found]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not here"
 
 
 def main(parts: list[str]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.models.causal_folder import Device
+from rejoinder.models.device import Device
 from rejoinder.models.joining import context_ids
 from rejoinder.models.language_model import LanguageModel, load_language_model
 from rejoinder.models.manifest import ModelMissingError

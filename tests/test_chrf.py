@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from sacrebleu.metrics.chrf import CHRF
@@ -26,6 +27,27 @@ def test_it_is_the_sentence_score_of_sacrebleu(spec: str) -> None:
         assert metric.score([pair(reply, *LINES[1:])]) == [
             pytest.approx(sacrebleu.sentence_score(reply, LINES[1:]).score / 100, abs=1e-15)
         ]
+
+
+def test_many_pairs_of_any_alphabet_are_scored_as_by_sacrebleu_to_the_last_bit() -> None:
+    rng = random.Random(0)
+    chinese = "".join(chr(0x4E00 + n) for n in range(3_000))
+    alphabets = ["ab", "abcdefghij klmno", chinese, "aé日👍 \t\n\u3000x", "".join(map(chr, range(32, 600)))]
+
+    def text() -> str:
+        alphabet = rng.choice(alphabets)
+        return "".join(rng.choice(alphabet) for _ in range(rng.choice([0, 1, 2, 5, 30, 150])))
+
+    for _ in range(60):
+        metric = Chrf(order=rng.choice([1, 2, 6, 10]), beta=rng.choice([1, 2, 3]), lowercase=rng.random() < 0.5)
+        sacrebleu = CHRF(metric.order, 0, metric.beta, metric.lowercase)
+        pairs = [pair(text(), *(text() for _ in range(rng.randint(0, 3)))) for _ in range(rng.choice([1, 3, 40]))]
+        for one, found in zip(pairs, metric.score(pairs), strict=True):
+            references = [r.text for r in one.item.references if r.text.strip()]
+            if references and one.response.text.strip():
+                assert found == min(1.0, sacrebleu.sentence_score(one.response.text, references).score / 100)
+            else:
+                assert math.isnan(found)
 
 
 def test_the_best_reference_decides() -> None:

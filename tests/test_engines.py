@@ -27,6 +27,11 @@ class Times:
     def compute(self, task):
         if task == "die":
             os._exit(1)
+        if isinstance(task, str):  # a file: die once
+            if not os.path.exists(task):
+                open(task, "w").close()
+                os._exit(1)
+            return [0, os.getpid()]
         return [task * self.factor, os.getpid()]
 
     def close(self):
@@ -73,9 +78,26 @@ def test_no_tasks_are_no_results(work: Work) -> None:
     assert results(LocalEngine(2), work, []) == {}
 
 
-def test_a_worker_that_dies_is_one_sentence(work: Work) -> None:
-    with pytest.raises(RunError, match="a worker process died"):
-        list(LocalEngine(2).compute(work, [1, "die", 2]))
+def test_a_task_that_kills_its_process_again_and_again_is_one_sentence(work: Work) -> None:
+    engine = LocalEngine(2)
+    with pytest.raises(RunError, match="a worker process died 4 times over the same tasks"):
+        list(engine.compute(work, [1, "die", 2]))
+    assert engine.counts.failures == 4
+
+
+def test_tasks_of_a_process_that_died_are_given_to_another(work: Work, tmp_path: Path) -> None:
+    engine = LocalEngine(2)
+    marks = [str(tmp_path / name) for name in ("a", "b")]
+    found = results(engine, work, [*range(10), marks[0], *range(11, 30), marks[1], *range(31, 40)])
+    assert found == {n: 0 if n in (10, 30) else 3 * n for n in range(40)}
+    assert engine.counts.failures in (1, 2)
+    assert engine.counts.retries is not None
+    assert engine.counts.retries >= 1
+
+
+def test_what_is_wrong_with_a_worker_is_told_as_it_was_raised(work: Work) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        list(LocalEngine(2).compute(Work("no_such_module:Worker"), [1, 2]))
 
 
 def test_an_engine_is_opened_by_its_name() -> None:
@@ -101,6 +123,8 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+@pytest.mark.xdist_group("ray")
+@pytest.mark.filterwarnings("ignore")  # Ray's own, of what it deprecates in itself
 def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
     import ray
 
@@ -108,6 +132,14 @@ def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
     try:
         assert results(engine, work, range(40)) == {n: 3 * n for n in range(40)}
         assert results(engine, work, []) == {}
+        taken: list[int] = []
+        flow = engine.compute(work, (taken.append(n) or n for n in range(1000)))  # type: ignore[func-returns-value]
+        next(flow)
+        assert len(taken) <= 256
+        flow.close()  # type: ignore[attr-defined]
+        with pytest.raises(RunError, match="a process died 6 times over the same task"):
+            results(engine, work, [1, "die"])
+        assert engine.counts.retries is not None
     finally:
         ray.shutdown()
 

@@ -120,3 +120,79 @@ def test_an_address_of_files_is_read_through_pyarrow(folder: Path) -> None:
     assert not path.exists()
     with pytest.raises(InputError, match="is no address"):
         shards_of("nowhere://x")
+
+
+def test_a_conversation_in_two_shards_is_told(folder: Path, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name in ("a", "b"):
+        lines = [
+            {"id": f"i{name}", "context": ["x"], "dialogue": "lunch"},
+            {"item": f"i{name}", "system": "soupbot", "text": f"reply {name}"},
+        ]
+        (parts / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = r"the shards a\.jsonl and b\.jsonl both have replies of 'soupbot' in the conversation 'lunch'"
+    with pytest.raises(InputError, match=said):
+        score_shards(shards_of(str(parts)), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+    assert not (tmp_path / "run" / "sharded.json").exists()
+
+
+def test_a_shard_of_nothing_stops_nothing_and_is_counted(folder: Path, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "a.jsonl").write_bytes((folder / "a.jsonl").read_bytes())
+    (parts / "empty.jsonl").write_bytes(b"")
+    (parts / "empty-too.jsonl").write_bytes(b"\n")
+    (parts / "items.jsonl").write_text('{"id": "i", "context": ["x"]}\n')
+    found = score_shards(shards_of(str(parts)), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+    assert [one["responses"] > 0 for one in found.shards] == [True, False, False, False]
+    assert "3 of 4 shards hold no responses." in found.table().notes
+    only = [shard for shard in shards_of(str(parts)) if shard.name != "a.jsonl"]
+    with pytest.raises(InputError, match="the shards hold no responses"):
+        score_shards(only, Plan.of(["length"]), tmp_path / "none", LocalEngine(1))
+
+
+@pytest.mark.parametrize("damage", ["half a gzip file", "half a Parquet file"])
+def test_a_half_written_shard_stops_the_run_with_its_name(folder: Path, tmp_path: Path, damage: str) -> None:
+    pytest.importorskip("pyarrow")
+    from rejoinder.data.packing import write_one
+    from rejoinder.data.reading import stream
+
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    name = "b.jsonl.gz" if "gzip" in damage else "b.parquet"
+    write_one(stream(folder / "b.jsonl"), str(parts / name))
+    (parts / name).write_bytes((parts / name).read_bytes()[:-200])
+    with pytest.raises(InputError, match=name):
+        score_shards(shards_of(str(parts)), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+
+
+def test_parquet_shards_give_the_scores_of_jsonl_and_a_table(folder: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from rejoinder.data.packing import write_one
+    from rejoinder.data.reading import stream
+
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for shard in shards_of(str(folder)):
+        write_one(stream(shard.where), str(parts / f"{Path(shard.name).stem}.parquet"))
+    plan = Plan.of(METRICS)
+    wanted = score_shards(shards_of(str(folder)), plan, tmp_path / "jsonl", LocalEngine(1))
+    found = score_shards(shards_of(str(parts)), plan, tmp_path / "parquet", LocalEngine(1), table=True)
+    assert found.sums == wanted.sums
+    for one, other in zip(found.shards, wanted.shards, strict=True):
+        mine = tmp_path / "parquet" / "shards" / one["address"]
+        lines = (mine / "scores.jsonl").read_bytes()
+        assert lines == (tmp_path / "jsonl" / "shards" / other["address"] / "scores.jsonl").read_bytes()
+        rows = parquet.read_table(mine / "scores.parquet").to_pylist()
+        first = json.loads(lines.splitlines()[0])
+        assert rows[0] == {
+            **{key: first.get(key) for key in ("response", "item", "system", "dialogue")},
+            **first["scores"],
+            "flags": first.get("flags", []),
+        }
+        # None of the metrics reads the context: it was not read.
+        assert '"context":[]' in (mine / "data.jsonl").read_text()
+    context = score_shards(shards_of(str(parts)), Plan.of(["context_overlap"]), tmp_path / "context", LocalEngine(1))
+    plain = score_shards(shards_of(str(folder)), Plan.of(["context_overlap"]), tmp_path / "plain", LocalEngine(1))
+    assert context.sums == plain.sums

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from rejoinder.engines.contract import Outcome, Work
+from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, SpecError
-from rejoinder.stats import resampling
-from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals, resample_correlations
+from rejoinder.stats import by_engine, resampling
+from rejoinder.stats.bootstrap import (
+    Plan,
+    correlation_difference,
+    correlation_intervals,
+    resample_correlations,
+    resample_plans,
+)
 from rejoinder.stats.levels import at_level
 from rejoinder.stats.percentile import percentile_interval
 from rejoinder.stats.resampling import Design
@@ -174,3 +183,61 @@ def test_wrong_words_are_named() -> None:
 def test_a_seed_is_a_whole_number() -> None:
     with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
         correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], Plan(seed=-1))
+
+
+@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
+    x, y, other, design = judged()
+    plans = [
+        Plan(at=level, resample=unit, method=method, n_resamples=53, seed=4)
+        for level, method in (("pooled", "spearman"), ("within_item", "kendall"), ("system", "pearson"))
+    ]
+    missing = np.where(np.arange(len(x)) % 5 == 0, np.nan, other)
+    given = {"x": x, "other": other, "missing": missing}, y, plans
+    labels = {"systems": design.systems, "items": design.items}
+    monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
+    alone = resample_plans(*given, **labels)
+    for start, stretch in ((0, 1), (0, 10 * len(x))):
+        monkeypatch.setattr(by_engine, "_ENOUGH", start)
+        monkeypatch.setattr(by_engine, "_STRETCH", stretch)
+        seen = []
+        engine = Alone()
+        shared = resample_plans(*given, **labels, engine=engine, progress=lambda *now, seen=seen: seen.append(now))
+        assert engine.tasks > 3
+        assert seen[-1] == (2 * 3 * 53, 2 * 3 * 53)
+        for one, other_one in zip(alone, shared, strict=True):
+            assert one.names == other_one.names
+            for mine, theirs in zip(one[1:], other_one[1:], strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+
+
+def test_processes_draw_what_one_process_draws(monkeypatch) -> None:
+    x, y, other, design = judged()
+    monkeypatch.setattr(by_engine, "_ENOUGH", 0)
+    monkeypatch.setattr(by_engine, "_STRETCH", 1)
+    given = {"x": x, "other": other}, y, [Plan(n_resamples=30)]
+    alone, shared = (resample_plans(*given, items=design.items, engine=LocalEngine(n)) for n in (1, 2))
+    np.testing.assert_array_equal(alone[0].samples, shared[0].samples)
+
+
+def test_little_work_is_not_shared_out() -> None:
+    x, y, _, _ = judged()
+    engine = Alone()
+    resample_plans({"x": x}, y, [Plan(n_resamples=30)], engine=engine)
+    assert engine.tasks == 0
+
+
+class Alone(LocalEngine):
+    """An engine that says that it has two workers, passes everything as JSON does, and computes the last task first."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        object.__setattr__(self, "tasks", 0)
+
+    def compute(self, work, tasks):
+        given = tuple(json.loads(json.dumps(work.given)))
+        worker = Work(work.maker, given).worker()
+        numbered = list(enumerate(json.loads(json.dumps(list(tasks)))))
+        object.__setattr__(self, "tasks", len(numbered))
+        for number, task in reversed(numbered):
+            yield Outcome(number, json.loads(json.dumps(worker.compute(task))))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rejoinder.augmenting.acceptance import Acceptance
 from rejoinder.augmenting.plan import Plan
 from rejoinder.augmenting.retrieved import Retrieval
-from rejoinder.augmenting.sources import open_sources
+from rejoinder.augmenting.sources import Sources, open_sources
 from rejoinder.augmenting.tally import Tally
 from rejoinder.augmenting.verb import Augmenting
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.keeping import KeepingEngine
 from rejoinder.engines.ordering import in_order
 from rejoinder.models.delorean_settings import Delorean
 from rejoinder.types import Item
@@ -34,9 +35,9 @@ def why_here(plan: Plan) -> str | None:
 class AugmentWorker:
     """A plan with its sources opened."""
 
-    def __init__(self, plan: Mapping[str, Any]) -> None:
+    def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
         self._plan = plan_of(plan)
-        self._sources = open_sources(self._plan, [])
+        self._sources = sources or open_sources(self._plan, [])
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """Some items with more references, what was counted, and what there is to say of the sources."""
@@ -51,13 +52,34 @@ class AugmentWorker:
 
 def augment_by(engine: Engine, plan: Plan, batches: Iterable[Sequence[Item]], tally: Tally) -> Iterator[list[Item]]:
     """Every batch of items with more references, in order."""
-    work = Work("rejoinder.augmenting.by_engine:AugmentWorker", (dataclasses.asdict(plan),))
     tasks = ([to_object(item) for item in batch] for batch in batches)
-    for objects, counted, notes in in_order(engine.compute(work, tasks)):
-        tally.take(counted)
-        tally.notes += [note for note in notes if note not in tally.notes]
-        found = (from_object(one, _PLACE, True) for one in objects)
-        yield [record for record in found if isinstance(record, Item)]
+    for result in in_order(engine.compute(_work(plan), tasks)):
+        yield _items(result, tally)
+
+
+def kept_here(
+    engine: KeepingEngine, plan: Plan, sources: Sources, tally: Tally
+) -> Callable[[Sequence[Item]], list[Item]]:
+    """What gives items more references in this process, from sources that are open, unless that is kept."""
+    worker = AugmentWorker(dataclasses.asdict(plan), sources)
+
+    def augmented(items: Sequence[Item]) -> list[Item]:
+        task = [to_object(item) for item in items]
+        return _items(engine.value(_work(plan), task, worker.compute), tally)
+
+    return augmented
+
+
+def _work(plan: Plan) -> Work:
+    return Work("rejoinder.augmenting.by_engine:AugmentWorker", (dataclasses.asdict(plan),))
+
+
+def _items(result: Sequence[Any], tally: Tally) -> list[Item]:
+    """The items of a result; what was counted goes to the tally."""
+    objects, counted, notes = result
+    tally.take(counted)
+    tally.notes += [note for note in notes if note not in tally.notes]
+    return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
 def plan_of(found: Mapping[str, Any]) -> Plan:

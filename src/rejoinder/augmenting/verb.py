@@ -15,6 +15,7 @@ from rejoinder.augmenting.proposal import Proposal
 from rejoinder.augmenting.sources import Sources, open_sources
 from rejoinder.augmenting.tally import Tally
 from rejoinder.engines.contract import Engine
+from rejoinder.engines.keeping import KeepingEngine
 from rejoinder.sources._sameness import same_words
 from rejoinder.types import Item, Record, Reference, Turn
 
@@ -48,13 +49,14 @@ def augment_records(
     if not plan.k:
         yield from records
         return
-    if engine is not None and engine.workers > 1:
+    kept = isinstance(engine, KeepingEngine)
+    if engine is not None and (engine.workers > 1 or kept):
         from rejoinder.augmenting.by_engine import why_here
 
         if (reason := why_here(plan)) is None:
             yield from _by_engine(records, plan, tally, engine, say)
             return
-        if say is not None:
+        if say is not None and engine.workers > 1:
             say(reason)
     known: list[Record] = []
     if plan.corpus is None and plan.retrieval is not None:
@@ -65,10 +67,21 @@ def augment_records(
     if say is not None:
         for note in sources.notes:
             say(note)
-    work = Augmenting(plan, sources, tally)
+    work = _here(plan, sources, tally, engine)
     for window in _windows(records):
-        made = iter(work.augmented([record for record in window if isinstance(record, Item)]))
+        made = iter(work([record for record in window if isinstance(record, Item)]))
         yield from (next(made) if isinstance(record, Item) else record for record in window)
+
+
+def _here(
+    plan: Plan, sources: Sources, tally: Tally, engine: Engine | None
+) -> Callable[[Sequence[Item]], Iterable[Item]]:
+    """What gives items more references in this process, and keeps that where an engine does and items do not share."""
+    if isinstance(engine, KeepingEngine) and not plan.adapt:
+        from rejoinder.augmenting.by_engine import kept_here
+
+        return kept_here(engine, plan, sources, tally)
+    return Augmenting(plan, sources, tally).augmented
 
 
 def _by_engine(

@@ -11,6 +11,9 @@ from rejoinder import __version__
 from rejoinder.errors import RejoinderError, nearest
 from rejoinder.folder import modules
 
+_GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
+_GO_ON_BESIDE = ("attack", "augment")  # commands that keep it beside the file that they write
+
 
 class Commands(click.Group):
     """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``."""
@@ -60,13 +63,18 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
-        goes_on = sys.argv[1:2] in (["score"], ["select"])
-        print("rejoinder: stopped" + "; the same command goes on where it was" * goes_on, file=sys.stderr)
+        print("rejoinder: stopped" + "; the same command goes on where it was" * _goes_on(), file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output went away (a pager, head): that is no error of anybody's.
         sys.stderr.close()
         sys.exit(141)
+
+
+def _goes_on() -> bool:
+    """Whether the command that was typed keeps what it has done."""
+    command, *rest = [*sys.argv[1:], ""]
+    return command in _GO_ON or (command in _GO_ON_BESIDE and any(one.startswith(("-o", "--out")) for one in rest))
 
 
 def _fail(message: str) -> None:

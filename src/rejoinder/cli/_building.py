@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
+    from rejoinder.cli._progress import Watch
+    from rejoinder.engines.contract import Engine
     from rejoinder.report.table import Table
     from rejoinder.selection.acceptability import Acceptability
     from rejoinder.selection.building import Built, Pools
@@ -64,29 +67,27 @@ def known_of(settings: Settings, path: str | None) -> Acceptability | None:
     return file.known_of(parse(settings.judge), file.SHIPPED if path is None else path)
 
 
-def find(settings: Settings, known: Acceptability | None, options: Options) -> Pools:
+def find(settings: Settings, known: Acceptability | None, options: Options, watch: Watch) -> Pools:
     """The pools that the options ask for, found or read."""
-    from rejoinder.cli._progress import progress_bar
     from rejoinder.selection.building import find_pools
     from rejoinder.selection.pool_files import read_pools
 
     if options["pools"]:
         return read_pools(options["pools"])
-    with progress_bar("finding candidates") as progress:
-        return find_pools(*_inputs(options), settings, **_around(options), known=known, progress=progress)
+    around = _around(options, watch.engine)
+    return find_pools(*_inputs(options), settings, **around, known=known, progress=watch.progress)
 
 
-def make(settings: Settings, known: Acceptability | None, options: Options) -> Built:
+def make(settings: Settings, known: Acceptability | None, options: Options, watch: Watch) -> Built:
     """The test set that the options ask for."""
-    from rejoinder.cli._progress import progress_bar
     from rejoinder.selection.building import build, make_questions
 
     if options["pools"] or options["people"]:
-        pools = find(settings, known, options)
+        pools = find(settings, known, options, watch)
         scores = said(options["people"], pools.questions) if options["people"] else None
         return make_questions(pools, settings, scores, known)
-    with progress_bar("building") as progress:
-        return build(*_inputs(options), settings, **_around(options), known=known, progress=progress)
+    around = _around(options, watch.engine)
+    return build(*_inputs(options), settings, **around, known=known, progress=watch.progress)
 
 
 def said(path: str, pools: Sequence[Question]) -> Scores:
@@ -108,7 +109,7 @@ def _inputs(options: Options) -> tuple[Any, Any]:
     return given.contexts(named["dialogues"]), given.repository(named["repository"])
 
 
-def _around(options: Options) -> dict[str, Any]:
+def _around(options: Options, engine: Engine | None) -> dict[str, Any]:
     """What systems were trained on, and what the card says of the files."""
     from rejoinder.selection import given
 
@@ -116,16 +117,30 @@ def _around(options: Options) -> dict[str, Any]:
     named = {key: [given.Given.of(one) for one in options[key]] for key in roles}
     facts = [one.facts(role) for key, role in roles.items() for one in named[key]]
     around = {"training": given.training(named["not_in"]), "inputs": facts}
-    return around | {"elsewhere": _elsewhere(options)}
+    return around | {"elsewhere": _elsewhere(options, engine)}
 
 
-def _elsewhere(options: Options) -> Elsewhere | None:
-    """The engine, where one was asked for."""
+@contextmanager
+def engine(options: Options, out: str) -> Iterator[Engine | None]:
+    """Who finds pools and keeps them until the set is made; nobody where they were found before."""
     from rejoinder.cli._options import engine_of
+    from rejoinder.engines.keeping import keeping
+    from rejoinder.selection.given import Given
+
+    if options["pools"]:
+        yield None
+        return
+    named = [one for key in ("dialogues", "repository", "not_in") for one in options[key]]
+    files = [str(Given.of(one).name) for one in named] + [options["acceptability"] or "", options["judge_with"] or ""]
+    with keeping(engine_of(options["engine"], options["processes"], options["address"]), out, files) as computing:
+        yield computing
+
+
+def _elsewhere(options: Options, engine: Engine | None) -> Elsewhere | None:
+    """The engine, where one was asked for, and what its workers need."""
     from rejoinder.selection.by_engine import Elsewhere
 
-    engine = engine_of(options["engine"], options["processes"], options["address"])
-    if engine.workers < 2:
+    if engine is None:
         return None
     dialogues, repository, training = (tuple(options[key]) for key in ("dialogues", "repository", "not_in"))
     return Elsewhere(engine, dialogues, repository, training, options["acceptability"])

@@ -53,22 +53,26 @@ def command(
     """
     import orjson
 
-    from rejoinder.cli._progress import progress_bar
+    from rejoinder.cli._progress import watching
     from rejoinder.data.writing import whole_file
+    from rejoinder.engines.keeping import keeping
     from rejoinder.report.output import together
     from rejoinder.robustness import Plan, attack
     from rejoinder.robustness.reading import records_of
     from rejoinder.robustness.tables import corpus_table, example_table, summary_table
 
     plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
-    computing = engine_of(engine, processes, address)
-    with progress_bar("attacking") as progress:
-        found = attack(records_of(files), metrics or None, plan, progress, computing)
-    tables = [summary_table(found)]
-    tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
-    tables += [example_table(found, metric, examples) for metric in found.metrics if examples]
-    click.echo(together(tables, form))
-    if out is not None:
-        with whole_file(out) as target:
-            target.write(orjson.dumps(found.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        click.echo(f"written: {out}", err=True)
+    with keeping(engine_of(engine, processes, address), out) as computing:
+        with watching("attacking", "metrics", computing) as watch:
+            found = attack(records_of(files), metrics or None, plan, watch.progress, computing)
+        tables = [summary_table(found)]
+        tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
+        tables += [example_table(found, metric, examples) for metric in found.metrics if examples]
+        click.echo(together(tables, form))
+        if out is not None:
+            with whole_file(out) as target:
+                target.write(orjson.dumps(found.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+            click.echo(f"written: {out}", err=True)
+        watch.tell(
+            sum(found.contexts.values()) * len(found.metrics), "contexts", out, f" under {len(found.metrics)} metrics"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -79,6 +80,7 @@ def command(
     """
     from rejoinder.augmenting.adapting import parse as parse_adaptation
     from rejoinder.augmenting.plan import Plan, parse_retrieval
+    from rejoinder.engines.keeping import keeping
 
     if reviewed is not None:
         if review or corpus or knowledge or comet or comet_model or paraphrase or adapt is not None:
@@ -103,26 +105,29 @@ def command(
         least_aptness=least_aptness,
         seed=seed,
     )
-    _augment(items, plan, out, review, form, engine_of(engine, processes, address))
+    named = [one for one in (items, corpus, comet_model, *knowledge) if one is not None]
+    with keeping(engine_of(engine, processes, address), out, named) as computing:
+        _augment(items, plan, out, review, form, computing)
 
 
 def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, engine: Engine) -> None:
     from rejoinder.augmenting.reviewing import write_review
     from rejoinder.augmenting.tally import Tally
     from rejoinder.augmenting.verb import augment_records
-    from rejoinder.cli._progress import progress_bar
+    from rejoinder.cli._progress import watching
     from rejoinder.data.writing import write
     from rejoinder.report.table import FORMATS
 
     tally = Tally()
-    with _checked(given) as (opened, total), progress_bar("augmenting") as progress:
+    with _checked(given) as (opened, total), watching("augmenting", "items", engine) as watch:
         made = augment_records(_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
-        watched = _watched(made, total, progress)
+        watched = _watched(made, total, watch.progress)
         write(write_review(watched, review) if review is not None else watched, out)
     if plan.k:
         click.echo(FORMATS[form](tally.table(plan.k)), err=out == "-")
     if out != "-":
         click.echo(f"written: {out}" + (f" and {review}" if review else ""), err=True)
+    watch.tell(total, "items", Path(out) if out != "-" else None)
 
 
 def _decide(given: str, reviewed: str, out: str) -> None:

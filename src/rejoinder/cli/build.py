@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -43,6 +44,7 @@ def command(out: str, **options: Any) -> None:
     FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
     from rejoinder.cli import _building as steps
+    from rejoinder.cli._progress import watching
     from rejoinder.selection.settings import JUDGE, Settings, parse_position
 
     judge = options["judge_with"] or JUDGE
@@ -66,7 +68,14 @@ def command(out: str, **options: Any) -> None:
     )
     known = steps.known_of(settings, options["acceptability"])
     steps.tell_sources(settings, options)
-    if options["write_csv"] or options["write_project"]:
-        steps.write_for_people(steps.find(settings, known, options), out, options)
-    else:
-        steps.write_set(steps.make(settings, known, options), out, options["form"])
+    for_people = options["write_csv"] or options["write_project"]
+    with steps.engine(options, out) as engine:
+        with watching("finding candidates", "items", engine) as watch:
+            found = steps.find(settings, known, options, watch) if for_people else None
+            built = steps.make(settings, known, options, watch) if found is None else None
+        if found is not None:
+            steps.write_for_people(found, out, options)
+            watch.tell(len(found.questions), "pools")
+        if built is not None:
+            steps.write_set(built, out, options["form"])
+            watch.tell(len(built.questions), "questions", Path(out))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,13 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rejoinder.cli._options import engine_options, table_form
+from rejoinder.cli._progress import Progress, watching
 from rejoinder.errors import InputError, SpecError
 
 if TYPE_CHECKING:
     from rejoinder.retrieval.contract import Passage
     from rejoinder.types import Dialogue
 
-_EVERY = 10_000  # turns between two signs of life
+_EVERY = 1_000  # turns between two signs of life
 
 
 @click.group("index", short_help="Search over the turns of dialogues")
@@ -94,15 +94,15 @@ def build(
     if engine != "local":
         raise SpecError("one file is indexed by one process; deal it out with --shards N, or name a folder of files")
     found: Bm25Index | DenseIndex
-    if kind == "bm25":
-        found = Bm25Index.build(_passages(file, split), output, k1=k1, b=b, stop_words=left_out)
-    else:
-        from rejoinder.models.encoder import load_encoder
+    with watching("indexing", "turns") as watch:
+        passages = _passages(file, split, watch.progress)
+        if kind == "bm25":
+            found = Bm25Index.build(passages, output, k1=k1, b=b, stop_words=left_out)
+        else:
+            from rejoinder.models.encoder import load_encoder
 
-        found = DenseIndex.build(
-            _passages(file, split), output, load_encoder(encoder, cache=False), precision=precision
-        )
-    click.echo(f"{output}: {len(found):,} turns indexed", err=True)
+            found = DenseIndex.build(passages, output, load_encoder(encoder, cache=False), precision=precision)
+    watch.tell(len(found), "turns", output, f" indexed into {output}")
 
 
 @command.command("add")
@@ -114,7 +114,8 @@ def add(folder: Path, file: str, split: str | None) -> None:
     from rejoinder.retrieval.opening import open_index
 
     before = open_index(folder)
-    after = before.append(_passages(file, split))
+    with watching("indexing", "turns") as watch:
+        after = before.append(_passages(file, split, watch.progress))
     click.echo(f"{folder}: {len(after) - len(before):,} turns added, {len(after):,} in all", err=True)
 
 
@@ -148,18 +149,14 @@ def check(folder: Path) -> None:
     click.echo(f"{folder}: whole; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
 
 
-def _passages(file: str, split: str | None) -> Iterator[Passage]:
-    """The turns of a file's dialogues, with a sign of life on a terminal."""
+def _passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
+    """The turns of a file's dialogues, counted; nobody knows beforehand how many there are."""
     from rejoinder.retrieval.contract import passages
 
-    try:
-        for number, passage in enumerate(passages(_dialogues(file), split), start=1):
-            if number % _EVERY == 0 and sys.stderr.isatty():
-                click.echo(f"\r{number:,} turns", nl=False, err=True)
-            yield passage
-    finally:
-        if sys.stderr.isatty():
-            click.echo("\r", nl=False, err=True)
+    for number, passage in enumerate(passages(_dialogues(file), split), start=1):
+        if progress is not None and number % _EVERY == 0:
+            progress(number, 0)
+        yield passage
 
 
 def _dialogues(file: str) -> Iterator[Dialogue]:

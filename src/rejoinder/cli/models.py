@@ -86,6 +86,7 @@ def _table() -> Table:
     """The catalog, and what of it is in the cache."""
     from rejoinder.models import manifest
     from rejoinder.models.catalog import MODELS
+    from rejoinder.models.device import described
     from rejoinder.report.table import Table
 
     rows: list[list[Cell]] = []
@@ -96,6 +97,7 @@ def _table() -> Table:
     notes = [
         "Use: rejoinder models get NAME. The size is what is downloaded.",
         f"What is fetched lies in {manifest.home()} (set REJOINDER_CACHE to move it).",
+        f"Models compute on {described()} (set REJOINDER_DEVICE to cpu or cuda to choose).",
     ]
     return Table("Models", ["name", "kind", "here", "size", "licence", "from", "what for"], rows, notes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what the file allows].",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-IDENTITY].")
+@click.option(
+    "-o", "--out", metavar="RUN", help="The run folder, or for many files its address too [runs/NAME-IDENTITY]."
+)
 @click.option(
     "--empty",
     type=click.Choice(["error", "nan"]),
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @engine_options("all cores")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
+@click.option("--parquet", is_flag=True, help="Of many files: also keep the scores of each as scores.parquet.")
 def command(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
-    out: Path | None,
+    out: str | None,
     empty: Literal["error", "nan"],
     matched: bool,
     form: str,
@@ -53,26 +55,32 @@ def command(
     engine: str,
     address: str | None,
     no_cache: bool,
+    parquet: bool,
 ) -> None:
     """Score every reply in FILE... and keep everything in a run folder.
 
-    FILE is JSONL in rejoinder's schema (gzip or not), an OpenAI-style chat log, - for standard input, or dataset:NAME
-    for a published set; a folder, a pattern or an address of an object store means many files, each scored by itself. A
-    run that was stopped goes on where it was when the same command is given again.
+    FILE is JSONL (gzip or not) or Parquet in rejoinder's schema, an OpenAI-style chat log, - for standard input, or
+    dataset:NAME for a published set; a folder, a pattern or an address of an object store means many files, each scored
+    by itself. A run that was stopped goes on where it was when the same command is given again.
     """
-    from rejoinder.cli._progress import progress_bar
+    from rejoinder.cli._progress import watching
+    from rejoinder.data.remote import is_remote
     from rejoinder.data.shards import is_sharded
     from rejoinder.engines.opening import open_engine
+    from rejoinder.errors import SpecError
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
     computing = open_engine(engine, processes, address)
     if any(is_sharded(one) for one in files):
-        _over_shards(files, plan, out, computing, form)
+        _over_shards(files, plan, out, computing, form, parquet)
         return
-    with progress_bar("scoring") as progress:
-        finished = run(files, plan, out, cache=not no_cache, progress=progress, engine=computing)
+    if parquet or is_remote(out or ""):
+        raise SpecError("--parquet, and an address behind -o, are for many files; name a folder or a pattern of them")
+    with watching("scoring", "replies", computing) as watch:
+        folder = Path(out) if out else None
+        finished = run(files, plan, folder, cache=not no_cache, progress=watch.progress, engine=computing)
     click.echo(FORMATS[form](finished.scores.table()))
     if dialogues:
         click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
@@ -87,34 +95,31 @@ def command(
 
         save(written(finished.folder, "html"), report, finished.folder)
         click.echo(f"report: {report}", err=True)
+    if finished.fresh:
+        watch.tell(len(finished.scores), "replies", finished.folder)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
 
 
-def _over_shards(files: tuple[str, ...], plan: Plan, out: Path | None, engine: Engine, form: str) -> None:
+def _over_shards(files: tuple[str, ...], plan: Plan, out: str | None, engine: Engine, form: str, parquet: bool) -> None:
     """Score many files, each by itself."""
-    from rejoinder.cli._progress import progress_bar
-    from rejoinder.data.shards import Shard, is_sharded, shards_of
+    from rejoinder.cli._progress import watching
+    from rejoinder.data.remote import shown
+    from rejoinder.data.shards import files_of
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.sharded import score_shards
 
-    shards: list[Shard] = []
-    for one in files:
-        path = Path(one)
-        shards += shards_of(one) if is_sharded(one) else [Shard(path.name, str(path.resolve()), path.stat().st_size)]
+    shards = [shard for one in files for shard in files_of(one)]
     asked = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]
-    folder = out or Path("runs") / f"{Path(files[0].rstrip('/')).name.replace('*', 'all') or 'shards'}-{asked}"
-    begun = time.time()
-    with progress_bar("scoring") as progress:
-        finished = score_shards(shards, plan, folder, engine, progress)
-    click.echo(FORMATS[form](finished.table()))
-    seconds, n = time.time() - begun, sum(int(one["responses"]) for one in finished.shards)
-    fresh = sum(bool(one["fresh"]) for one in finished.shards)
-    size = sum(path.stat().st_size for path in (folder / "shards").rglob("*") if path.is_file())
-    click.echo(
-        f"{n:,} responses of {len(shards):,} shards ({fresh:,} scored now) in {seconds:.1f} s with "
-        f"{engine.workers} workers: {1000 * seconds / max(1, n):.3f} s and {1000 * size / max(1, n):,.0f} bytes "
-        "a thousand",
-        err=True,
+    folder = out or str(
+        Path("runs") / f"{Path(shown(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{asked}"
     )
-    click.echo(f"results: {folder}", err=True)
+    unit = "replies" if all(shard.responses is not None for shard in shards) else "bytes"
+    with watching("scoring", unit, engine) as watch:
+        finished = score_shards(shards, plan, folder, engine, watch.progress, parquet)
+    click.echo(FORMATS[form](finished.table()))
+    n = sum(int(one["responses"]) for one in finished.shards)
+    fresh = sum(bool(one["fresh"]) for one in finished.shards)
+    size = sum(int(one["stored"]) for one in finished.shards)
+    watch.tell(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
+    click.echo(f"results: {shown(folder)}", err=True)

@@ -10,6 +10,7 @@ import click
 from rejoinder.cli._options import engine_of, engine_options, seed, table_form
 
 if TYPE_CHECKING:
+    from rejoinder.cli._progress import Watch
     from rejoinder.selection.running import Run
 
 
@@ -66,7 +67,7 @@ def command(
     from rejoinder.report.selection_page import render
     from rejoinder.selection.examining import examine
 
-    run = _run(testset, systems, out, turned, (engine, processes, address))
+    run, watch = _run(testset, systems, out, turned, (engine, processes, address))
     found = examine(run.selected, disputed, seed)
     click.echo(together(tables(found), form))
     for name, signature in run.selected.signatures.items():
@@ -74,6 +75,9 @@ def command(
     if report is not None:
         save(render(found, run.about, run.folder), report, run.folder)
         click.echo(f"report: {report}", err=True)
+    if watch is not None and run.fresh:
+        asked = len(run.fresh)
+        watch.tell(asked * len(run.selected.questions), "answers", run.folder, f" of {asked:,} systems")
     known = len(run.selected.systems) - len(run.fresh)
     click.echo(f"results: {run.folder}" + (f" ({known} systems had answered before)" if known else ""), err=True)
 
@@ -84,16 +88,16 @@ def _run(
     out: Path | None,
     turned: int,
     engine: tuple[str, int | None, str | None],
-) -> Run:
-    from rejoinder.cli._progress import progress_bar
+) -> tuple[Run, Watch | None]:
+    from rejoinder.cli._progress import watching
     from rejoinder.selection.folder import is_run
     from rejoinder.selection.running import load, select
 
     if is_run(Path(testset)):
         if out is not None:
             raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
-        return load(Path(testset), systems)
-    with progress_bar("asking") as progress:
-        computing = engine_of(*engine)
-        show = (lambda _, done, total: progress(done, total)) if progress is not None else None
-        return select(testset, systems, out, turned, show, computing)
+        return load(Path(testset), systems), None
+    computing = engine_of(*engine)
+    with watching("asking", "questions", computing) as watch:
+        show = (lambda _, done, total: progress(done, total)) if (progress := watch.progress) is not None else None
+        return select(testset, systems, out, turned, show, computing), watch

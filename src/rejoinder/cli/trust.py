@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import engine_of, engine_options, seed, table_form
 
 
 @click.command(short_help="Which metric to believe")
@@ -31,6 +31,7 @@ from rejoinder.cli._options import seed, table_form
     "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
 )
 @seed
+@engine_options("1 here, all of a cluster")
 @table_form
 def command(
     run: Path,
@@ -39,20 +40,30 @@ def command(
     test: Literal["bootstrap", "permutation"],
     resamples: int,
     seed: int,
+    processes: int | None,
+    engine: str,
+    address: str | None,
     form: str,
 ) -> None:
-    """Hold every metric of RUN (a run folder) against the ratings that people gave, beside trivial baselines."""
+    """Hold every metric of RUN (a run folder) against the ratings that people gave, beside trivial baselines.
+
+    Workers share the resamples of a large run; the numbers are the same.
+    """
+    from rejoinder.cli._progress import watching
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.loading import load_data
     from rejoinder.scoring.run import load
     from rejoinder.verdict.advice import agreement_table, sentence
     from rejoinder.verdict.evidence import aspects
-    from rejoinder.verdict.trust import trust
+    from rejoinder.verdict.trust import LEVELS, trust
 
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*aspects(data)]
+    computing = engine_of(engine, processes, address)
     for one in wanted or [None]:  # where there are no ratings, trust says so
-        found = trust(scores, data, one, method, test, resamples, seed)
+        with watching("drawing again", "resamples", computing) as watch:
+            found = trust(scores, data, one, method, test, resamples, seed, computing, watch.progress)
         click.echo(FORMATS[form](agreement_table(found)))
         if form in ("text", "markdown"):
             click.echo("\n" + sentence(found) + "\n")
+        watch.tell(resamples * len(LEVELS), "resamples", note=f" of {len(found.evidence.mean):,} rated replies")

@@ -22,6 +22,10 @@ LONGEST_LINE = 64 * 2**20
 _BOM = b"\xef\xbb\xbf"
 
 
+class EmptyError(InputError):
+    """A file that holds nothing."""
+
+
 class Line(NamedTuple):
     """A line that is not blank, where it stands, and whether the file ended right behind it."""
 
@@ -54,9 +58,23 @@ class Source:
         return digest.hexdigest(), size
 
     def lines(self) -> Iterator[Line]:
-        """The lines, with gzip undone; blank ones are passed over."""
+        """The lines, with gzip undone; blank ones are passed over. The rows of a Parquet file are lines too."""
+        from rejoinder.data.parquet import is_parquet  # here, for it reads rows as this reads lines
+
+        if self._path != "-" and is_parquet(self._path):
+            yield from self._rows()
+            return
         with self.open() as raw:
             yield from self._lines(raw)
+
+    def _rows(self) -> Iterator[Line]:
+        from rejoinder.data.parquet import objects
+
+        with self.open() as raw:
+            while block := raw.read(2**20):
+                self._hash.update(block)
+        for row, place in objects(self._path, self.name):
+            yield Line(place, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE), False)
 
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """The file as it is stored."""
@@ -89,7 +107,7 @@ class Source:
                 empty = False
                 yield Line(Place(self.name, number), line, not line.endswith(b"\n"))
         if empty:
-            raise InputError(f"{self.name}: is empty; it must hold one JSON record a line")
+            raise EmptyError(f"{self.name}: is empty; it must hold one JSON record a line")
 
     def _next_line(self, read: Callable[[int], bytes], number: int) -> bytes:
         try:

@@ -1,109 +1,133 @@
 """Data in many files, each complete in itself: a folder, a pattern, or an address of an object store.
 
-``logs/``, ``logs/*.jsonl.gz``, ``s3://bucket/logs``; what lies beyond this machine is read through pyarrow's file
-systems (``rejoinder[arrow]``), each shard into a temporary file while it is worked on.
+``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; what lies beyond this machine is read through pyarrow's file
+systems (``rejoinder[arrow]``), each shard into a temporary file while it is worked on. A catalogue beside the shards is
+compared with them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import glob
-import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.data import catalogue, remote
+from rejoinder.errors import InputError
 
-ENDINGS = (".jsonl", ".jsonl.gz")
-_REMOTE = "://"
+ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 _PATTERN = frozenset("*?[")
 
 
 class Shard(NamedTuple):
-    """One file of many: what it is called, where it is, and its bytes."""
+    """One file of many: what it is called, where it is, its bytes, and what a catalogue says of it."""
 
     name: str
     where: str
     size: int
+    sha256: str | None = None
+    responses: int | None = None
 
 
 def is_sharded(given: str) -> bool:
     """Whether a name means many files."""
-    if _REMOTE in given:
+    if remote.is_remote(given):
         return True
     path = Path(given)
     return not given.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(given)))
 
 
-def shards_of(given: str) -> list[Shard]:
-    """The files that a name means, by name; an error where there are none."""
-    found = _remote(given) if _REMOTE in given else _local(given)
+def shards_of(given: str, listed: bool = True) -> list[Shard]:
+    """The files that a name means, by name, as their catalogue lists them (unless not ``listed``); never none."""
+    found = _remote(given, listed) if remote.is_remote(given) else _local(given, listed)
     if not found:
-        raise InputError(f"{given}: holds no shards; they are files that end in {' or '.join(ENDINGS)}")
+        what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise InputError(f"{remote.shown(given)}: holds no shards; they are files that end in {what}")
     return sorted(found)
+
+
+def files_of(given: str) -> list[Shard]:
+    """The files that a name means, be it one or many."""
+    if is_sharded(given):
+        return shards_of(given)
+    path = Path(given)
+    if not path.is_file():
+        raise InputError(f"{given}: no such file")
+    return [Shard(path.name, str(path.resolve()), path.stat().st_size)]
 
 
 @contextlib.contextmanager
 def local(shard: Shard) -> Iterator[Path]:
     """A shard as a file of this machine."""
-    if _REMOTE not in shard.where:
+    if not remote.is_remote(shard.where):
         yield Path(shard.where)
         return
-    system, path = _file_system(shard.where)
+    where, name = remote.parent(shard.where)
     with tempfile.TemporaryDirectory(prefix="rejoinder-shard-") as folder:
-        target = Path(folder) / Path(path).name
-        try:
-            with system.open_input_stream(path, compression=None) as source, target.open("wb") as file:
-                shutil.copyfileobj(source, file, 2**20)
-        except OSError as error:
-            raise InputError(f"{shard.where}: cannot be read ({_reason(error)})") from None
+        target = Path(folder) / name
+        remote.RemoteFolder(where).fetch(name, target)
         yield target
 
 
-def _local(given: str) -> list[Shard]:
+def check(shard: Shard, sha256: str) -> None:
+    """Raise where a shard is not what its catalogue lists."""
+    if shard.sha256 is not None and shard.sha256 != sha256:
+        how = f"sha256 {shard.sha256[:12]}… is listed, {sha256[:12]}… was read"
+        raise catalogue.changed(shard.name, how)
+
+
+def is_shard(path: str) -> bool:
+    """Whether a file is a shard, by its name."""
+    name = path.rpartition("/")[2]
+    return name.endswith(ENDINGS) and not name.startswith(".")
+
+
+def _local(given: str, listed: bool) -> list[Shard]:
     root = Path(given)
-    paths = root.rglob("*") if root.is_dir() else map(Path, glob.glob(given, recursive=True))
-    base = root if root.is_dir() else None
-    return [
-        Shard(str(path.relative_to(base)) if base else path.name, str(path.resolve()), path.stat().st_size)
+    whole = root.is_dir()
+    paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
+    found = [
+        Shard(path.relative_to(root).as_posix() if whole else path.name, str(path.resolve()), path.stat().st_size)
         for path in paths
-        if path.is_file() and path.name.endswith(ENDINGS) and not path.name.startswith(".")
+        if path.is_file() and is_shard(path.as_posix())
     ]
+    if not listed:
+        return found
+    if whole:
+        return _known(found, _read(root / catalogue.NAME), str(root / catalogue.NAME), True)
+    known: list[Shard] = []
+    for folder in dict.fromkeys(Path(shard.where).parent for shard in found):
+        mine = [shard for shard in found if Path(shard.where).parent == folder]
+        known += _known(mine, _read(folder / catalogue.NAME), str(folder / catalogue.NAME), False)
+    return known
 
 
-def _remote(given: str) -> list[Shard]:
-    from pyarrow import fs
+def _remote(given: str, listed: bool) -> list[Shard]:
+    files = remote.RemoteFolder(given).files()
+    holder, name = remote.parent(given)
+    single = [one.name for one in files] == [name]
+    where = holder if single else given
+    found = [Shard(one.name, remote.under(where, one.name), one.size) for one in files if is_shard(one.name)]
+    if not listed or not (single or any(one.name == catalogue.NAME for one in files)):
+        return found
+    raw = remote.RemoteFolder(where).content(catalogue.NAME)
+    return _known(found, raw, remote.shown(remote.under(where, catalogue.NAME)), not single)
 
-    system, path = _file_system(given)
-    begin, _, query = given.partition("?")
-    address = begin[: begin.index(_REMOTE) + len(_REMOTE)]
-    try:
-        info = system.get_file_info(path)
-        files = [info] if info.is_file else system.get_file_info(fs.FileSelector(path, recursive=True))
-    except OSError as error:
-        raise InputError(f"{given}: cannot be listed ({_reason(error)})") from None
-    tail = f"?{query}" if query else ""
+
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _known(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
+    """Shards with what their catalogue says of them."""
+    if raw is None:
+        return list(found)
+    sizes: Mapping[str, int] = {shard.name: shard.size for shard in found}
+    entries = catalogue.compare(catalogue.decode(raw, where), sizes, where, whole)
     return [
-        Shard(Path(one.path).name if one.path == path else one.path.removeprefix(path).lstrip("/"),
-              f"{address}{one.path}{tail}", int(one.size))
-        for one in files
-        if one.is_file and one.base_name.endswith(ENDINGS)
-    ]  # fmt: skip
-
-
-def _file_system(where: str) -> tuple[Any, str]:
-    try:
-        from pyarrow import fs
-    except ImportError:
-        raise MissingExtraError("pyarrow", "arrow", "reading from an object store") from None
-    try:
-        system, path = fs.FileSystem.from_uri(where)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{where}: is no address of a file or folder ({_reason(error)})") from None
-    return system, path
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+        shard._replace(sha256=entry.sha256, responses=entry.records.get("response", 0))
+        for shard in found
+        for entry in [entries[shard.name]]
+    ]

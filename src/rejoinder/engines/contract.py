@@ -47,6 +47,14 @@ class Outcome:
     value: Any
 
 
+@dataclass
+class Counts:
+    """What went wrong on the way and was made good, up to now; None where an engine cannot tell."""
+
+    failures: int | None = 0  # workers or nodes that died
+    retries: int | None = 0  # tasks that were given out again
+
+
 class Engine(Protocol):
     """Who computes."""
 
@@ -58,6 +66,11 @@ class Engine(Protocol):
     @property
     def workers(self) -> int:
         """How many tasks are computed at the same time."""
+        ...
+
+    @property
+    def counts(self) -> Counts:
+        """What went wrong and was made good since the engine was opened; it is read while tasks are computed."""
         ...
 
     def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:

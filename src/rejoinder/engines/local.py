@@ -1,21 +1,30 @@
-"""The local engine: this process, or several on this machine, with a bounded number of tasks under way."""
+"""The local engine: this process, or several on this machine, with a bounded number of tasks under way.
+
+Tasks of a process that died (out of memory, or killed) are given to new ones, a few times; Ctrl-C ends all at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import os
+import signal
 import threading
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from rejoinder.engines.contract import Outcome, Work, Worker
+from rejoinder.engines.contract import Counts, Outcome, Work, Worker
 from rejoinder.errors import RunError
 
 _UNDER_WAY = 3  # tasks for each worker
+_AGAIN = 3  # times that a task is given out again after it was with a process that died
+_Numbered = tuple[int, Any]
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class LocalEngine:
 
     workers: int = 1
     name: str = "local"
+    counts: Counts = field(default_factory=Counts, compare=False, repr=False)
 
     def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
         """Every task, in the order in which they are done."""
@@ -38,40 +48,109 @@ class LocalEngine:
             worker.close()
 
     def _in_processes(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+        waiting = enumerate(tasks)
+        again: deque[_Numbered] = deque()
+        tried: Counter[int] = Counter()
+        while True:
+            pool = _Pool(work, self.workers)
+            try:
+                yield from pool.outcomes(_taken_up(again, waiting))
+            finally:
+                pool.end()
+            if not pool.lost:
+                return
+            again.extendleft(sorted(pool.lost, key=lambda one: -one[0]))
+            tried.update(number for number, _ in pool.lost)
+            self.counts.failures = (self.counts.failures or 0) + 1
+            self.counts.retries = (self.counts.retries or 0) + len(pool.lost)
+            if (times := max(tried.values())) > _AGAIN:
+                raise RunError(
+                    f"a worker process died {times} times over the same tasks (out of memory, or killed); what was "
+                    "done is kept: run the same command again, with fewer --processes if memory is short"
+                )
+
+
+def _taken_up(again: deque[_Numbered], waiting: Iterator[_Numbered]) -> Iterator[_Numbered]:
+    while again:
+        yield again.popleft()
+    yield from waiting
+
+
+class _Pool:
+    """Processes that take tasks until one of them dies: what was under way then is lost."""
+
+    def __init__(self, work: Work, workers: int) -> None:
         # "spawn" and not "fork": a forked process that inherits threads (of a model, of a progress bar) may hang.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_start, initargs=(work, self.workers))
-        waiting = enumerate(tasks)
-        under_way: set[Future[Outcome]] = set()
+        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(work, workers))
+        self._most = _UNDER_WAY * workers
+        self._tasks: dict[Future[Outcome], _Numbered] = {}
+        self._finished = False
+        self.lost: list[_Numbered] = []
+
+    def outcomes(self, tasks: Iterator[_Numbered]) -> Iterator[Outcome]:
+        """What comes of tasks, which are taken as they are needed."""
+        while not self.lost:
+            for task in itertools.islice(tasks, self._most - len(self._tasks)):
+                if not self._submitted(task):
+                    break
+            if not self._tasks:
+                break
+            done, _ = wait(self._tasks, return_when=FIRST_COMPLETED)
+            yield from self._taken(done)
+        yield from self._taken(list(self._tasks))
+        self._finished = not self.lost
+
+    def _submitted(self, task: _Numbered) -> bool:
         try:
-            while True:
-                for number, task in waiting:
-                    under_way.add(pool.submit(_compute, number, task))
-                    if len(under_way) >= _UNDER_WAY * self.workers:
-                        break
-                if not under_way:
-                    return
-                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
+            with _without_interrupts():
+                self._tasks[self._pool.submit(_compute, *task)] = task
         except BrokenProcessPool:
-            raise RunError(
-                "a worker process died (out of memory, or killed); what it had done is kept: "
-                "run the same command again, with fewer --processes if memory is short"
-            ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            self.lost.append(task)
+        return not self.lost
+
+    def _taken(self, done: Iterable[Future[Outcome]]) -> Iterator[Outcome]:
+        """The results of futures, as far as their process lived."""
+        for future in done:
+            task = self._tasks.pop(future)
+            try:
+                outcome = future.result()
+            except BrokenProcessPool:
+                self.lost.append(task)
+            else:
+                yield outcome
+
+    def end(self) -> None:
+        """End the processes; at once, whatever they are at, where nobody waits for it any more."""
+        if not self._finished:
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes started here never see Ctrl-C: this one does, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_work: Work | None = None
 _worker: Worker | None = None
 
 
 def _start(work: Work, processes: int) -> None:
-    global _worker
+    global _work
     # Models compute with several threads each: together the workers take the cores once.
     os.environ.setdefault("REJOINDER_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _worker = work.worker()
+    _work = work
 
 
 def _end_with_parent() -> None:
@@ -83,6 +162,10 @@ def _end_with_parent() -> None:
 
 
 def _compute(number: int, task: Any) -> Outcome:
+    """A task by the worker of this process, made with the first: what is wrong with it is then told like anything."""
+    global _worker
     if _worker is None:
-        raise RuntimeError("a worker was asked to compute before it was started")
+        if _work is None:
+            raise RuntimeError("a worker was asked to compute before it was started")
+        _worker = _work.worker()
     return Outcome(number, _worker.compute(task))

@@ -1,22 +1,38 @@
-"""The Ray engine: workers are actors of a Ray cluster, tasks flow through Ray Data.
+"""The Ray engine: tasks flow through Ray Data to the processes of a Ray cluster, in windows that bound the memory here.
 
-A worker is made once and stays; Ray keeps as many tasks under way as its memory bears, and gives the tasks of a worker
-or a node that died to others. Needs rejoinder on every node, and files where every node sees them.
+Workers stay: Ray keeps its processes between tasks and windows, and each keeps the worker that it made. Ray gives the
+tasks of a process or a node that died to others, a few times; what it could not make good is asked again here, and no
+result counts twice. Needs rejoinder on every node, and files where every node sees them.
 """
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import os
+import time
+import traceback
+import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from rejoinder.engines.contract import Outcome, Work, Worker
-from rejoinder.errors import MissingExtraError, RunError
+from rejoinder import errors
+from rejoinder.engines.contract import Counts, Outcome, Work, Worker
+from rejoinder.engines.ray_account import MOST, open_account
+from rejoinder.engines.ray_connection import connected
+from rejoinder.errors import RejoinderError, RunError
 
-_PASSED_ON = ("REJOINDER_CACHE", "REJOINDER_DATA", "PYTHONPATH")
+_WINDOW_TASKS = 64  # of a window, for each worker
+_LEAST_TASKS = 256  # of a window
+_FIRST_TASKS = 16  # of the first, for each worker: it shows how long a task takes
+_WINDOW_BYTES = 64 * 2**20  # of a window's tasks
+_AGAIN = 3  # flows for one window without any result
+_SHORT = 0.5  # seconds: tasks that take less go out together, for Ray needs some hundredths of a second for each
+_TOGETHER = 32  # tasks at most
+_Tasks = dict[int, bytes]
+_Row = tuple[int, bytes, str, int]  # number, result, what is wrong, times begun
 
 
 class RayEngine:
@@ -25,74 +41,139 @@ class RayEngine:
     name = "ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        self._ray = _connected(workers, address)
+        self._ray = connected(workers, address)
+        self.counts = Counts(None, 0)  # what died is Ray's affair, and it does not tell
+        self._account = open_account(self._ray)
+        self._most = workers
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
         """Every task, in the order in which they are done."""
-        from ray.data import ActorPoolStrategy, DataContext
+        made = orjson.dumps([work.maker, list(work.given), os.getcwd()])
+        asked = Asked(made, self._account, uuid.uuid4().hex)
+        together = 1
+        most = max(_LEAST_TASKS, _WINDOW_TASKS * self.workers)
+        for window in _windows(tasks, _FIRST_TASKS * self.workers, most):
+            size, begun = len(window), time.perf_counter()
+            yield from self._window(asked, window, together)
+            # What the one who takes the results does meanwhile counts too: then tasks seem longer, and go out singly.
+            each = (time.perf_counter() - begun) * self.workers / size
+            together = max(1, min(_TOGETHER, int(_SHORT / each), size // (4 * self.workers)))
+        self._account.end.remote(asked.flow)
 
-        rows = [{"number": number, "task": orjson.dumps(task)} for number, task in enumerate(tasks)]
-        if not rows:
-            return
+    def _window(self, asked: Asked, missing: _Tasks, together: int) -> Iterator[Outcome]:
+        """Every task of a window; what a flow lost is asked again."""
+        failed, reason = 0, Exception("results were lost")
+        while missing:
+            before = len(missing)
+            try:
+                for number, value, error, times in self._flow(asked, missing, together):
+                    if number in missing:
+                        if error:
+                            raise _told(error)
+                        del missing[number]
+                        self.counts.retries = (self.counts.retries or 0) + times - 1
+                        yield Outcome(number, orjson.loads(value))
+            except self._ray.exceptions.RayError as problem:
+                reason = problem
+            failed = failed + 1 if len(missing) == before else 0
+            if failed > _AGAIN:
+                raise _ended(reason)
+
+    def _flow(self, asked: Asked, tasks: _Tasks, together: int) -> Iterator[_Row]:
+        """The results of tasks from one flow of Ray Data; one that failed says why instead."""
+        from ray.data import DataContext, TaskPoolStrategy
+
         context = DataContext.get_current()
         context.enable_progress_bars = False
         context.execution_options.preserve_order = False
-        workers = min(self.workers, len(rows))
-        flow = self._ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-            _Actor,
-            fn_constructor_args=(work.maker, orjson.dumps(work.given)),
-            batch_size=1,
+        rows = [{"number": number, "task": task} for number, task in tasks.items()]
+        flow = self._ray.data.from_items(rows, override_num_blocks=-(-len(rows) // together)).map_batches(
+            compute_batch,
+            fn_kwargs={"asked": asked},
+            batch_size=together,
             num_cpus=1,
-            compute=ActorPoolStrategy(size=workers),
+            compute=TaskPoolStrategy(self._most),
         )
-        try:
-            for batch in flow.iter_batches(batch_size=None, prefetch_batches=0):
-                for number, value in zip(batch["number"], batch["value"], strict=True):
-                    yield Outcome(int(number), orjson.loads(value))
-        except self._ray.exceptions.RayError as error:
-            reason = " ".join(str(getattr(error, "cause", None) or error).split())[:300]
-            raise RunError(
-                f"the Ray cluster could not go on ({reason}); what was done is kept: run the same command again"
-            ) from None
+        for batch in flow.iter_batches(batch_size=None, prefetch_batches=0):
+            for number, value, error, times in zip(*(batch[name] for name in _COLUMNS), strict=True):
+                yield int(number), bytes(value), str(error), int(times)
 
 
-class _Actor:
-    """A worker on some node."""
+def _windows(tasks: Iterable[Any], first: int, most: int) -> Iterator[_Tasks]:
+    """The tasks by number, some at a time; fewer at first."""
+    window: _Tasks = {}
+    size = 0
+    for number, task in enumerate(tasks):
+        window[number] = orjson.dumps(task)
+        size += len(window[number])
+        if len(window) >= first or size >= _WINDOW_BYTES:
+            yield window
+            window, size, first = {}, 0, most
+    if window:
+        yield window
 
-    def __init__(self, maker: str, given: bytes) -> None:
+
+@dataclass(frozen=True)
+class Asked:
+    """What a flow's tasks need: how a worker is made, and where beginnings are counted under which name."""
+
+    made: bytes
+    account: Any
+    flow: str
+
+
+_COLUMNS = ("number", "value", "error", "times")
+_LETHAL = (
+    "a process died {} times over the same task (out of memory, or killed); what was done is kept: run the same "
+    "command again, with more memory for each process"
+)
+_made: tuple[bytes, Worker] | None = None
+
+
+def compute_batch(batch: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    """Results of tasks, on some node; the worker is that of the process, made with the first task."""
+    rows = [_row(int(number), bytes(task), asked) for number, task in zip(batch["number"], batch["task"], strict=True)]
+    return {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
+
+
+def _row(number: int, task: bytes, asked: Asked) -> _Row:
+    import ray
+
+    times = int(ray.get(asked.account.begin.remote(asked.flow, number)))
+    if times > MOST:
+        return number, b"", f"RunError {_LETHAL.format(times - 1)}", times
+    try:
+        return number, orjson.dumps(_worker(asked.made).compute(orjson.loads(task))), "", times
+    except RejoinderError as problem:
+        return number, b"", f"{type(problem).__name__} {problem}", times
+    except Exception:  # our bug: it is told as such, and not by Ray at length
+        return number, b"", f"RuntimeError on a node: {traceback.format_exc()}", times
+
+
+def _worker(made: bytes) -> Worker:
+    global _made
+    if _made is None or _made[0] != made:
+        if _made is not None:
+            _made[1].close()
+            _made = None
         os.environ.setdefault("REJOINDER_THREADS", "1")
-        self._worker: Worker = Work(maker, tuple(orjson.loads(given))).worker()
+        maker, given, folder = orjson.loads(made)
+        with contextlib.suppress(OSError):  # names of files mean the same here as where they were typed
+            os.chdir(folder)
+        _made = made, Work(maker, tuple(given)).worker()
+    return _made[1]
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        values = [orjson.dumps(self._worker.compute(orjson.loads(bytes(task)))) for task in batch["task"]]
-        return {"number": batch["number"], "value": values}
+
+def _told(error: str) -> Exception:
+    """What was raised on some node: a user's error of its kind, or a bug of ours."""
+    name, _, text = error.partition(" ")
+    if name == "RuntimeError":
+        return RuntimeError(text)
+    kind = getattr(errors, name, RejoinderError)
+    return RejoinderError(text) if kind is errors.MissingExtraError else kind(text)
 
 
-def _connected(workers: int | None, address: str | None) -> Any:
-    """Ray, connected and quiet."""
-    os.environ.setdefault("RAY_DEDUP_LOGS", "1")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no network unless asked for by name
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise MissingExtraError("ray", "ray", "--engine ray") from None
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    if ray.is_initialized():
-        return ray
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "runtime_env": {"env_vars": passed}}
-    try:
-        if address is not None:
-            ray.init(address=address, **quiet)
-        else:
-            ray.init(num_cpus=workers or os.cpu_count() or 1, include_dashboard=False, **quiet)
-    except (ConnectionError, OSError, ValueError, RuntimeError) as error:
-        where = address or "a cluster of this machine"
-        reason = " ".join(str(error).split())[:200]
-        raise RunError(f"{where}: no Ray cluster answers ({reason}); check --address, or leave it out") from None
-    return ray
+def _ended(problem: BaseException) -> RunError:
+    reason = " ".join(str(problem).split())[:300]
+    return RunError(f"the Ray cluster could not go on ({reason}); what was done is kept: run the same command again")

@@ -8,14 +8,21 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.models.device import room
+
 Rows: TypeAlias = NDArray[np.intp]
-MOST_ROWS = 32
-MOST_TOKENS = 512  # padding counted; a single longer text is a batch of its own
 
 
-def batches(lengths: Sequence[int], most_rows: int = MOST_ROWS, most_tokens: int = MOST_TOKENS) -> Iterator[Rows]:
+def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: int | None = None) -> Iterator[Rows]:
     """The positions of each batch, the longest texts first: what does not fit in memory is found out at once, and
-    batches that are computed side by side end with small ones."""
+    batches that are computed side by side end with small ones.
+
+    Unless said, a batch has the room of the device that graphs are computed on; padding is counted, and a single longer
+    text is a batch of its own.
+    """
+    if most_rows is None or most_tokens is None:
+        rows_there, tokens_there = room()
+        most_rows, most_tokens = most_rows or rows_there, most_tokens or tokens_there
     order = np.argsort(-np.asarray(lengths), kind="stable")
     start = 0
     while start < len(order):

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.causal import is_causal
+from rejoinder.models.device import Device, torch_device
 from rejoinder.models.quiet import quiet
 
-Device: TypeAlias = Literal["cpu", "cuda"]
 Precision: TypeAlias = Literal["float32", "float64", "bfloat16", "float16"]
 # What decides a number: weights, configuration, tokeniser and chat template; not cards, not licences.
 _DECIDING = (
@@ -43,7 +43,7 @@ def open_folder(folder: Path, device: Device | None, dtype: Precision) -> Opened
     precision = getattr(torch, dtype, None)
     if not isinstance(precision, torch.dtype) or not precision.is_floating_point:
         raise InputError(f"dtype must be float32, float64, bfloat16 or float16, not {dtype!r}")
-    place = _device(device, torch.cuda.is_available())
+    place = torch_device(device)
     network, tokenizer = _loaded(folder, precision)
     settings: Any = transformers.GenerationConfig
     # What a model was released with (a penalty, a temperature) must not slip into what was asked for here.
@@ -86,14 +86,6 @@ def digest_of(folder: Path) -> str:
                 one.update(chunk)
         whole.update(f"{path.name} {one.hexdigest()}\n".encode())
     return whole.hexdigest()
-
-
-def _device(device: str | None, has_gpu: bool) -> str:
-    if device not in (None, "cpu", "cuda"):
-        raise InputError(f"device must be 'cpu' or 'cuda', not {device!r}")
-    if device == "cuda" and not has_gpu:
-        raise InputError("device is 'cuda', but torch finds no GPU here; use device='cpu'")
-    return device or ("cuda" if has_gpu else "cpu")
 
 
 def _window(network: Any, tokenizer: Any, folder: Path) -> int:

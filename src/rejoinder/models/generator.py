@@ -19,6 +19,7 @@ import torch
 from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
 from rejoinder.models.batching import batches
+from rejoinder.models.device import torch_device
 from rejoinder.models.generator_network import GeneratorNetwork, Shape
 from rejoinder.models.generator_text import BEGIN, END, PADDING, Limits, TurnReader
 from rejoinder.models.generator_writing import written
@@ -140,7 +141,7 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
     for name, digest in card.files.items():
         if sha256_of(folder / name) != digest:
             raise InputError(f"{folder / name}: is not the file of its card; train the generator again")
-    on = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    on = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
     reader = TurnReader((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)

@@ -17,6 +17,7 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.checkpoint import checkpoint_folder, digest_of, find_file, read_weights
+from rejoinder.models.device import room
 from rejoinder.models.grade_graph import Concepts, Graph, concept_files, graph_of, read_concepts
 from rejoinder.models.grade_keywords import keyword_files, read_rarity
 from rejoinder.models.grade_language import English, language_files
@@ -71,7 +72,7 @@ class GradeModel:
         found = np.zeros(len(replies))
         torch.set_num_threads(threads())
         with torch.inference_mode():
-            for batch in batches([len(ids) for ids, _ in tokens]):
+            for batch in batches([len(ids) for ids, _ in tokens], *room("cpu")):
                 ids, mask = pad([tokens[i][0] for i in batch])
                 segments, _ = pad([tokens[i][1] for i in batch])
                 given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.models.causal import Reading, read
-from rejoinder.models.causal_folder import Device, Precision, open_folder
+from rejoinder.models.causal_folder import Precision, open_folder
 from rejoinder.models.decoding import Decoding, Method
+from rejoinder.models.device import Device
 from rejoinder.models.generation import end_of_text_ids, newline_ids, write
 from rejoinder.models.joining import (
     ContextIds,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 64
 MOST_TOKENS = 4096  # filling and repeated contexts counted: what bounds the memory of a key-value cache
+ON_CUDA = (256, 16_384)  # the same on a GPU
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class LanguageModel:
         replies: Sequence[str],
         *,
         end: bool = False,
-        most_rows: int = MOST_ROWS,
-        most_tokens: int = MOST_TOKENS,
+        most_rows: int | None = None,
+        most_tokens: int | None = None,
     ) -> list[TokenScores]:
         """The scores of each reply after its context; with ``end``, the mark that ends a turn is scored as well.
 
@@ -77,7 +79,7 @@ class LanguageModel:
             fitting = context.fit(self.window - len(reply))
             requests.append(Request(fitting, reply))
             cuts.append((len(context) - len(fitting), len(whole) - len(reply)))
-        found = reply_log_probabilities(self.network, requests, most_rows, most_tokens)
+        found = reply_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, len(r.context), *cut)
             for r, values, cut in zip(requests, found, cuts, strict=True)
@@ -88,8 +90,8 @@ class LanguageModel:
         contexts: Sequence[Sequence[Turn]],
         room: int = 0,
         *,
-        most_rows: int = MOST_ROWS,
-        most_tokens: int = MOST_TOKENS,
+        most_rows: int | None = None,
+        most_tokens: int | None = None,
     ) -> list[TokenScores]:
         """The scores of each context's own tokens, what joins its turns among them, after its first token.
 
@@ -98,11 +100,16 @@ class LanguageModel:
         known = self._context_ids(contexts)
         kept = [context.fit(self.window - room) for context in known]
         requests = [Request(ids[:1], ids[1:]) for ids in kept]
-        found = reply_log_probabilities(self.network, requests, most_rows, most_tokens)
+        found = reply_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, 1, len(context) - len(ids), 0)
             for r, values, context, ids in zip(requests, found, known, kept, strict=True)
         ]
+
+    def _room(self, rows: int | None, tokens: int | None) -> tuple[int, int]:
+        """How many rows and tokens are computed at once: as said, else what suits the device."""
+        usual = ON_CUDA if self.network.device.type == "cuda" else (MOST_ROWS, MOST_TOKENS)
+        return rows or usual[0], tokens or usual[1]
 
     def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
         """A context in a key-value cache, to be continued with soft tokens; the room is for what will follow."""
@@ -136,8 +143,8 @@ class LanguageModel:
         no_repeat: int = 3,
         seed: int = 0,
         stop_at_newline: bool = True,
-        most_rows: int = MOST_ROWS,
-        most_tokens: int = MOST_TOKENS,
+        most_rows: int | None = None,
+        most_tokens: int | None = None,
     ) -> list[str]:
         """A reply to each context, written as ``Decoding`` says, up to the end of the turn (or of the line).
 
@@ -152,7 +159,7 @@ class LanguageModel:
         newline = stop_at_newline or self.join == "newline"
         stops = sorted({*end_of_text_ids(self.network, self.tokenizer), *(self._newlines if newline else ())})
         fitting = [context.fit(self.window - max_tokens) for context in self._context_ids(contexts)]
-        written = write(self.network, fitting, decoding, stops, most_rows, most_tokens)
+        written = write(self.network, fitting, decoding, stops, *self._room(most_rows, most_tokens))
         texts = [str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip() for ids in written]
         return [text.partition("\n")[0].strip() if newline else text for text in texts]
 

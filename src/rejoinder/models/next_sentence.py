@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.architecture import shape_of, weights_digest
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.device import room, torch_device
 from rejoinder.models.machine import threads
 from rejoinder.models.quiet import quiet
 from rejoinder.models.transformers_encoder import tokenizer_of
@@ -44,7 +45,7 @@ class NextSentence:
         self._model = _open_network(folder)
         self._torch: Any = __import__("torch")
         self._torch.set_num_threads(threads())
-        self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._model.to(torch_device())
         self._tokenizer = tokenizer_of(folder, shape.max_tokens)
         self._first, self._between = _marks(self._tokenizer.serialized, folder)
         tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
@@ -56,7 +57,7 @@ class NextSentence:
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
         found = np.empty(len(distinct))
-        for batch in batches([len(pair.ids) for pair in distinct]):
+        for batch in batches([len(pair.ids) for pair in distinct], *room(self._model.device.type)):
             found[batch] = self._run([distinct[i] for i in batch])
         place = {pair: i for i, pair in enumerate(distinct)}
         return found[[place[pair] for pair in pairs]]

@@ -13,6 +13,7 @@ from rejoinder.models.aptness import Contexts
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.catalog import MODELS
 from rejoinder.models.contract import Vectors
+from rejoinder.models.device import room
 from rejoinder.models.encoder import PREFIX, find_folder
 from rejoinder.models.next_sentence import NextSentence
 
@@ -45,7 +46,7 @@ class NextSentencePairs(NextSentence):
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
         found = np.full((len(texts), self.dimensions), np.nan, np.float32)
         torch, device = self._torch, self._model.device
-        for batch in batches([len(pair.ids) for pair in pairs]):
+        for batch in batches([len(pair.ids) for pair in pairs], *room(device.type)):
             ids, mask = pad([pairs[i].ids for i in batch], self._padding)
             begins = np.array([pairs[i].second_at for i in batch])
             kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])

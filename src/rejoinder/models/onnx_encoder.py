@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rejoinder.errors import InputError, SpecError
+from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.models import card as cards
+from rejoinder.models import device
 from rejoinder.models.batching import Rows, batches, pad
 from rejoinder.models.contract import Side, TokenVectors, Vectors
 from rejoinder.models.machine import threads
@@ -19,6 +22,9 @@ from rejoinder.models.tokenization import read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
+
+
+_splitting = ContextVar("splitting", default=True)
 
 
 class OnnxEncoder:
@@ -82,7 +88,11 @@ def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
 
 def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
-    todo = _for_all(list(parts), threads())
+    if device.graphs().device == "cuda":  # one batch fills it
+        for batch in parts:
+            work(batch)
+        return
+    todo = _for_all(list(parts), threads()) if _splitting.get() else list(parts)
     workers = min(threads(), len(todo))
     if workers < 2:
         for batch in todo:
@@ -91,6 +101,16 @@ def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     with ThreadPoolExecutor(workers) as pool_of_threads:
         for _ in pool_of_threads.map(work, todo):
             pass
+
+
+@contextmanager
+def whole_batches() -> Iterator[None]:
+    """Within it the number of threads does not decide which texts are computed together, not even in the last bit."""
+    before = _splitting.set(False)
+    try:
+        yield
+    finally:
+        _splitting.reset(before)
 
 
 def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
@@ -103,7 +123,26 @@ def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
 
 
 def open_session(graph: Path) -> Any:
-    """A session whose arithmetic is float32 whatever the weights are stored in."""
+    """A session whose arithmetic is float32 whatever the weights are stored in, on the device that is chosen."""
+    place = device.graphs()
+    try:
+        if place.runtime == "torch":
+            from rejoinder.models.torch_graph import TorchGraph, UnknownOperationError
+
+            try:
+                return TorchGraph(graph, place.device)
+            except UnknownOperationError:
+                if device.wanted() is not None:
+                    raise
+        return _onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
+    except RejoinderError:
+        raise
+    except Exception as error:  # the libraries' errors have no common class
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
+
+
+def _onnxruntime(graph: Path, where: device.Device) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -113,8 +152,4 @@ def open_session(graph: Path) -> Any:
     options.log_severity_level = 3
     # int8 arithmetic scales by the whole batch, so neighbours would change a score: weights become float32 at loading.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    try:
-        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the library's errors have no common class
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
+    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(where))

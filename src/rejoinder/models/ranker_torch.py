@@ -17,6 +17,7 @@ from rejoinder.models.aptness_calibration import Numbers
 from rejoinder.models.aptness_card import Marks
 from rejoinder.models.aptness_cross import Row
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.device import room, torch_device
 from rejoinder.models.encoder import find_folder
 from rejoinder.models.quiet import quiet
 from rejoinder.models.ranker_card import RankerCard
@@ -112,18 +113,20 @@ class TorchReader:
             trunk.pooler = None  # an encoder that came without one was trained without one
         self._network = HubReader(trunk)
         self._network.load_state_dict(weights)
-        self._network.eval()
+        self._device = torch_device()
+        self._network.eval().to(self._device)
         self._padding = card.marks.padding
 
     def scores(self, rows: Sequence[Row]) -> Numbers:
         """The score of each candidate."""
         found = np.empty(len(rows))
-        for batch in batches([len(row.ids) for row in rows]):
+        for batch in batches([len(row.ids) for row in rows], *room(self._device)):
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)
             begins = np.array([rows[i].reply_at for i in batch])
             kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
             with torch.no_grad():
-                found[batch] = self._network(*(torch.from_numpy(part) for part in (tokens, mask, kinds))).numpy()
+                given = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, kinds))
+                found[batch] = self._network(*given).cpu().numpy()
         return found
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rejoinder.models.decoding import Decoding
 from rejoinder.models.generation import end_of_text_ids, newline_ids, write
 from rejoinder.models.joining import Ids
-from rejoinder.models.language_model import MOST_ROWS, MOST_TOKENS, LanguageModel
+from rejoinder.models.language_model import MOST_ROWS, MOST_TOKENS, ON_CUDA, LanguageModel
 
 _STOPS: dict[str, Ids] = {}  # by the model's digest: a vocabulary takes half a second to look through
 _END = re.compile(r"[.!?…][\"'’”)\]]*(?=\s|$)")
@@ -33,7 +33,7 @@ def decode(model: LanguageModel, ids: Ids) -> str:
 
 def bounds(model: LanguageModel) -> tuple[int, int]:
     """How many rows and tokens at once suit the model's device."""
-    return (256, 16_384) if model.network.device.type == "cuda" else (MOST_ROWS, MOST_TOKENS)
+    return ON_CUDA if model.network.device.type == "cuda" else (MOST_ROWS, MOST_TOKENS)
 
 
 def stop_ids(model: LanguageModel) -> Ids:

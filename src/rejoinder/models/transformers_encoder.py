@@ -15,6 +15,7 @@ from rejoinder.models import card as cards
 from rejoinder.models.architecture import shape_of, weights_digest
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.contract import Side, TokenVectors, Vectors
+from rejoinder.models.device import room, torch_device
 from rejoinder.models.machine import threads
 from rejoinder.models.onnx_encoder import without_special
 from rejoinder.models.pooling import pool
@@ -37,7 +38,7 @@ class TransformersEncoder:
         self._model = open_model(folder)
         self._torch: Any = __import__("torch")
         self._torch.set_num_threads(threads())
-        self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._model.to(torch_device())
         self.dimensions = int(self._model.config.hidden_size)
         self.layers = int(self._model.config.num_hidden_layers)
         tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
@@ -48,7 +49,7 @@ class TransformersEncoder:
         """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids]):
+        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
             found[batch] = pool(self._run(tokens, mask, -1), mask, self._pooling)
         return found
@@ -60,7 +61,7 @@ class TransformersEncoder:
         encodings = self._tokenizer.encode(texts, cut)
         found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
         with self._up_to(layer) as left:
-            for batch in batches([len(e.ids) for e in encodings]):
+            for batch in batches([len(e.ids) for e in encodings], *room(self._model.device.type)):
                 tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
                 for i, vectors in zip(batch, self._run(tokens, mask, left), strict=True):
                     found[i] = without_special(encodings[i], vectors)
@@ -75,7 +76,7 @@ class TransformersEncoder:
         """The first token of each text behind the network's pooler, as it is (not normalised)."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids]):
+        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
             found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
         return found

@@ -14,8 +14,9 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.causal_folder import Device, _device, digest_of
+from rejoinder.models.causal_folder import digest_of
 from rejoinder.models.decoding import Decoding, rules
+from rejoinder.models.device import Device, torch_device
 from rejoinder.models.joining import Ids
 from rejoinder.models.quiet import quiet
 
@@ -117,7 +118,7 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
             raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
     if absent := sorted(found["missing_keys"]):
         raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
-    network.requires_grad_(False).eval().to(_device(device, torch.cuda.is_available()))
+    network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, digest_of(folder), network, tokenizer)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from rejoinder.data.reading import Source, stream
-from rejoinder.data.shards import Shard, local
+from rejoinder.data.shards import Shard, check, local
 from rejoinder.data.writing import encode, whole_file
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.errors import InputError
@@ -67,7 +67,9 @@ class ShardWorker(ABC):
         """What a data file became, and whether it was written now."""
         shard = Shard(*task)
         with local(shard) as path:
-            note = self.folder / NOTES / f"{self._address(path)}.json"
+            sha256 = Source(path).measure()[0]
+            check(shard, sha256)
+            note = self.folder / NOTES / f"{self._address(sha256)}.json"
             if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
                 return {"fresh": False, "entries": kept}
             found = [asdict(one) for one in self.entries(_turns(path, self._split))] if path.stat().st_size else []
@@ -81,8 +83,8 @@ class ShardWorker(ABC):
     def _is_whole(self, entries: Sequence[Mapping[str, Any]]) -> bool:
         return all(_folder.is_whole(self.folder, part) for entry in entries for part in Entry.of(entry).parts)
 
-    def _address(self, path: Path) -> str:
-        asked = [_LAYOUT, type(self).__name__, self.settings, self._split, self._turns, Source(path).measure()[0]]
+    def _address(self, sha256: str) -> str:
+        asked = [_LAYOUT, type(self).__name__, self.settings, self._split, self._turns, sha256]
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 

@@ -13,8 +13,9 @@ from rejoinder.contract import Metric, SetMetric
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.keeping import KeepingEngine
 from rejoinder.engines.ordering import in_order
-from rejoinder.registry import parse
+from rejoinder.registry import parse, signature
 from rejoinder.scoring.memory import score_pairs
 from rejoinder.scoring.result import Values
 from rejoinder.types import Item, Pair, Response
@@ -26,7 +27,7 @@ _PLACE = Place("pairs", 0)
 class PairWorker:
     """A metric by its spec."""
 
-    def __init__(self, spec: str) -> None:
+    def __init__(self, spec: str, signature: str = "") -> None:  # the latter is for who keeps results
         self._metric = parse(spec)
 
     def compute(self, task: Sequence[Any]) -> list[float | None]:
@@ -46,9 +47,10 @@ class PairWorker:
 
 def score_pairs_by(engine: Engine | None, metric: Metric, pairs: Sequence[Pair]) -> Values:
     """The scores of pairs, as ``score_pairs`` gives them; a metric of a whole set is computed here."""
-    if engine is None or engine.workers < 2 or isinstance(metric, SetMetric) or len(pairs) <= _AT_ONCE:
+    alone = engine is None or (engine.workers < 2 and not isinstance(engine, KeepingEngine))
+    if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _AT_ONCE:
         return score_pairs(metric, pairs)
-    work = Work("rejoinder.scoring.by_engine:PairWorker", (str(metric),))
+    work = Work("rejoinder.scoring.by_engine:PairWorker", (str(metric), signature(metric)))
     found: list[float | None] = []
     for values in in_order(engine.compute(work, _tasks(pairs))):
         found += values

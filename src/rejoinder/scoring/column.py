@@ -10,7 +10,7 @@ import rejoinder
 from rejoinder.contract import Metric
 from rejoinder.registry import parse, signature
 from rejoinder.scoring import flags, kernel
-from rejoinder.scoring.store import Store, address
+from rejoinder.scoring.store import Store, address, content_of
 from rejoinder.types import Pair
 
 
@@ -69,9 +69,11 @@ def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
     return [*(Column("score", m) for m in metrics), *matches, *cuts, Column("flags")]
 
 
-def keep(column: Column, pairs: Sequence[Pair], store: Store) -> Kept:
-    """Compute a column over a chunk unless the store has it for good."""
-    place = address(column.signature, column.needs, pairs)
+def keep(column: Column, pairs: Sequence[Pair], store: Store, contents: dict[frozenset[str], str]) -> Kept:
+    """Compute a column over a chunk unless the store has it for good; ``contents`` are digests of the same chunk."""
+    if column.needs not in contents:
+        contents[column.needs] = content_of(pairs, column.needs)
+    place = address(column.signature, contents[column.needs])
     known = store.get(place)
     if known is not None and len(known) == len(pairs) and column.is_final(pairs):
         return Kept(place, True)

@@ -53,9 +53,10 @@ class ChunkWorker:
         """All columns of one chunk: its size, where each column is kept and whether it was there, and the seconds."""
         pairs = self._data.pairs([(response, item) for response, item in task])
         kept, seconds = [], []
+        contents: dict[frozenset[str], str] = {}
         for column in self._columns:
             begun = time.perf_counter()
-            found = keep(column, pairs, self._store)
+            found = keep(column, pairs, self._store, contents)
             kept.append([found.address, found.found])
             seconds.append(time.perf_counter() - begun)
         return [len(pairs), kept, seconds]

@@ -12,9 +12,11 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from rejoinder.data import parquet
 from rejoinder.data.collection import Collection
 from rejoinder.data.importers import Tally
 from rejoinder.data.ledger import Ledger
+from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reading import Source, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError
@@ -30,8 +32,10 @@ _KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 class Input:
     """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
 
-    def __init__(self, given: str | Path) -> None:
+    def __init__(self, given: str | Path, without: frozenset[str] = frozenset()) -> None:
+        """Of a Parquet file the columns ``without`` are not read, as if they were empty."""
         self._given = str(given)
+        self._without = without
         self._spool: Path | None = None
         if self._given == "-":
             self._spool = _spooled()
@@ -45,7 +49,7 @@ class Input:
     def stem(self) -> str:
         """A short name for what is made from it."""
         name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
-        return name.removesuffix(".gz").removesuffix(".jsonl") or "run"
+        return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet") or "run"
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """The records with their places."""
@@ -58,10 +62,17 @@ class Input:
                     raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
                 yield record, place
             return
+        if is_parquet(self._given):
+            yield from parquet.records(self._given, self.name, self._without, allow_empty)
+            self._same(Source(self._given, self.name).measure()[0])
+            return
         source = Source(self._given, self.name)
         for line in source.lines():
             yield from_object(decode(line), line.place, allow_empty), line.place
-        if source.sha256 != self.digest:
+        self._same(source.sha256)
+
+    def _same(self, sha256: str) -> None:
+        if sha256 != self.digest:
             raise InputError(f"{self.name}: changed while it was read; run the command again when it is at rest")
 
     def _converted(self) -> Iterator[Record] | None:

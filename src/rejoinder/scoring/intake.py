@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import orjson
@@ -22,9 +22,14 @@ from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writing import encode, whole_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.inputs import Input
-from rejoinder.types import Item, Pair, Record, Response
+from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 Codes: TypeAlias = NDArray[np.int64]
+
+
+class NoResponsesError(InputError):
+    """An input without anything to score."""
+
 
 # Chunks are cut by content (after a response whose id hashes to 0), so that a line put in front of a file shifts no
 # chunk but the first; the bounds keep them of a useful size.
@@ -123,7 +128,7 @@ def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
     index.close()
     if not len(index):
         found = ", ".join(f"{n} {kind}s" for kind, n in index.counts.items())
-        raise InputError(
+        raise NoResponsesError(
             f"{', '.join(i.name for i in inputs)}: there are no responses to score (found {found}); "
             "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
         )
@@ -155,4 +160,26 @@ class DataFile:
 
     def _record(self, at: int) -> Record:
         self._file.seek(at)
-        return from_object(orjson.loads(self._file.readline()), self._place, allow_empty=True)
+        found = orjson.loads(self._file.readline())
+        kind = found["kind"]
+        if kind == "response":
+            return Response(found["id"], found["item"], found["system"], found["text"], found.get("meta", {}))
+        return _item(found) if kind == "item" else from_object(found, self._place, allow_empty=True)
+
+
+def _item(o: dict[str, Any]) -> Item:
+    """An item that was checked when it was written to ``data.jsonl``: looking again would take twice as long."""
+    return Item(
+        o["id"],
+        _turns(o["context"]),
+        tuple([Reference(one) if isinstance(one, str) else Reference(**one) for one in o.get("references", ())]),
+        _turns(o.get("future", ())),
+        tuple([Statement(**one) for one in o.get("situation", ())]),
+        o.get("dialogue"),
+        o.get("truncated", False),
+        o.get("meta", {}),
+    )
+
+
+def _turns(found: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
+    return tuple([Turn(one["text"], one.get("speaker")) for one in found])

@@ -64,7 +64,8 @@ def settle(metric: Metric, rows: Rows) -> list[float | None]:
 def _over_scorable(
     metric: Metric, pairs: Sequence[Pair], verb: Callable[[Sequence[Pair]], Sequence[Found]]
 ) -> list[Found | None]:
-    scorable = [pair for pair in pairs if missing_part(metric, pair) is None]
+    known = [missing_part(metric, pair) is None for pair in pairs]
+    scorable = [pair for pair, all_there in zip(pairs, known, strict=True) if all_there]
     try:
         found = verb(scorable) if scorable else []
     except RejoinderError:
@@ -75,7 +76,7 @@ def _over_scorable(
         raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
     _same_number(metric, found, len(scorable))
     values = iter(found)
-    return [next(values) if missing_part(metric, pair) is None else None for pair in pairs]
+    return [next(values) if all_there else None for all_there in known]
 
 
 def _same_number(metric: Metric, found: Sequence[Any], expected: int) -> None:
@@ -89,7 +90,8 @@ def _checked(metric: Metric, value: Any) -> float | None:
     """A score as it is kept: a finite number within the metric's range, or None for NaN."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    # Mostly it is a float: asking whether it is some real number costs more than the rest.
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise RejoinderError(
             f"the metric {metric} gave {brief(value)}; a score must be a number (NaN where it has none)"
         )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import orjson
 
@@ -40,6 +40,16 @@ _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu",
 Progress = Callable[[int, int], None]
 
 
+class Named(Protocol):
+    """A file by its name and the digest of what it holds."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run is asked to do: everything that decides its results, and nothing else."""
@@ -57,7 +67,7 @@ class Plan:
             raise SpecError(f"the metric {twice[0]} was given twice; leave one out")
         return cls(specs, empty, matched)
 
-    def identity(self, inputs: Sequence[Input]) -> str:
+    def identity(self, inputs: Sequence[Named]) -> str:
         """The digest of a run: the same input and the same plan give the same run."""
         signatures = [signature(parse(spec)) for spec in self.specs]
         whole = [
@@ -82,7 +92,7 @@ class Run:
 
 
 def run(
-    inputs: Sequence[str | Path],
+    inputs: Sequence[str | Path | Input],
     plan: Plan,
     folder: Path | None = None,
     processes: int = 1,
@@ -96,8 +106,8 @@ def run(
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
     """
-    begun = time.time()
-    opened = [Input(given) for given in inputs]
+    begun, engine = time.time(), engine or LocalEngine(processes)
+    opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
     try:
         if not plan.specs:
             plan = replace(plan, specs=tuple(default_metrics(*_offered(opened))))
@@ -110,11 +120,11 @@ def run(
             index = take_in(opened, folder / "data.jsonl", plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / ".scores"
             job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
-            done = _all_chunks(job, index, engine or LocalEngine(processes), progress)
+            done = _all_chunks(job, index, engine, progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
             about = _about(identity, opened, plan, index, assembly)
-            write_json(folder / "timings.json", _timings(begun, engine or LocalEngine(processes), plan, done))
+            write_json(folder / "timings.json", _timings(begun, engine, plan, done))
             shutil.rmtree(folder / ".scores", ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
@@ -148,7 +158,7 @@ def _all_chunks(job: Job, index: Index, engine: Engine, progress: Progress | Non
 def _no_more_than(engine: Engine, chunks: int) -> Engine:
     """The engine with no more local processes than there are chunks: starting one costs more than a chunk."""
     if isinstance(engine, LocalEngine) and engine.workers > chunks:
-        return LocalEngine(max(1, chunks))
+        return LocalEngine(max(1, chunks), counts=engine.counts)
     return engine
 
 
@@ -198,6 +208,8 @@ def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> 
         "seconds": round(time.time() - begun, 3),
         "engine": engine.name,
         "processes": engine.workers,
+        "failures": engine.counts.failures,
+        "retries": engine.counts.retries,
         "machine": platform.machine(),
         "python": platform.python_version(),
         "metrics": {

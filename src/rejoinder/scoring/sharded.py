@@ -8,37 +8,38 @@ was stopped, on any machine, goes on with what is missing. ``sharded.json``, wri
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 import rejoinder
 from rejoinder.contract import SetMetric
-from rejoinder.data.shards import Shard, local
+from rejoinder.data import conversations
+from rejoinder.data.remote import is_remote, shown
+from rejoinder.data.shards import Shard
 from rejoinder.engines.contract import Engine, Work
-from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.registry import parse, signature
 from rejoinder.report.table import Cell, Estimate, Table
-from rejoinder.scoring.folder import write_json
-from rejoinder.scoring.inputs import Input
-from rejoinder.scoring.run import Plan, run
-from rejoinder.stats.moments import Moments, moments
+from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.run import Plan
+from rejoinder.scoring.shard_results import SHARDS, Results, results_at
+from rejoinder.scoring.shard_worker import CONVERSATIONS
+from rejoinder.stats.moments import Moments
 
-ABOUT, SHARDS, MOMENTS = "sharded.json", "shards", "moments.json"
+ABOUT = "sharded.json"
 Sums = dict[str, dict[str, Moments]]  # by system and spec
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class ShardedRun:
-    """What a run over shards came to."""
+    """What a run over shards came to; its folder may be an address."""
 
-    folder: Path
+    folder: str
     specs: tuple[str, ...]
     sums: Mapping[str, Mapping[str, Moments]]
     shards: Sequence[Mapping[str, Any]]
@@ -60,76 +61,63 @@ class ShardedRun:
             missing = sum(by_spec[spec].n_missing for by_spec in self.sums.values())
             if missing:
                 notes.append(f"{spec}: {missing:,} of {total:,} responses have no score (NaN, left out of the mean).")
+            cut = sum(one["cut"].get(spec, 0) for one in self.shards)
+            if cut:
+                notes.append(f"{spec}: {cut:,} of {total:,} responses, or what they were read with, were cut.")
+        for flag, meaning in MEANINGS.items():
+            n = sum(one["flags"].get(flag, 0) for one in self.shards)
+            notes += [f"{flag}: {n:,} {meaning}."] if n else []
+        idle = sum(not one["responses"] for one in self.shards)
+        notes += [f"{idle:,} of {len(self.shards):,} shards hold no responses."] if idle else []
         return Table("Mean score by system", ["system", "n", *self.specs], rows, notes)
 
 
-class ShardWorker:
-    """Scores shards; models are loaded once and stay."""
-
-    def __init__(self, specs: Sequence[str], empty: Any, matched: bool, folder: str) -> None:
-        self._plan = Plan(tuple(specs), empty, matched)
-        self._folder = Path(folder) / SHARDS
-
-    def compute(self, task: Sequence[Any]) -> dict[str, Any]:
-        """Score one shard, unless it has been: where it is kept, what it holds, and its sums."""
-        shard, begun = Shard(*task), time.perf_counter()
-        with local(shard) as path:
-            given = Input(path)
-            try:
-                address, digest = self._plan.identity([given]), given.digest
-            finally:
-                given.close()
-            folder = self._folder / address
-            finished = run([path], self._plan, folder, cache=False)
-        kept = folder / MOMENTS
-        if not kept.is_file():
-            write_json(kept, _sums_of(finished.scores))
-        return {
-            "name": shard.name,
-            "address": address,
-            "sha256": digest,
-            "bytes": shard.size,
-            "responses": len(finished.scores),
-            "sums": orjson.loads(kept.read_bytes()),
-            "fresh": finished.fresh,
-            "seconds": time.perf_counter() - begun,
-        }
-
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
-
 def score_shards(
-    shards: Sequence[Shard], plan: Plan, folder: Path, engine: Engine, progress: Progress | None = None
+    shards: Sequence[Shard],
+    plan: Plan,
+    folder: str | Path,
+    engine: Engine,
+    progress: Progress | None = None,
+    table: bool = False,
 ) -> ShardedRun:
-    """Score every shard and put the means together."""
+    """Score every shard and put the means together; ``table`` adds ``scores.parquet`` to what is kept of each."""
     _check(plan)
-    _claim(plan, folder)
-    given = (list(plan.specs), plan.empty, plan.matched, str(folder.resolve()))
-    work = Work("rejoinder.scoring.sharded:ShardWorker", given)
-    done: list[dict[str, Any] | None] = [None] * len(shards)
-    ready, total = 0, sum(shard.size for shard in shards)
+    where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
+    results = _claimed(plan, where)
+    work = Work(
+        "rejoinder.scoring.shard_worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
+    )
+    found = _computed(shards, work, engine, progress)
+    _check_twice(found)
+    _check_apart(found, results)
+    sums = _added([one["sums"] for one in found])
+    about = {
+        "format": 1,
+        "rejoinder": rejoinder.__version__,
+        "metrics": [{"spec": spec, "signature": signature(parse(spec))} for spec in plan.specs],
+        "empty": plan.empty,
+        "shards": [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in found],
+        "sums": {s: {spec: dataclasses.asdict(one) for spec, one in of.items()} for s, of in sums.items()},
+    }
+    results.write(ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    return ShardedRun(str(folder), plan.specs, sums, found)
+
+
+def _computed(
+    shards: Sequence[Shard], work: Work, engine: Engine, progress: Progress | None
+) -> list[Mapping[str, Any]]:
+    """What each shard came to; progress is counted in responses where catalogues tell them, else in bytes."""
+    sizes = [shard.responses for shard in shards if shard.responses is not None]
+    if len(sizes) < len(shards):
+        sizes = [shard.size for shard in shards]
+    done: list[Mapping[str, Any] | None] = [None] * len(shards)
+    ready, total = 0, sum(sizes)
     for outcome in engine.compute(work, [list(shard) for shard in shards]):
         done[outcome.number] = outcome.value
-        ready += shards[outcome.number].size
+        ready += sizes[outcome.number]
         if progress is not None:
             progress(ready, total)
-    found = [one for one in done if one is not None]
-    _check_twice(found)
-    sums = _added([one["sums"] for one in found])
-    listed = [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in found]
-    write_json(
-        folder / ABOUT,
-        {
-            "format": 1,
-            "rejoinder": rejoinder.__version__,
-            "metrics": [{"spec": spec, "signature": signature(parse(spec))} for spec in plan.specs],
-            "empty": plan.empty,
-            "shards": listed,
-            "sums": {s: {spec: dataclasses.asdict(one) for spec, one in of.items()} for s, of in sums.items()},
-        },
-    )
-    return ShardedRun(folder, plan.specs, sums, found)
+    return [one for one in done if one is not None]
 
 
 def _check(plan: Plan) -> None:
@@ -140,38 +128,58 @@ def _check(plan: Plan) -> None:
         raise SpecError("name the metrics of a run over shards with -m: what suits one shard may not suit another")
 
 
-def _claim(plan: Plan, folder: Path) -> None:
-    """Make the folder; one that holds means of other metrics stays as it is."""
+def _claimed(plan: Plan, where: str) -> Results:
+    """The place for results; one that holds means of other metrics stays as it is."""
+    results = results_at(where)
     try:
-        known = orjson.loads((folder / ABOUT).read_bytes())
-        same = [one["spec"] for one in known["metrics"]] == list(plan.specs) and known["empty"] == plan.empty
-    except FileNotFoundError:
-        same = True
+        raw = results.read(ABOUT)
+        known = None if raw is None else orjson.loads(raw)
+        same = known is None or (
+            [one["spec"] for one in known["metrics"]] == list(plan.specs) and known["empty"] == plan.empty
+        )
     except (OSError, ValueError, KeyError, TypeError):
         same = False
-    if not same or (folder / "run.json").exists():
-        raise RunError(f"{folder}: holds another run (other metrics, or of one file); choose another folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
+    if not same or results.read("run.json") is not None:
+        raise RunError(
+            f"{shown(where)}: holds another run (other metrics, or of one file); choose another folder with -o"
+        )
+    return results
 
 
 def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
     """Raise where two shards hold the same: its replies would count twice."""
     seen: dict[str, str] = {}
     for one in found:
-        if (other := seen.setdefault(one["sha256"], one["name"])) != one["name"]:
+        other = seen.setdefault(one["sha256"], one["name"])
+        if other != one["name"] and one["responses"]:
             raise InputError(f"the shards {other} and {one['name']} hold the same; take one of them away")
 
 
-def _sums_of(scores: Any) -> dict[str, Any]:
-    """The moments of a shard's scores, by system and spec, as plain values."""
-    found: dict[str, Any] = {}
-    for code, system in enumerate(scores.systems):
-        mine = scores.system_codes == code
-        found[system] = {
-            spec: dataclasses.asdict(moments(column[mine], np.asarray(scores.clusters)[mine]))
-            for spec, column in scores.values.items()
-        }
-    return found
+def _check_apart(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+    """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
+    held = [one for one in found if one["responses"]]
+    if len(held) < 2:
+        return
+    with results.files([f"{SHARDS}/{one['address']}/{CONVERSATIONS}" for one in held]) as paths:
+        shared = conversations.first_shared(paths)
+    if shared is None:
+        return
+    first, second = held[shared.first], held[shared.second]
+    system, name = _conversation(results, first["address"], shared.digest)
+    raise InputError(
+        f"the shards {first['name']} and {second['name']} both have replies of {brief(system)} in the conversation "
+        f"{brief(name)}; put it into one of them (rejoinder shards write --gather does)"
+    )
+
+
+def _conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
+    """The names behind a digest."""
+    with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
+        for line in map(orjson.loads, lines):
+            names = line["system"], line.get("dialogue", line["item"])
+            if conversations.digest(*names) == digest:
+                return names
+    return "a system", "of an unknown name"
 
 
 def _added(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Store:
         """Write values to an address; the file appears whole or not at all."""
         payload = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
         target = self._root / address
-        part = target.with_name(f".{target.name}.{os.getpid()}")
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")  # process ids repeat on other nodes
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(_digest(payload, _CHECK) + payload)
@@ -54,8 +55,13 @@ class Store:
             ) from None
 
 
-def address(signature: str, needs: Iterable[str], pairs: Sequence[Pair]) -> str:
-    """Where the values of a signature over these pairs belong."""
+def address(signature: str, content: str) -> str:
+    """Where the values of a signature over some content belong."""
+    return f"{_digest(signature.encode(), 10).hex()}/{content}"
+
+
+def content_of(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
+    """The digest of all that somebody with such needs reads of these pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)
     item, prefix = None, b""
@@ -64,7 +70,7 @@ def address(signature: str, needs: Iterable[str], pairs: Sequence[Pair]) -> str:
             item, prefix = pair.item, _item_bytes(pair, parts)
         content.update(prefix)
         content.update(_framed(pair.response.text.encode()))
-    return f"{_digest(signature.encode(), 10).hex()}/{content.hexdigest()}"
+    return content.hexdigest()
 
 
 def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:

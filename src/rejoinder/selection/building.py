@@ -133,10 +133,16 @@ def _pools(
                 progress(done, len(order))
             yield from pools
         return
-    for start in range(0, len(order), _WINDOW):
-        pools = work.proposing.pools([by_id[name] for name in order[start : start + _WINDOW]])
+
+    def found(names: Sequence[str]) -> list[Question]:
+        pools = work.proposing.pools([by_id[name] for name in names])
         if known is not None and not settings.random:
             pools = with_acceptability(pools, parse(known.metric), known)
+        return pools
+
+    for start in range(0, len(order), _WINDOW):
+        names = order[start : start + _WINDOW]
+        pools = found(names) if elsewhere is None else elsewhere.kept_here(settings, names, found)
         if progress is not None:
             progress(min(start + _WINDOW, len(order)), len(order))
         yield from pools

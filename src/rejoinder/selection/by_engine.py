@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.keeping import KeepingEngine
 from rejoinder.engines.ordering import in_order
 from rejoinder.registry import parse
 from rejoinder.selection import given as files
@@ -35,13 +36,30 @@ class Elsewhere:
 
     def pools(self, settings: Settings, names: Sequence[str]) -> Iterator[list[Question]]:
         """The pools of items, by their ids and in order, some at a time."""
+        tasks = (list(names[start : start + _AT_ONCE]) for start in range(0, len(names), _AT_ONCE))
+        for objects in in_order(self.engine.compute(self._work(settings), tasks)):
+            yield _questions(objects)
+
+    def kept_here(
+        self, settings: Settings, names: Sequence[str], found: Callable[[Sequence[str]], list[Question]]
+    ) -> list[Question]:
+        """The pools of some items, found in this process unless the engine kept them."""
+        if not isinstance(self.engine, KeepingEngine):
+            return found(names)
+
+        def objects(task: Sequence[str]) -> list[Any]:
+            return [to_object(pool) for pool in found(task)]
+
+        return _questions(self.engine.value(self._work(settings), list(names), objects))
+
+    def _work(self, settings: Settings) -> Work:
         named = [list(part) for part in (self.dialogues, self.repository, self.training)]
         given = (*named, self.acceptability, dataclasses.asdict(settings))
-        work = Work("rejoinder.selection.by_engine:PoolWorker", given)
-        tasks = (list(names[start : start + _AT_ONCE]) for start in range(0, len(names), _AT_ONCE))
-        for objects in in_order(self.engine.compute(work, tasks)):
-            found = (from_object(one, _PLACE) for one in objects)
-            yield [record for record in found if isinstance(record, Question)]
+        return Work("rejoinder.selection.by_engine:PoolWorker", given)
+
+
+def _questions(objects: Sequence[Any]) -> list[Question]:
+    return [record for record in (from_object(one, _PLACE) for one in objects) if isinstance(record, Question)]
 
 
 class PoolWorker:

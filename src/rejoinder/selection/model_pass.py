@@ -41,7 +41,7 @@ def score_candidates(
     for start in range(0, len(questions), _AT_ONCE):
         part = questions[start : start + _AT_ONCE]
         pairs = [pair for question in part for pair in _pairs(question)]
-        values = iter(store.get(keep(column, pairs, store).address) or [None] * len(pairs))
+        values = iter(store.get(keep(column, pairs, store, {}).address) or [None] * len(pairs))
         found += [[_number(next(values)) for _ in question.candidates] for question in part]
         if progress is not None:
             progress(len(found), len(questions))

@@ -6,18 +6,21 @@ resample (see ``weighted``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Bools, Floats, Ints, Labels, Numbers, at_least, finite, same_length
+from rejoinder.engines.contract import Engine
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, finite, same_length
+from rejoinder.stats.by_engine import Drawing, Progress, draw_by, is_worth
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.levels import Level, at_level
+from rejoinder.stats.levels import Level
+from rejoinder.stats.patterned import Data
 from rejoinder.stats.percentile import Kind, percentile_interval
-from rejoinder.stats.resampling import Design, Unit
+from rejoinder.stats.resampling import Unit
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,10 @@ class Plan:
     def interval(self, value: float, samples: Floats, n: int, n_missing: int, n_units: int) -> Interval:
         """The interval of this plan around an estimate."""
         return percentile_interval(value, samples, n, n_missing, n_units, self.level, self.kind)
+
+    def drawing(self) -> Drawing:
+        """What is drawn and computed for it."""
+        return Drawing(self.at, self.method, self.resample, self.n_resamples, self.seed)
 
 
 DEFAULT_PLAN = Plan()
@@ -64,25 +71,51 @@ def resample_correlations(
     Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows are of one
     system; without items every row is an item of its own.
     """
-    y = finite(ratings, "ratings")
-    columns = {name: finite(values, name) for name, values in scores.items()}
-    for name, x in columns.items():
-        same_length(**{name: x, "ratings": y})
-    at_least(plan.n_resamples, 1, "n_resamples")
-    design = Design.of(len(y), systems, items)
-    size = len(columns)
-    values, samples = np.full(size, NAN), np.full((plan.n_resamples, size), NAN)
-    n, n_units = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for usable, members in _by_pattern(~np.isnan(y), list(columns.values())):
-        rows = np.flatnonzero(usable)
-        part = design.only(rows)
-        of_members = [list(columns.values())[i][rows] for i in members]
-        correlate = at_level(plan.at, plan.method, of_members, y[rows], part)
-        values[members] = correlate(part.as_it_is())[0]
-        n[members], n_units[members] = len(rows), part.n_units(plan.resample)
-        draws = part.draws(plan.resample, plan.n_resamples, plan.seed)
-        samples[:, members] = np.concatenate([correlate(draw) for draw in draws])
-    return Resampled(tuple(columns), values, samples, n, len(y) - n, n_units)
+    return resample_plans(scores, ratings, [plan], systems=systems, items=items)[0]
+
+
+def resample_plans(
+    scores: Mapping[str, Numbers],
+    ratings: Numbers,
+    plans: Sequence[Plan],
+    *,
+    systems: Labels | None = None,
+    items: Labels | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> list[Resampled]:
+    """The same under several plans; workers of an engine share the resamples where there is work enough.
+
+    Whoever computes a resample, its numbers are the same.
+    """
+    data = Data.of(scores, ratings, systems, items)
+    for plan in plans:
+        at_least(plan.n_resamples, 1, "n_resamples")
+    drawings = [plan.drawing() for plan in plans]
+    found = [_nothing(tuple(scores), plan.n_resamples) for plan in plans]
+    shared = engine if is_worth(data, drawings, engine) else None
+    parts = data.parts()
+    for plan, into in zip(plans, found, strict=True):
+        for part in parts:
+            correlate = part.correlate(plan.at, plan.method)
+            into.values[part.members] = correlate(part.design.as_it_is())[0]
+            into.n[part.members] = len(part.ratings)
+            into.n_missing[part.members] = len(data.ratings) - len(part.ratings)
+            into.n_units[part.members] = part.design.n_units(plan.resample)
+            if shared is None:
+                draws = part.design.draws(plan.resample, plan.n_resamples, plan.seed)
+                into.samples[:, part.members] = np.concatenate([correlate(draw) for draw in draws])
+    for stretch in draw_by(shared, data, drawings, progress) if shared is not None else ():
+        rows = slice(stretch.first, stretch.first + len(stretch.samples))
+        found[stretch.drawing].samples[rows, parts[stretch.part].members] = stretch.samples
+    return found
+
+
+def _nothing(names: tuple[str, ...], n_resamples: int) -> Resampled:
+    """Before anything is known."""
+    size = len(names)
+    counts = [np.zeros(size, dtype=np.int64) for _ in range(3)]
+    return Resampled(names, np.full(size, NAN), np.full((n_resamples, size), NAN), *counts)
 
 
 def correlation_intervals(
@@ -121,12 +154,3 @@ def correlation_difference(
     samples = done.samples[:, 0] - done.samples[:, 1]
     counts = int(done.n[0]), int(done.n_missing[0]), int(done.n_units[0])
     return plan.interval(value, samples, *counts)
-
-
-def _by_pattern(rated: Bools, scores: Sequence[Floats]) -> Iterator[tuple[Bools, list[int]]]:
-    """The metrics that can be used on the same rows, so that the ratings are ranked once for all of them."""
-    patterns: dict[bytes, tuple[Bools, list[int]]] = {}
-    for i, x in enumerate(scores):
-        usable = rated & ~np.isnan(x)
-        patterns.setdefault(usable.tobytes(), (usable, []))[1].append(i)
-    yield from patterns.values()

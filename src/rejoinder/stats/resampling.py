@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -67,10 +67,28 @@ class Design:
 
     def draws(self, unit: Unit, n_resamples: int, seed: int) -> Iterator[Draw]:
         """Seeded resamples, some at a time; how many at a time changes nothing."""
+        return self.drawn(unit, n_resamples, generators(seed))
+
+    @property
+    def at_once(self) -> int:
+        """How many resamples are held at a time; levels compare systems with systems, so many systems count too."""
+        return max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
+
+    def skip(self, unit: Unit, n_resamples: int, generators: Sequence[np.random.Generator]) -> None:
+        """Leave out so many resamples: the generators stand where they would after drawing them."""
+        at_once = self.at_once
+        for start in range(0, n_resamples, at_once):
+            size = min(at_once, n_resamples - start)
+            if unit in ("systems", "both") and self.n_systems:
+                generators[0].integers(0, self.n_systems, (size, self.n_systems))
+            drawn = {"rows": len(self.systems), "items": self.n_items, "both": self.n_items}.get(unit, 0)
+            if drawn:
+                generators[1].integers(0, drawn, (size, drawn))
+
+    def drawn(self, unit: Unit, n_resamples: int, generators: Sequence[np.random.Generator]) -> Iterator[Draw]:
+        """Resamples from where the generators stand."""
         one_of(unit, Unit, "unit of resampling")
-        generators = [generator(seed, stream) for stream in range(2)]
-        # Levels compare systems with systems, so many systems count too.
-        at_once = max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
+        at_once = self.at_once
         for start in range(0, n_resamples, at_once):
             size = min(at_once, n_resamples - start)
             systems, items = (np.ones((size, n), dtype=np.int64) for n in (self.n_systems, self.n_items))
@@ -89,6 +107,11 @@ class Design:
             return systems.take(self.systems, axis=1)
         of_items = items.take(self.items, axis=1)
         return of_items if unit == "items" else of_items * systems.take(self.systems, axis=1)
+
+
+def generators(seed: int) -> list[np.random.Generator]:
+    """What draws systems, and what draws items or rows."""
+    return [generator(seed, stream) for stream in range(2)]
 
 
 def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> Ints:

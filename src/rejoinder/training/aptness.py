@@ -19,6 +19,7 @@ from torch import Tensor
 from rejoinder.errors import InputError
 from rejoinder.models.aptness_export import export_pair
 from rejoinder.models.aptness_network import BiEncoder, CrossEncoder
+from rejoinder.models.device import torch_device
 from rejoinder.training.base import open_base, open_trunk
 from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder
 from rejoinder.training.calibrating import calibrate
@@ -107,9 +108,9 @@ def train_networks(
 
 
 def device_of(name: str | None) -> torch.device:
-    """The device of a name; without one a GPU where there is one."""
+    """The device of a name; without one what $REJOINDER_DEVICE says, else a GPU where there is one."""
     if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device(torch_device())
     try:
         found = torch.device(name)
         torch.empty(0, device=found)

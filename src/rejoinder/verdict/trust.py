@@ -15,10 +15,12 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.data.collection import Collection
+from rejoinder.engines.contract import Engine
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.agreement import Agreement
 from rejoinder.stats.alpha import krippendorff_alpha
-from rejoinder.stats.bootstrap import Plan, Resampled, resample_correlations
+from rejoinder.stats.bootstrap import Plan, Resampled, resample_plans
+from rejoinder.stats.by_engine import Progress
 from rejoinder.stats.ceiling import Ceiling, SplitHalf, one_against_rest, split_half
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
@@ -26,7 +28,7 @@ from rejoinder.stats.levels import Level
 from rejoinder.stats.multiple import holm
 from rejoinder.stats.pairwise import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
-from rejoinder.verdict.evidence import Evidence, Values, gather
+from rejoinder.verdict.evidence import Evidence, gather
 from rejoinder.verdict.kinship import shared
 
 LEVELS: tuple[Level, ...] = ("pooled", "within_system", "within_item", "system")
@@ -82,11 +84,16 @@ def trust(
     test: Test = "bootstrap",
     resamples: int = 1000,
     seed: int = 0,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
 ) -> Trust:
-    """Hold every metric of a run against the ratings of one aspect."""
+    """Hold every metric of a run against the ratings of one aspect; workers of an engine share the resamples."""
     evidence = gather(scores, data, aspect)
     everything = {**evidence.scores, **evidence.baselines}
-    resampled = {level: _resample(evidence, everything, level, method, resamples, seed) for level in LEVELS}
+    plans = [_plan(level, method, resamples, seed) for level in LEVELS]
+    units = {"systems": evidence.systems, "items": evidence.items}
+    found = resample_plans(everything, evidence.mean, plans, **units, engine=engine, progress=progress)
+    resampled = dict(zip(LEVELS, found, strict=True))
     rows = [
         Agreeing(
             name,
@@ -116,13 +123,6 @@ def trust(
 
 def _plan(level: Level, method: Method, resamples: int, seed: int) -> Plan:
     return Plan(at=level, resample="items", method=method, n_resamples=resamples, seed=seed)
-
-
-def _resample(
-    evidence: Evidence, columns: Mapping[str, Values], level: Level, method: Method, resamples: int, seed: int
-) -> Resampled:
-    plan = _plan(level, method, resamples, seed)
-    return resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=evidence.items)
 
 
 def _interval(found: Resampled, name: str, level: Level, method: Method, resamples: int, seed: int) -> Interval:

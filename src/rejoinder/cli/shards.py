@@ -1,0 +1,112 @@
+"""``rejoinder shards``: data in many files, written, listed and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from rejoinder.cli._options import engine_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rejoinder.data.schema import Place
+    from rejoinder.types import Record
+
+
+@click.group("shards", short_help="Data in many files: write, list, check")
+def command() -> None:
+    """Write records as shards (JSONL or Parquet, here or in an object store), list them in a catalogue, check them."""
+
+
+@command.command("write")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-o", "--out", required=True, metavar="OUT", help="A folder or its address; or one file, *.jsonl, *.gz, *.parquet."
+)
+@click.option(
+    "--form",
+    type=click.Choice(["parquet", "jsonl", "jsonl.gz"]),
+    default="parquet",
+    show_default=True,
+    help="What the shards are.",
+)
+@click.option(
+    "--records",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="How many a shard holds; one that is full ends with its conversation.",
+)
+@click.option("--gather", is_flag=True, help="First put the records of each conversation together (on disk).")
+def write(
+    files: tuple[str, ...], out: str, form: Literal["parquet", "jsonl", "jsonl.gz"], records: int, gather: bool
+) -> None:
+    """Write the records of FILE... as shards, and their catalogue last.
+
+    FILE is what score takes: files of our schema, folders, patterns, addresses. A shard is named by its number and its
+    content, so that one that is there already is not sent again; no conversation is in two shards.
+    """
+    from rejoinder.data.gathering import gathered
+    from rejoinder.data.packing import pack, write_one
+    from rejoinder.data.remote import is_remote, shown
+    from rejoinder.data.shards import ENDINGS
+
+    found = _records(files)
+    if gather:
+        found = gathered(found)
+    if out.endswith(ENDINGS) and not is_remote(out):
+        click.echo(f"{out}: {write_one((record for record, _ in found), out):,} records", err=True)
+        return
+    click.echo(f"{shown(out)}: {pack(found, out, form, records).summary()}", err=True)
+
+
+@command.command("catalogue")
+@click.argument("where", metavar="SHARDS")
+@engine_options("all cores")
+def catalogue(where: str, engine: str, address: str | None, processes: int | None) -> None:
+    """Read the shards in a folder (or at an address) and write their catalogue beside them."""
+    from rejoinder.cli._progress import watching
+    from rejoinder.data.cataloguing import list_shards, write_catalogue
+    from rejoinder.data.remote import shown
+    from rejoinder.engines.opening import open_engine
+
+    computing = open_engine(engine, processes, address)
+    with watching("reading", "bytes", computing) as watch:
+        found = list_shards(where, computing, watch.progress)
+    write_catalogue(found, where)
+    click.echo(f"{shown(where)}: {found.summary()}", err=True)
+
+
+@command.command("check")
+@click.argument("where", metavar="SHARDS")
+@engine_options("all cores")
+def check(where: str, engine: str, address: str | None, processes: int | None) -> None:
+    """Read the shards in a folder (or at an address) and compare them with their catalogue."""
+    from rejoinder.cli._progress import watching
+    from rejoinder.data.cataloguing import check_shards
+    from rejoinder.data.remote import shown
+    from rejoinder.engines.opening import open_engine
+
+    computing = open_engine(engine, processes, address)
+    with watching("checking", "bytes", computing) as watch:
+        found = check_shards(where, computing, watch.progress)
+    click.echo(f"{shown(where)}: as listed; {found.summary()}", err=True)
+
+
+def _records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
+    from rejoinder.data.reading import EmptyError
+    from rejoinder.data.shards import files_of, is_sharded, local
+    from rejoinder.scoring.inputs import Input
+
+    for one in files:
+        if not is_sharded(one):
+            yield from Input(one).records(allow_empty=True)
+            continue
+        for shard in files_of(one):
+            with local(shard) as path:
+                try:
+                    yield from Input(path).records(allow_empty=True)
+                except EmptyError:  # a shard of nothing adds nothing
+                    continue

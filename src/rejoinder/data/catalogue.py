@@ -1,0 +1,100 @@
+"""The catalogue of shards: what each is called, its bytes, its sha256, and how many records it holds.
+
+``catalogue.json`` stands beside the shards. Where there is one, it is believed: a shard that is missing, was changed or
+is not listed is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from rejoinder.errors import InputError, brief
+
+NAME = "catalogue.json"
+_FORMAT = 1
+_AGAIN = "make it again with: rejoinder shards catalogue"
+
+
+class Entry(NamedTuple):
+    """One shard: its records by kind, and the conversations that they are of."""
+
+    name: str
+    bytes: int
+    sha256: str
+    records: Mapping[str, int]
+    conversations: int
+
+
+class Catalogue(NamedTuple):
+    """All shards, by name."""
+
+    entries: Sequence[Entry]
+
+    def records(self) -> dict[str, int]:
+        """How many records of each kind there are."""
+        found: dict[str, int] = {}
+        for entry in self.entries:
+            for kind, n in entry.records.items():
+                found[kind] = found.get(kind, 0) + n
+        return found
+
+    def summary(self) -> str:
+        """In one line."""
+        counts = ", ".join(f"{n:,} {kind}s" for kind, n in self.records().items())
+        return (
+            f"{len(self.entries):,} shards: {counts or 'no records'} of {sum(e.conversations for e in self.entries):,} "
+            f"conversations in {sum(e.bytes for e in self.entries):,} bytes"
+        )
+
+
+def encode(catalogue: Catalogue) -> bytes:
+    """The file."""
+    whole = {"format": _FORMAT, "records": catalogue.records(), "shards": [e._asdict() for e in catalogue.entries]}
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def decode(raw: bytes, where: str) -> Catalogue:
+    """The catalogue that a file holds; ``where`` is what an error calls it."""
+    try:
+        found = orjson.loads(raw)
+        if found["format"] != _FORMAT:
+            raise InputError(f"{where}: was written by another version of rejoinder; {_AGAIN}")
+        entries = [_entry(one) for one in found["shards"]]
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: is no catalogue of shards ({type(error).__name__}: {error}); {_AGAIN}") from None
+    seen: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        for mark in (entry.name, entry.sha256):
+            if (other := seen.setdefault(mark, number)) != number:
+                raise InputError(
+                    f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_AGAIN}"
+                )
+    return Catalogue(sorted(entries))
+
+
+def _entry(o: Mapping[str, Any]) -> Entry:
+    records = {str(kind): int(n) for kind, n in o["records"].items()}
+    return Entry(str(o["name"]), int(o["bytes"]), str(o["sha256"]), records, int(o["conversations"]))
+
+
+def compare(catalogue: Catalogue, sizes: Mapping[str, int], where: str, whole: bool = True) -> dict[str, Entry]:
+    """The entries by name, where the shards found there (names and bytes) are those listed; ``whole``: all of them."""
+    listed = {entry.name: entry for entry in catalogue.entries}
+    missing = sorted(listed.keys() - sizes.keys()) if whole else []
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise InputError(f"{where}: the shard {brief(missing[0])}{more} is listed but not there; get it, or {_AGAIN}")
+    for name, size in sizes.items():
+        if name not in listed:
+            raise InputError(f"{where}: does not list the shard {brief(name)}; take it away, or {_AGAIN}")
+        if size != listed[name].bytes:
+            raise changed(name, f"{listed[name].bytes:,} bytes are listed, {size:,} are there")
+    return listed
+
+
+def changed(name: str, how: str) -> InputError:
+    """The error of a shard that is not what its catalogue says."""
+    return InputError(f"{name}: is not the shard that its catalogue lists ({how}); get it again, or {_AGAIN}")

@@ -1,0 +1,169 @@
+"""Records as rows of a Parquet file: its columns are the keys of the JSONL schema (extra: arrow).
+
+One row is one record, whatever its kind; a key that the record does not have is null. Turns, references, statements and
+candidates are lists of structs; ``meta``, and the ``grade`` of a candidate, are JSON in a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.data.importers._arrow import RowPlace, arrow
+from rejoinder.data.reading import LONGEST_LINE, EmptyError
+from rejoinder.data.schema import from_object
+from rejoinder.errors import InputError, brief, nearest
+from rejoinder.types import Record
+
+MAGIC = b"PAR1"
+ENDING = ".parquet"
+_BATCH = 2_048
+_WORDS = "kind id dialogue item system text corpus split response rater aspect first second choice".split()
+
+
+def schema() -> Any:
+    """The Arrow schema of a file."""
+    pa = arrow("Parquet")
+    word, number, flag = pa.string(), pa.float64(), pa.bool_()
+    turns = pa.list_(pa.struct([("speaker", word), ("text", word)]))
+    references = pa.list_(pa.struct([("text", word), ("source", word), ("score", number), ("origin", word)]))
+    situation = pa.list_(pa.struct([("text", word), ("category", word), ("relevant", flag)]))
+    candidate = [(name, word) for name in ("text", "id", "grade", "source")]
+    candidates = pa.list_(pa.struct([*candidate, ("labels", pa.list_(word)), ("meta", word)]))
+    nested = {"context": turns, "references": references, "future": turns, "situation": situation, "turns": turns}
+    columns = [(name, word) for name in _WORDS] + list(nested.items()) + [("candidates", candidates)]
+    return pa.schema([*columns, ("truncated", flag), ("value", number), ("meta", word)])
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file is Parquet, or is called so."""
+    if str(path).endswith(ENDING):
+        return True
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:  # who reads it will say what is wrong
+        return False
+
+
+def records(
+    path: str | Path, name: str, without: frozenset[str] = frozenset(), allow_empty: bool = False
+) -> Iterator[tuple[Record, RowPlace]]:
+    """The records of a file with their places; the columns ``without`` are not read, as if they were empty."""
+    for found, place in objects(path, name, without):
+        yield from_object(found, place, allow_empty), place
+
+
+def objects(
+    path: str | Path, name: str, without: frozenset[str] = frozenset()
+) -> Iterator[tuple[dict[str, Any], RowPlace]]:
+    """The rows of a file as JSON objects, one batch of one row group at a time."""
+    file = _opened(path, name)
+    with file:
+        here = _checked(file.schema_arrow.names, name)
+        wanted = [column for column in here if column not in without or "kind" not in here]
+        number = 0
+        for columns in _batches(file, wanted, name):
+            keys = list(columns)
+            for row in zip(*columns.values(), strict=True):
+                number += 1
+                found = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
+                yield _object(found, without, place := RowPlace(name, number)), place
+        if not number:
+            raise EmptyError(f"{name}: has no rows; leave it out, or write it again")
+
+
+def _opened(path: str | Path, name: str) -> Any:
+    arrow("reading Parquet")
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with Path(path).open("rb") as raw:
+            begins = raw.read(len(MAGIC))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
+    if begins != MAGIC:
+        what = "is empty" if not begins else f"begins with {brief(begins)}"
+        raise InputError(f"{name}: is no Parquet file (it {what}); is it half-written, or called so by mistake?")
+    try:
+        return ParquetFile(path)
+    except Exception as error:
+        raise _damaged(name, error) from None
+
+
+def _checked(names: list[str], name: str) -> list[str]:
+    """The columns of a file, which must all be ours."""
+    known = schema().names
+    strange = sorted(set(names) - set(known))
+    if strange:
+        wanted = "items have kind, id, context, references; responses kind, item, system, text"
+        hint = nearest(strange[0], known) if len(strange) < len(names) / 2 else wanted
+        raise InputError(
+            f"{name}: has a column {brief(strange[0])}, which is not of our schema ({hint}); rename it, or convert the "
+            "file with: rejoinder import parquet FILE --field OURS=THEIRS"
+        )
+    return names
+
+
+def _batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
+    """The values of each batch, by column; but for the first, columns of nothing are left out."""
+    ours = schema()
+    waiting = iter(file.iter_batches(batch_size=_BATCH, columns=wanted))
+    while True:
+        try:
+            batch = next(waiting, None)
+            if batch is None:
+                return
+            # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
+            batch.validate(full=True)
+        except Exception as error:
+            raise _damaged(name, error) from None
+        _refuse_huge(batch, name)
+        yield {
+            column: _values(batch.column(column), ours.field(column).type, column, name)
+            for column in wanted
+            if column == wanted[0] or batch.column(column).null_count < len(batch)
+        }
+
+
+def _refuse_huge(batch: Any, name: str) -> None:
+    """Raise where a row is larger than a line may be."""
+    if batch.nbytes > LONGEST_LINE and max(batch.slice(n, 1).nbytes for n in range(len(batch))) > LONGEST_LINE:
+        raise InputError(f"{name}: holds a row of more than 64 MiB; write one record a row")
+
+
+def _values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
+    if column.type != type_:
+        try:
+            column = column.cast(type_)
+        except Exception:
+            raise InputError(f"{name}: the column {called!r} is {column.type}; it must be {type_}") from None
+    return list(column.to_pylist())
+
+
+def _object(found: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
+    """A row as the JSON object of its record."""
+    if "context" in without and found.get("kind") in ("item", "question"):
+        found["context"] = []
+    if "meta" in found:
+        found["meta"] = _json(found["meta"], "meta", place)
+    for candidate in found.get("candidates") or ():
+        for key in ("grade", "meta"):
+            if candidate is not None and candidate[key] is not None:
+                candidate[key] = _json(candidate[key], key, place)
+    return found
+
+
+def _json(text: str, key: str, place: RowPlace) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise InputError(f"{place}: {key!r} must be JSON in a string, found {brief(text)}") from None
+
+
+def _damaged(name: str, error: Exception) -> InputError:
+    said = " ".join(str(error).split())[:160]
+    return InputError(f"{name}: cannot be read as Parquet ({said or type(error).__name__}); get it again")

@@ -1,0 +1,163 @@
+"""A folder beyond this machine, by its address: an object store, or whatever else pyarrow knows (extra: arrow).
+
+``s3://bucket/logs``, ``s3://KEY:SECRET@bucket/logs?endpoint_override=HOST:PORT&scheme=http``, ``gs://``, ``file:///``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from rejoinder.errors import InputError, MissingExtraError
+
+_MARK = "://"
+_BLOCK = 2**20
+_SECRETS = re.compile(r"(?<=://)[^/@?]*@")
+_MEANING = {
+    "NO_SUCH_BUCKET": "there is no such bucket; check its name, or make it",
+    "NETWORK_CONNECTION": "no server answers there; check the address and the network",
+    "ACCESS_DENIED": "the server does not let you in; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "INVALID_ACCESS_KEY_ID": "the server does not know your key; check AWS_ACCESS_KEY_ID",
+    "SIGNATURE_DOES_NOT_MATCH": "the server does not accept your secret; check AWS_SECRET_ACCESS_KEY",
+    "RESOURCE_NOT_FOUND": "there is nothing there; check the address",
+    "does not exist": "there is nothing there; check the address",
+}
+
+
+class Stored(NamedTuple):
+    """A file of a folder: its name there, and its bytes."""
+
+    name: str
+    size: int
+
+
+def is_remote(given: str) -> bool:
+    """Whether a name is an address."""
+    return _MARK in given
+
+
+def under(where: str, name: str) -> str:
+    """The address of what is called so in a folder."""
+    begin, mark, query = where.partition("?")
+    return f"{begin.rstrip('/')}/{quote(name)}{mark}{query}"
+
+
+def parent(where: str) -> tuple[str, str]:
+    """The address of the folder that holds a file, and the file's name in it."""
+    begin, mark, query = where.partition("?")
+    folder, _, name = begin.rstrip("/").rpartition("/")
+    return f"{folder}{mark}{query}", unquote(name)
+
+
+def shown(where: str) -> str:
+    """An address as it may be printed: without secrets and settings."""
+    return _SECRETS.sub("", where.partition("?")[0])
+
+
+class RemoteFolder:
+    """A folder by its address; nothing is asked of the server before something is wanted."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._system, self._base = _file_system(where)
+
+    def files(self, missing: bool = False) -> list[Stored]:
+        """Every file below the folder (which may be ``missing``), by name; a file is a folder of itself."""
+        from pyarrow import fs
+
+        try:
+            info = self._system.get_file_info(self._base)
+            if info.is_file:
+                return [Stored(Path(info.path).name, int(info.size))]
+            found = self._system.get_file_info(fs.FileSelector(self._base, missing, recursive=True))
+        except OSError as error:
+            raise self._explain("listed", "", error) from None
+        cut = len(self._base.rstrip("/")) + 1
+        return sorted(Stored(one.path[cut:], int(one.size)) for one in found if one.is_file)
+
+    def check(self) -> None:
+        """Raise where nothing can be kept there: before much is computed for it."""
+        if self._system.type_name == "local":
+            return
+        bucket = self._base.partition("/")[0]
+        try:
+            there = self._system.get_file_info(bucket).type.name != "NotFound"
+        except OSError as error:
+            raise self._explain("reached", "", error) from None
+        if not there:
+            raise InputError(f"{shown(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
+
+    def content(self, name: str) -> bytes | None:
+        """What a small file holds; None where there is none."""
+        try:
+            with self._system.open_input_stream(self._path(name), compression=None) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._explain("read", name, error) from None
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Copy a file to this machine."""
+        try:
+            with (
+                self._system.open_input_stream(self._path(name), compression=None) as source,
+                target.open("wb") as file,
+            ):
+                shutil.copyfileobj(source, file, _BLOCK)
+        except OSError as error:
+            raise self._explain("read", name, error) from None
+
+    def put(self, name: str, raw: bytes) -> None:
+        """Write a small file."""
+        try:
+            self._make_parent(name)
+            with self._system.open_output_stream(self._path(name), compression=None) as stream:
+                stream.write(raw)
+        except OSError as error:
+            raise self._explain("written", name, error) from None
+
+    def send(self, source: Path, name: str) -> None:
+        """Copy a file of this machine there."""
+        try:
+            self._make_parent(name)
+            with (
+                source.open("rb") as file,
+                self._system.open_output_stream(self._path(name), compression=None) as stream,
+            ):
+                shutil.copyfileobj(file, stream, _BLOCK)
+        except OSError as error:
+            raise self._explain("written", name, error) from None
+
+    def _path(self, name: str) -> str:
+        return f"{self._base.rstrip('/')}/{name}" if name else self._base
+
+    def _make_parent(self, name: str) -> None:
+        if self._system.type_name == "local":  # an object store has no folders
+            Path(self._path(name)).parent.mkdir(parents=True, exist_ok=True)
+
+    def _explain(self, what: str, name: str, error: OSError) -> InputError:
+        where = shown(under(self.where, name) if name else self.where)
+        return InputError(f"{where}: cannot be {what} ({_reason(error)})")
+
+
+def _file_system(where: str) -> tuple[Any, str]:
+    try:
+        from pyarrow import fs
+    except ImportError:
+        raise MissingExtraError("pyarrow", "arrow", "an object store") from None
+    try:
+        system, path = fs.FileSystem.from_uri(where)
+    except ValueError as error:
+        raise InputError(f"{shown(where)}: is no address of a file or folder ({_reason(error)})") from None
+    except OSError as error:
+        raise InputError(f"{shown(where)}: cannot be reached ({_reason(error)})") from None
+    return system, path
+
+
+def _reason(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return next((meaning for word, meaning in _MEANING.items() if word in said), said[:200])

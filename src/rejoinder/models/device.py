@@ -1,0 +1,119 @@
+"""Where models compute: on CUDA where there is one, else on the CPU, or as $REJOINDER_DEVICE says. Decided here alone.
+
+Scoring is in float32 on either, without TF32: what is written has the same decimals.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from rejoinder.errors import InputError, SpecError
+
+Device: TypeAlias = Literal["cpu", "cuda"]
+Runtime: TypeAlias = Literal["onnxruntime", "torch"]
+CUDA_PROVIDER, CPU_PROVIDER = "CUDAExecutionProvider", "CPUExecutionProvider"
+ROOM: dict[Device, tuple[int, int]] = {"cpu": (32, 512), "cuda": (512, 16_384)}  # rows and tokens of a batch, at most
+
+
+class Place(NamedTuple):
+    """Where exported graphs are computed, and by what."""
+
+    device: Device
+    runtime: Runtime
+
+
+def wanted() -> Device | None:
+    """What $REJOINDER_DEVICE asks for; None where it asks for nothing."""
+    chosen = os.environ.get("REJOINDER_DEVICE", "")
+    if chosen in ("cpu", "cuda"):
+        return "cpu" if chosen == "cpu" else "cuda"
+    if chosen:
+        raise SpecError(
+            f"REJOINDER_DEVICE must be cpu or cuda, not {chosen!r}; leave it out for cuda where there is one"
+        )
+    return None
+
+
+def graphs() -> Place:
+    """Where exported graphs are computed: by onnxruntime on CUDA, by torch on CUDA, or on the CPU."""
+    return _place(wanted())
+
+
+def torch_device(name: str | None = None) -> Device:
+    """Where networks of torch are computed: as named, as $REJOINDER_DEVICE says, or on CUDA where there is one."""
+    if name not in (None, "cpu", "cuda"):
+        raise InputError(f"device must be 'cpu' or 'cuda', not {name!r}")
+    asked = name or wanted()
+    if asked == "cpu":
+        return "cpu"
+    if _torch_has_cuda():
+        return "cuda"
+    if asked == "cuda":
+        raise InputError("device is 'cuda', but torch finds no GPU here; use device='cpu'")
+    return "cpu"
+
+
+def providers(device: Device) -> list[Any]:
+    """What onnxruntime is asked to compute with."""
+    return [(CUDA_PROVIDER, {"use_tf32": "0"}), CPU_PROVIDER] if device == "cuda" else [CPU_PROVIDER]
+
+
+def room(device: Device | None = None) -> tuple[int, int]:
+    """How many rows and tokens are computed at once; this changes no written number."""
+    return ROOM[device or graphs().device]
+
+
+def described() -> str:
+    """Where models compute, in words."""
+    place = graphs()
+    return "the CPU" if place.device == "cpu" else f"CUDA (exported graphs by {place.runtime})"
+
+
+@cache
+def _place(asked: Device | None) -> Place:
+    if asked != "cpu" and (asked or has_driver()):
+        if CUDA_PROVIDER in _onnx_providers():
+            return Place("cuda", "onnxruntime")
+        if find_spec("onnx") is not None and _torch_has_cuda():
+            return Place("cuda", "torch")
+    if asked == "cuda":
+        raise SpecError(
+            "REJOINDER_DEVICE is cuda, but neither onnxruntime (install onnxruntime-gpu) nor torch with onnx finds a "
+            "GPU here; leave it out to compute on the CPU"
+        )
+    return Place("cpu", "onnxruntime")
+
+
+@cache
+def has_driver() -> bool:
+    """Whether a CUDA driver is installed: where there is none, nothing large is loaded to find that out."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _onnx_providers() -> Sequence[str]:
+    import onnxruntime
+
+    found: Sequence[str] = onnxruntime.get_available_providers()
+    return found
+
+
+def _torch_has_cuda() -> bool:
+    """Whether torch finds a GPU; if so, its products of float32 become exact ones (a container may ask for TF32)."""
+    if not has_driver() or find_spec("torch") is None:
+        return False
+    import torch
+
+    if not torch.cuda.is_available():
+        return False
+    torch.set_float32_matmul_precision("highest")
+    return True

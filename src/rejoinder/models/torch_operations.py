@@ -1,0 +1,203 @@
+"""The operations of ONNX (opset 17) that our exporters write, in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+_KINDS = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}  # TensorProto.DataType
+
+
+def _beside(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Both where the one is that is not on the CPU."""
+    if one.device == other.device:
+        return one, other
+    return (one.to(other.device), other) if one.device.type == "cpu" else (one, other.to(one.device))
+
+
+def _of_two(operation: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda one, other: operation(*_beside(one, other))
+
+
+def _divided(one: Tensor, other: Tensor) -> Tensor:
+    whole = not one.is_floating_point()
+    return torch.div(one, other, rounding_mode="trunc") if whole else one / other
+
+
+def _constant(value: Any = None, **settings: Any) -> Tensor:
+    given = value if value is not None else next(iter(settings.values()))
+    return torch.from_numpy(np.array(given))
+
+
+def _numbers(tensor: Tensor) -> list[int]:
+    return [int(one) for one in tensor.tolist()]
+
+
+def _reshape(data: Tensor, shape: Tensor, allowzero: int = 0) -> Tensor:
+    sizes = _numbers(shape)
+    return data.reshape([data.shape[i] if size == 0 and not allowzero else size for i, size in enumerate(sizes)])
+
+
+def _unsqueeze(data: Tensor, axes: Tensor) -> Tensor:
+    rank = data.dim() + axes.numel()
+    for axis in sorted(one % rank for one in _numbers(axes.reshape(-1))):
+        data = data.unsqueeze(axis)
+    return data
+
+
+def _squeeze(data: Tensor, axes: Tensor | None = None) -> Tensor:
+    return data.squeeze() if axes is None else data.squeeze(tuple(_numbers(axes.reshape(-1))))
+
+
+def _expand(data: Tensor, shape: Tensor) -> Tensor:
+    # Both sides may be wider: a size of 1 leaves the other's.
+    return data.expand(np.broadcast_shapes(tuple(data.shape), tuple(_numbers(shape))))
+
+
+def _gather(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
+    data, indices = _beside(data, indices)
+    axis %= data.dim()
+    indices = torch.where(indices < 0, indices + data.shape[axis], indices)
+    found = data.index_select(axis, indices.reshape(-1))
+    return found.reshape([*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]])
+
+
+def _gather_elements(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
+    data, indices = _beside(data, indices)
+    return torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices))
+
+
+def _slice(
+    data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+) -> Tensor:
+    first, last = _numbers(starts), _numbers(ends)
+    along = _numbers(axes) if axes is not None else list(range(len(first)))
+    by = _numbers(steps) if steps is not None else [1] * len(first)
+    whole: list[slice] = [slice(None)] * data.dim()
+    for axis, start, end, step in zip(along, first, last, by, strict=True):
+        whole[axis] = slice(start, end, step)
+    return data[tuple(whole)]
+
+
+def _filled(shape: Tensor, value: Any = None) -> Tensor:
+    filler = torch.zeros(1) if value is None else torch.from_numpy(np.array(value))
+    return filler.reshape([1] * max(1, shape.numel())).expand(_numbers(shape)) if shape.numel() else filler.reshape(())
+
+
+def _read(data: Tensor, scale: Tensor, zero: Tensor | None = None, axis: int = 1) -> Tensor:
+    """DequantizeLinear."""
+    data, scale = _beside(data, scale)
+    shape = [1] * data.dim()
+    if scale.dim() == 1 and data.dim() > 1:
+        shape[axis] = -1
+        scale = scale.reshape(shape)
+        zero = None if zero is None else zero.to(data.device).reshape(shape)
+    return data.to(scale.dtype) * scale if zero is None else (data.to(scale.dtype) - zero.to(scale.dtype)) * scale
+
+
+def _sum(data: Tensor, axes: Tensor | None = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Tensor:
+    along = _numbers(axes.reshape(-1)) if axes is not None else list(range(data.dim()))
+    return data.sum(dim=along, keepdim=bool(keepdims))
+
+
+def _length(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
+    """ReduceL2."""
+    found: Tensor = torch.linalg.vector_norm(data, dim=None if axes is None else list(axes), keepdim=bool(keepdims))
+    return found
+
+
+def _mean(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
+    return data.mean(dim=list(range(data.dim())) if axes is None else list(axes), keepdim=bool(keepdims))
+
+
+def _clip(data: Tensor, least: Tensor | None = None, most: Tensor | None = None) -> Tensor:
+    return torch.clamp(data, *(None if bound is None else bound.item() for bound in (least, most)))
+
+
+def _gemm(a: Tensor, b: Tensor, c: Tensor | None = None, **settings: Any) -> Tensor:
+    product: Tensor = (a.T if settings.get("transA") else a) @ (b.T if settings.get("transB") else b)
+    product = product * settings.get("alpha", 1.0)
+    return product if c is None else product + settings.get("beta", 1.0) * c.to(product.device)
+
+
+def _normalised(data: Tensor, scale: Tensor, bias: Tensor | None = None, **settings: Any) -> Tensor:
+    scale, bias = scale.to(data.device), None if bias is None else bias.to(data.device)
+    return functional.layer_norm(
+        data, data.shape[settings.get("axis", -1) :], scale, bias, settings.get("epsilon", 1e-5)
+    )
+
+
+def _where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    where = next((t.device for t in (condition, one, other) if t.device.type != "cpu"), condition.device)
+    return torch.where(condition.to(where), one.to(where), other.to(where))
+
+
+def _flatten(data: Tensor, axis: int = 1) -> Tensor:
+    return data.reshape(int(np.prod(data.shape[:axis])), -1)
+
+
+def _concatenated(*parts: Tensor, axis: int = 0) -> Tensor:
+    where = next((part.device for part in parts if part.device.type != "cpu"), parts[0].device)
+    return torch.cat([part.to(where) for part in parts], axis)
+
+
+def _cast(data: Tensor, to: int) -> Tensor:
+    return data.to(_KINDS[to])
+
+
+OPERATIONS: dict[str, Callable[..., Tensor]] = {
+    "Add": _of_two(torch.add),
+    "And": _of_two(torch.logical_and),
+    "Cast": _cast,
+    "Clip": _clip,
+    "Concat": _concatenated,
+    "Constant": _constant,
+    "ConstantOfShape": _filled,
+    "CumSum": lambda data, axis: torch.cumsum(data, int(axis)),
+    "DequantizeLinear": _read,
+    "Div": _of_two(_divided),
+    "Einsum": lambda *given, equation: torch.einsum(equation, *given),
+    "Equal": _of_two(torch.eq),
+    "Erf": torch.erf,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "Gemm": _gemm,
+    "Greater": _of_two(torch.gt),
+    "GreaterOrEqual": _of_two(torch.ge),
+    "Identity": lambda data: data,
+    "LayerNormalization": _normalised,
+    "Less": _of_two(torch.lt),
+    "LessOrEqual": _of_two(torch.le),
+    "MatMul": _of_two(torch.matmul),
+    "Max": _of_two(torch.maximum),
+    "Min": _of_two(torch.minimum),
+    "Mul": _of_two(torch.mul),
+    "Neg": torch.neg,
+    "Not": torch.logical_not,
+    "Or": _of_two(torch.logical_or),
+    "Pow": _of_two(torch.pow),
+    "Range": lambda first, end, step: torch.arange(first.item(), end.item(), step.item()),
+    "ReduceL2": _length,
+    "ReduceMean": _mean,
+    "ReduceSum": _sum,
+    "Relu": torch.relu,
+    "Reshape": _reshape,
+    "Shape": lambda data: torch.tensor(data.shape),
+    "Sigmoid": torch.sigmoid,
+    "Slice": _slice,
+    "Softmax": lambda data, axis=-1: torch.softmax(data, axis),
+    "Sqrt": torch.sqrt,
+    "Squeeze": _squeeze,
+    "Sub": _of_two(torch.sub),
+    "Tanh": torch.tanh,
+    "Transpose": lambda data, perm=None: data.permute(perm or list(range(data.dim()))[::-1]),
+    "Unsqueeze": _unsqueeze,
+    "Where": _where,
+}

@@ -1,0 +1,121 @@
+"""A real Ray cluster of node processes: the results of one process, whatever is killed; skipped where Ray is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.cluster_cases import Case, cases, outputs, write_data
+from benchmarks.ray_nodes import Nodes, children_of, driver, killed
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed"),
+    pytest.mark.xdist_group("ray"),
+]
+ONE = ["--processes", "1"]
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
+    return cases(write_data(tmp_path_factory.mktemp("cluster") / "data", shards=4, items=10))
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with Nodes(2) as started:
+        yield started
+
+
+def on(nodes: Nodes) -> list[str]:
+    return ["--engine", "ray", "--address", nodes.address]
+
+
+def run(case: Case, out: Path, engine: list[str]) -> str:
+    """What a command says, which ends well."""
+    out.mkdir(exist_ok=True)
+    process = driver(case.command(out, engine), cwd=out)
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return said + errors
+
+
+@pytest.fixture(scope="module")
+def wanted(known: dict[str, Case], tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """What one process writes."""
+    found = {}
+    for name in ("score shards", "augment", "build"):
+        out = tmp_path_factory.mktemp("local")
+        run(known[name], out, ONE)
+        found[name] = outputs(out)
+    return found
+
+
+@pytest.mark.parametrize("name", ["score shards", "augment", "build"])
+def test_two_nodes_write_what_one_process_writes(
+    name: str, nodes: Nodes, known: dict[str, Case], wanted: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    said = run(known[name], tmp_path, on(nodes))
+    assert outputs(tmp_path) == wanted[name]
+    assert "ray" not in said.replace("array", "").replace(str(tmp_path), "").lower()
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".kept")]
+
+
+@pytest.mark.parametrize("what", ["worker", "node", "driver"])
+def test_what_is_killed_loses_and_doubles_nothing(
+    what: str, nodes: Nodes, known: dict[str, Case], wanted: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    case = known["score shards"]
+    process = driver(case.command(tmp_path, on(nodes)))
+    try:
+        while process.poll() is None and not nodes.is_computing():
+            time.sleep(0.02)
+        assert process.poll() is None, process.communicate()
+        assert {"worker": nodes.kill_worker, "node": nodes.kill_node}.get(what, lambda _: killed(process.pid))(0)
+        _, errors = process.communicate(timeout=120)
+        if what == "driver":
+            assert process.returncode == -signal.SIGKILL
+            run(case, tmp_path, on(nodes))
+        else:
+            assert process.returncode == 0, errors
+    finally:
+        nodes.restore()
+    assert outputs(tmp_path) == wanted["score shards"]
+
+
+def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(
+    known: dict[str, Case], wanted: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    process = driver(known["score shards"].command(tmp_path, ["--engine", "ray", "--processes", "2"]))
+    while process.poll() is None and not (tmp_path / "run" / "shards").is_dir():
+        time.sleep(0.02)
+    started = children_of(process.pid)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.strip() == "rejoinder: stopped; the same command goes on where it was"
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in started) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert started
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+    run(known["score shards"], tmp_path, ONE)
+    assert outputs(tmp_path) == wanted["score shards"]
+
+
+def test_no_cluster_at_an_address_is_one_sentence(known: dict[str, Case], tmp_path: Path) -> None:
+    process = driver(known["build"].command(tmp_path, ["--engine", "ray", "--address", "127.0.0.1:9"]))
+    try:
+        _, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert process.returncode == 2
+    assert "no Ray cluster answers" in errors
+    assert errors.count("\n") == 1
