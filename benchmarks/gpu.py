@@ -26,9 +26,9 @@ from rejoinder.models import device
 from rejoinder.models.device import Device
 from rejoinder.models.machine import threads
 
-COMPARED = {"aptness": 1_000, "encoder": 4_000, "language model": 40}  # rows, which the CPU computes too
-MORE = {"aptness": 20, "encoder": 20, "language model": 50}  # as many times that on a GPU
-STEPS: dict[Device, int] = {"cpu": 3, "cuda": 40}
+COMPARED = {"aptness": 400, "encoder": 2_000, "language model": 20}  # rows, which the CPU computes too
+MORE = {"aptness": 50, "encoder": 40, "language model": 100}  # as many times that on a GPU
+STEPS: dict[Device, int] = {"cpu": 1, "cuda": 40}
 DECIMALS = 4
 Measured = dict[str, Any]
 
