@@ -112,6 +112,7 @@ def test_the_folder_goes_with_the_output_and_stays_where_it_was_stopped(tmp_path
 
 
 SLOW = """
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ class Slow(Metric):
     version = 1
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        time.sleep(0.4)
+        time.sleep(3 if os.path.exists("wait") else 0.1)
         return [float(len(pair.response.text) % 7) for pair in pairs]
 """
 
@@ -142,6 +143,7 @@ def attack(folder: Path, out: str, *more: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(("how", "processes"), [(signal.SIGINT, "2"), (signal.SIGKILL, "1")])
 def test_a_stopped_attack_goes_on_and_leaves_no_process(tmp_path: Path, how: signal.Signals, processes: str) -> None:
+    (tmp_path / "wait").touch()  # tasks so long that a busy machine cannot end them before the signal comes
     process = attack(tmp_path, "a.json", "--processes", processes)
     kept = tmp_path / ".a.json.kept"
     while process.poll() is None and not (kept.is_dir() and any(p.is_file() for p in kept.rglob("[!.]*"))):
@@ -154,6 +156,7 @@ def test_a_stopped_attack_goes_on_and_leaves_no_process(tmp_path: Path, how: sig
         assert said.strip() == "rejoinder: stopped; the same command goes on where it was"
     _gone(process.pid)
     assert not (tmp_path / "a.json").exists()
+    (tmp_path / "wait").unlink()
     for out in ("a.json", "b.json"):
         again = attack(tmp_path, out, "--processes", "1")
         _, said = again.communicate(timeout=120)
