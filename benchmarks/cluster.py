@@ -148,7 +148,7 @@ def main(parts: Sequence[str]) -> int:
     """Measure the parts, print and write them down; the exit status says whether everything came true."""
     from benchmarks.cluster_page import write_page
 
-    sizes = {"same": (6, 40), "kills": (24, 20), "speed": (40, 60)}
+    sizes = {"same": (6, 40), "kills": (24, 40), "speed": (40, 60)}
     before = json.loads(TARGET.read_text()) if TARGET.exists() else []
     found: list[Entry] = []
     for part in parts or list(sizes):

@@ -14,7 +14,7 @@ from rejoinder.data.writing import write
 from rejoinder.types import Candidate, Dialogue, Item, Question, Record, Response, Turn
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "chats.jsonl"
-METRICS = ("bleu", "chrf", "aptness")
+METRICS = ("bleu", "chrf", "aptness(model='bi')")
 _KNOWN = "personx~asks~persony~for~help\t{}\t{}\n"
 
 
