@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
 import statistics
 import subprocess
@@ -13,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import resident, tree
 from benchmarks.synthetic import write_file
 
 SMALL, LARGE = 10_000, 1_000_000
@@ -27,31 +26,13 @@ def score_once(folder: Path, chats: Path) -> tuple[float, float]:
     begun, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
-        peak = max(peak, sum(map(_resident, _tree(process.pid))))
+        peak = max(peak, sum(map(resident, tree(process.pid))))
         time.sleep(0.05)
     if process.returncode:
         raise RuntimeError(f"scoring ended with {process.returncode}")
     seconds = time.perf_counter() - begun
     shutil.rmtree(out)
     return seconds, peak / 1e9
-
-
-def _tree(root: int) -> list[int]:
-    """A process and all that descend from it."""
-    found, waiting = [], [root]
-    while waiting:
-        pid = waiting.pop()
-        found.append(pid)
-        with contextlib.suppress(OSError):
-            waiting += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return found
-
-
-def _resident(pid: int) -> int:
-    """The memory that a process holds now, in bytes. (A peak read at its end would count that of its parent too.)"""
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
 
 
 def measure_scale(small: int = SMALL, large: int = LARGE) -> list[dict[str, Any]]:

@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
-import os
 import resource
 import shutil
 import statistics
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.processes import resident, tree
 from benchmarks.synthetic import sentences
 from rejoinder.data import catalogue
 from rejoinder.data.catalogue import Catalogue, Entry
@@ -106,7 +105,7 @@ def score(data: Path, out: Path, processes: int) -> dict[str, float]:
     before, begun, peak = _processor(), time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while process.poll() is None:
-        peak = max(peak, sum(map(_resident, _tree(process.pid))))
+        peak = max(peak, sum(map(resident, tree(process.pid))))
         time.sleep(0.1)
     if process.returncode:
         raise RuntimeError(f"scoring ended with {process.returncode}")
@@ -122,24 +121,6 @@ def score(data: Path, out: Path, processes: int) -> dict[str, float]:
 def _processor() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _tree(root: int) -> list[int]:
-    """A process and all that descend from it."""
-    found, waiting = [], [root]
-    while waiting:
-        pid = waiting.pop()
-        found.append(pid)
-        with contextlib.suppress(OSError):
-            waiting += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return found
-
-
-def _resident(pid: int) -> int:
-    """The memory that a process holds now, in bytes."""
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
 
 
 def measure(many: int = MANY, processes: int = 2, kept: Path | None = None) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Where models compute: on CUDA where there is one, else on the CPU, or as $REJOINDER_DEVICE says. Decided here alone.
 
-Scoring is in float32 on either, without TF32: what is written has the same decimals.
+Scoring is in float32 on either, without TF32: what is written shall have the same decimals.
 """
 
 from __future__ import annotations
