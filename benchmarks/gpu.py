@@ -25,6 +25,7 @@ from benchmarks.language_model import CONTEXT, replies, save_random
 from rejoinder.models import device
 from rejoinder.models.device import Device
 from rejoinder.models.machine import threads
+from rejoinder.models.manifest import ModelMissingError, require
 
 COMPARED = {"aptness": 400, "encoder": 2_000, "language model": 20}  # rows, which the CPU computes too
 MORE = {"aptness": 50, "encoder": 40, "language model": 100}  # as many times that on a GPU
@@ -92,9 +93,10 @@ def language_model(on: Device, folder: Path) -> tuple[list[Measured], dict[str, 
     from rejoinder.types import Turn
 
     model = load_language_model(folder)
-    n = rows_of("language model", on)
-    contexts = [(*CONTEXT[i % 3 :], Turn(text)) for i, text in enumerate(replies(n))]
-    said = replies(2 * n)[n:]
+    n, most = rows_of("language model", on), COMPARED["language model"] * MORE["language model"]
+    made = replies(2 * most)  # the same rows on either device
+    contexts = [(*CONTEXT[i % 3 :], Turn(text)) for i, text in enumerate(made[:n])]
+    said = made[most : most + n]
     model.log_probabilities(contexts[:8], said[:8])
     seconds, found = timed(lambda: model.log_probabilities(contexts, said))
     tokens = sum(one.context_tokens + len(one.tokens) for one in found)
@@ -107,7 +109,6 @@ def training(on: Device) -> list[Measured]:
     import torch
 
     from rejoinder.models.aptness_rebuild import float_networks
-    from rejoinder.models.manifest import require
     from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder
     from rejoinder.training.sampling import Corpus, Vocabulary
     from rejoinder.training.tokens import read_tokens
@@ -179,13 +180,21 @@ def _gpu() -> str | None:
         return "a GPU"
 
 
+def _language_model(spare: Path) -> Path:
+    """SmolLM2-135M where it is in the cache, else a smaller network of random weights."""
+    try:
+        return require("smollm2-135m")
+    except ModelMissingError:
+        import torch
+
+        torch.manual_seed(0)
+        save_random(spare)
+        return spare
+
+
 def _devices(scratch: Path, gpu: str | None) -> dict[str, Any]:
     os.environ.pop("REJOINDER_DEVICE", None)
-    encoder_folder, model_folder = folder_of_minilm(scratch / "random"), scratch / "random-12-layers"
-    import torch
-
-    torch.manual_seed(0)
-    save_random(model_folder)
+    encoder_folder, model_folder = folder_of_minilm(scratch / "random"), _language_model(scratch / "random-12-layers")
     found: dict[str, Any] = {}
     for on in ("cpu", "cuda") if gpu else ("cpu",):
         environment = {**os.environ, "REJOINDER_DEVICE": on, "REJOINDER_CACHE": str(scratch / f"cache-{on}")}

@@ -198,3 +198,15 @@ def test_the_list_of_models_says_where_they_compute(machine: Machine) -> None:
     assert "Models compute on the CPU" in CliRunner().invoke(command, []).output
     machine(driver=True, provider=True)
     assert "Models compute on CUDA (exported graphs by onnxruntime)" in CliRunner().invoke(command, []).output
+
+
+def test_one_process_scores_where_models_compute_on_a_gpu(machine: Machine) -> None:
+    from rejoinder.cli.score import _on_a_gpu
+    from rejoinder.scoring.run import Plan
+
+    machine(driver=True, provider=True)
+    assert _on_a_gpu(Plan.of(["bleu", "aptness"]))
+    assert _on_a_gpu(Plan.of([]))
+    assert not _on_a_gpu(Plan.of(["bleu", "length"]))
+    machine(driver=True, provider=True, asked="cpu")
+    assert not _on_a_gpu(Plan.of(["aptness"]))

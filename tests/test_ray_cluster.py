@@ -119,3 +119,16 @@ def test_no_cluster_at_an_address_is_one_sentence(known: dict[str, Case], tmp_pa
     assert process.returncode == 2
     assert "no Ray cluster answers" in errors
     assert errors.count("\n") == 1
+
+
+def test_a_node_with_another_rejoinder_or_none_is_told() -> None:
+    import rejoinder
+    from rejoinder.engines.ray_connection import _check_versions
+    from rejoinder.errors import RunError
+
+    _check_versions({"10.0.0.1": rejoinder.__version__})
+    _check_versions({})
+    with pytest.raises(RunError, match=r"the node 10\.0\.0\.2 of the cluster has no rejoinder; install"):
+        _check_versions({"10.0.0.1": rejoinder.__version__, "10.0.0.2": None})
+    with pytest.raises(RunError, match=r"has rejoinder 0\.0\.9; install"):
+        _check_versions({"10.0.0.2": "0.0.9"})

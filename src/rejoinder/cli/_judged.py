@@ -34,14 +34,16 @@ def said(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[s
 def _records(source: str) -> Iterator[Record]:
     """Every record as it stands: ratings need not come with what they rate."""
     from rejoinder.scoring.inputs import Input
+    from rejoinder.scoring.shard_reading import parts
 
     folder = Path(source)
-    opened = Input(folder / "data.jsonl" if folder.is_dir() else source)
-    try:
-        for record, _ in opened.records(allow_empty=True):
-            yield record
-    finally:
-        opened.close()
+    for one in [part / "data.jsonl" for part in parts(folder)] if folder.is_dir() else [source]:
+        opened = Input(one)
+        try:
+            for record, _ in opened.records(allow_empty=True):
+                yield record
+        finally:
+            opened.close()
 
 
 def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:

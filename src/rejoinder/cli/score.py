@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @table_form
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
-@engine_options("all cores")
+@engine_options("all cores, one where models compute on a GPU")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
 @click.option("--parquet", is_flag=True, help="Of many files: also keep the scores of each as scores.parquet.")
 def command(
@@ -72,6 +72,8 @@ def command(
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
+    if processes is None and engine == "local" and _on_a_gpu(plan):
+        processes = 1  # several would each start CUDA, and wait for the one GPU
     computing = open_engine(engine, processes, address)
     if any(is_sharded(one) for one in files):
         _over_shards(files, plan, out, computing, form, parquet)
@@ -99,6 +101,15 @@ def command(
         watch.tell(len(finished.scores), "replies", finished.folder)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
+
+
+def _on_a_gpu(plan: Plan) -> bool:
+    """Whether models of a plan compute on a GPU; metrics that no model computes are exact to the last bit."""
+    from rejoinder.models.device import graphs
+    from rejoinder.registry import parse
+
+    metrics = [parse(spec) for spec in plan.specs]
+    return (not metrics or any(one.decimals is not None for one in metrics)) and graphs().device == "cuda"
 
 
 def _over_shards(files: tuple[str, ...], plan: Plan, out: str | None, engine: Engine, form: str, parquet: bool) -> None:

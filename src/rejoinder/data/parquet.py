@@ -60,10 +60,15 @@ def records(
 def objects(
     path: str | Path, name: str, without: frozenset[str] = frozenset()
 ) -> Iterator[tuple[dict[str, Any], RowPlace]]:
-    """The rows of a file as JSON objects, one batch of one row group at a time."""
+    """The rows of a file as JSON objects, one batch of one row group at a time.
+
+    A file with ratings is always read whole: who asks what a metric is worth compares it with baselines that read more.
+    """
     file = _opened(path, name)
     with file:
         here = _checked(file.schema_arrow.names, name)
+        if without and _has_raters(file.metadata):
+            without = frozenset()
         wanted = [column for column in here if column not in without or "kind" not in here]
         number = 0
         for columns in _batches(file, wanted, name):
@@ -92,6 +97,17 @@ def _opened(path: str | Path, name: str) -> Any:
         return ParquetFile(path)
     except Exception as error:
         raise _damaged(name, error) from None
+
+
+def _has_raters(about: Any) -> bool:
+    """Whether the footer of a file allows that somebody rated something in it."""
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema == "rater":
+                told = column.statistics
+                if told is None or not told.has_null_count or told.null_count < group.num_rows:
+                    return True
+    return False
 
 
 def _checked(names: list[str], name: str) -> list[str]:

@@ -8,15 +8,19 @@ import logging
 import os
 import signal
 import socket
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import rejoinder
 from rejoinder.errors import MissingExtraError, RunError
 
 _PASSED_ON = ("PYTHONPATH", "REJOINDER_")  # variables of these names go to the nodes
 _PATIENCE = 10  # seconds
 _QUIET = {
     "RAY_DEDUP_LOGS": "1",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a worker sees the GPUs of its node
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_USAGE_STATS_ENABLED": "0",  # no network unless asked for by name
 }
@@ -37,18 +41,83 @@ def connected(workers: int | None, address: str | None) -> Any:
         return ray
     passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
     atexit.register(_without_interrupts)  # before Ray's own end, which must not be stopped half-way
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "runtime_env": {"env_vars": passed}}
+    quiet: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+        "runtime_env": {"env_vars": passed},
+    }
     try:
         if address is not None:
             _knock(address)
-            ray.init(address=address, **quiet)
+            with _silent():
+                _joined(ray, address, quiet)
+                versions = _versions(ray)
         else:
             ray.init("local", num_cpus=workers or os.cpu_count() or 1, include_dashboard=False, **quiet)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
         where = address or "a cluster of this machine"
         reason = " ".join(str(error).split())[:200]
         raise RunError(f"{where}: no Ray cluster answers ({reason}); check --address, or leave it out") from None
+    if address is not None:
+        _check_versions(versions)
     return ray
+
+
+def _joined(ray: Any, address: str, settings: Mapping[str, Any]) -> None:
+    try:
+        ray.init(address=address, **settings)
+    except ConnectionError as error:
+        if os.environ.get("RAY_AUTH_MODE"):
+            raise
+        more = "something listens there; a cluster that asks for a token needs RAY_AUTH_MODE=token here"
+        raise ConnectionError(f"{error}: {more}") from None
+
+
+def _versions(ray: Any) -> dict[str, str | None]:
+    """Which rejoinder each node has that computes, by the node's address; None for none."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
+
+    def asked() -> str | None:  # within a function: so it goes to the node as code, not as a name in rejoinder
+        try:
+            import rejoinder
+        except ImportError:
+            return None
+        return rejoinder.__version__
+
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    told = {
+        ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=On(node["NodeID"], soft=True))(asked).remote(): node
+        for node in nodes
+    }
+    found: dict[str, str | None] = {}
+    for one in ray.wait(list(told), num_returns=len(told), timeout=_PATIENCE)[0] if told else ():
+        with contextlib.suppress(ray.exceptions.RayError):  # a node that died meanwhile computes nothing either
+            found[str(told[one]["NodeManagerAddress"])] = ray.get(one)
+    return found
+
+
+def _check_versions(found: Mapping[str, str | None]) -> None:
+    """Raise where a node has another rejoinder, or none."""
+    for node, version in found.items():
+        if version != rejoinder.__version__:
+            has = "no rejoinder" if version is None else f"rejoinder {version}"
+            raise RunError(
+                f"the node {node} of the cluster has {has}; install rejoinder {rejoinder.__version__} on every node"
+            )
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing on the error stream, also from code that is not Python's: a refused token is told twenty times."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _knock(address: str) -> None:

@@ -15,6 +15,7 @@ from rejoinder.report.table import Table
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.loading import load_data, load_scores
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.shard_reading import parts
 from rejoinder.verdict.advice import agreement_table
 from rejoinder.verdict.comparison import Comparison, compare
 from rejoinder.verdict.evidence import aspects
@@ -56,7 +57,7 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
         about,
         scores,
         data,
-        _flags(folder / "scores.jsonl"),
+        _flags(folder),
         compare(scores, seed=seed),
         [trust(scores, data, one, seed=seed) for one in wanted],
         aspect,
@@ -64,8 +65,11 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
     )
 
 
-def _flags(path: Path) -> dict[str, list[str]]:
-    """The flags of each response; the file was read once already, so it can be read."""
-    with path.open("rb") as file:
-        lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
-        return {line["response"]: line["flags"] for line in lines if line.get("flags")}
+def _flags(folder: Path) -> dict[str, list[str]]:
+    """The flags of each response; the files were read once already, so they can be read."""
+    found: dict[str, list[str]] = {}
+    for part in parts(folder):
+        with (part / "scores.jsonl").open("rb") as file:
+            lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
+            found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
+    return found

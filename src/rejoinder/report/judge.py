@@ -19,6 +19,7 @@ from rejoinder.registry import parse
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.loading import load_data
+from rejoinder.scoring.shard_reading import parts
 from rejoinder.types import Pair
 
 _FILE = "judge.jsonl"  # in the run folder
@@ -64,12 +65,11 @@ def _judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
 
 def _said(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[Said]]:
     """The answers about each pair: those in the run folder where it has them, else those in the cache."""
-    try:
-        lines = (folder / _FILE).read_bytes().splitlines()
-    except FileNotFoundError:
+    files = [part / _FILE for part in parts(folder)]
+    if not all(path.is_file() for path in files):
         return [[Said.of(record) for record in records] for records in metric.trace(pairs)]
     found: dict[str, list[Said]] = {}
-    for record in map(orjson.loads, lines):
+    for record in (orjson.loads(line) for path in files for line in path.read_bytes().splitlines()):
         if record["metric"] == str(metric):
             found.setdefault(record["response"], []).append(Said.of(record))
     return [found.get(pair.response.id, []) for pair in pairs]

@@ -86,7 +86,8 @@ def commands(findings: Findings) -> list[str]:
     """What to type to get this page again."""
     about: Mapping[str, Any] = findings.about
     score = ["rejoinder", "score"]
-    score += ["-" if one["name"] == "<stdin>" else one["name"] for one in about["inputs"]]
+    names = ["-" if one["name"] == "<stdin>" else one["name"] for one in about["inputs"]]
+    score += ["SHARDS"] if "shards" in about else names
     score += [word for spec in findings.scores.metrics for word in ("-m", spec)]
     score += ["--empty", "nan"] if about["empty"] == "nan" else []
     score += ["--matched"] if findings.scores.matched else []

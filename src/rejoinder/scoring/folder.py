@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, RunError
+from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1
 
@@ -86,9 +87,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """``run.json`` of a finished run."""
+    """``run.json`` of a finished run; of a run over shards, what those of its shards say together."""
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
+    found = parts(folder)
+    return _read_about(folder) if found == [folder] else merged([_read_about(part) for part in found])
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
     try:
         about = orjson.loads((folder / "run.json").read_bytes())
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import orjson
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
 from rejoinder.scoring.result import Facts, Scores
+from rejoinder.scoring.shard_reading import parts
 
 
 def load_data(folder: Path) -> Collection:
     """The input of a run as it was checked: items, responses, ratings and all."""
-    return read_files([folder / "data.jsonl"], allow_empty=True)
+    return read_files([part / "data.jsonl" for part in parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
-    """The scores of a run, from its ``run.json`` and ``scores.jsonl``."""
+    """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
     specs = [metric["spec"] for metric in about["metrics"]]
     columns: dict[str, list[float]] = {spec: [] for spec in specs}
     matched: dict[str, list[int | None]] = {}
@@ -30,7 +32,7 @@ def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
     dialogues: dict[str, int] = {}
     conversations: dict[tuple[str, str], int] = {}
-    for line in _lines(folder / "scores.jsonl"):
+    for line in chain.from_iterable(_lines(part / "scores.jsonl") for part in parts(folder)):
         responses.append(line["response"])
         items.append(line["item"])
         system_codes.append(systems[line["system"]])

@@ -15,7 +15,7 @@ from typing import Protocol
 from rejoinder.data.remote import RemoteFolder, is_remote
 from rejoinder.errors import RunError
 
-SHARDS, SUMS = "shards", "shard.json"
+ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 
 
 class Results(Protocol):

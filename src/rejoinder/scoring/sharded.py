@@ -26,11 +26,10 @@ from rejoinder.registry import parse, signature
 from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
-from rejoinder.scoring.shard_results import SHARDS, Results, results_at
+from rejoinder.scoring.shard_results import ABOUT, SHARDS, Results, results_at
 from rejoinder.scoring.shard_worker import CONVERSATIONS
 from rejoinder.stats.moments import Moments
 
-ABOUT = "sharded.json"
 Sums = dict[str, dict[str, Moments]]  # by system and spec
 Progress = Callable[[int, int], None]
 

@@ -19,6 +19,7 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.datasets import list_datasets, read_dataset
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.paths import data_home
+from rejoinder.scoring.shard_reading import about_file
 from rejoinder.selection.folder import ABOUT, QUESTIONS, is_run
 from rejoinder.types import Question
 
@@ -78,8 +79,8 @@ class Library:
             kind = _kind(path)
             if kind is not None:
                 name = _free(_name(path), found)
-                about = path / (ABOUT if kind == "selection" else "run.json")
-                found[name] = Found(name, path, kind, about.stat().st_mtime_ns)
+                about = path / ABOUT if kind == "selection" else about_file(path)
+                found[name] = Found(name, path, kind, about.stat().st_mtime_ns if about is not None else 0)
         return found
 
     def run(self, name: str) -> Found:
@@ -128,7 +129,7 @@ class Library:
 def _kind(path: Path) -> Kind | None:
     if is_run(path):
         return "selection"
-    return "scores" if (path / "run.json").is_file() else None
+    return None if about_file(path) is None else "scores"
 
 
 def _put(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
