@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slow_metric import write_slow
 
 from rejoinder.engines.contract import Counts, Outcome, Work
 from rejoinder.engines.keeping import KeepingEngine, keeping
@@ -111,31 +112,8 @@ def test_the_folder_goes_with_the_output_and_stays_where_it_was_stopped(tmp_path
         assert engine is plain
 
 
-SLOW = """
-import os
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from rejoinder.contract import Metric
-from rejoinder.types import Pair
-
-
-@dataclass(frozen=True)
-class Slow(Metric):
-    needs = frozenset({"context"})
-    range = (0.0, 1000.0)
-    version = 1
-
-    def score(self, pairs: Sequence[Pair]) -> list[float]:
-        time.sleep(3 if os.path.exists("wait") else 0.1)
-        return [float(len(pair.response.text) % 7) for pair in pairs]
-"""
-
-
 def attack(folder: Path, out: str, *more: str) -> subprocess.Popen[str]:
     """An attack on a slow metric, in several tasks."""
-    (folder / "slow.py").write_text(SLOW)
     args = ["attack", str(CHATS), "-m", "./slow.py", "--contexts", "200", "-o", out, *more]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([sys.executable, "-m", "rejoinder", *args], cwd=folder, start_new_session=True, **pipes)
@@ -143,7 +121,7 @@ def attack(folder: Path, out: str, *more: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(("how", "processes"), [(signal.SIGINT, "2"), (signal.SIGKILL, "1")])
 def test_a_stopped_attack_goes_on_and_leaves_no_process(tmp_path: Path, how: signal.Signals, processes: str) -> None:
-    (tmp_path / "wait").touch()  # tasks so long that a busy machine cannot end them before the signal comes
+    write_slow(tmp_path)
     process = attack(tmp_path, "a.json", "--processes", processes)
     kept = tmp_path / ".a.json.kept"
     while process.poll() is None and not (kept.is_dir() and any(p.is_file() for p in kept.rglob("[!.]*"))):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from slow_metric import write_slow
 
 from benchmarks.cluster_cases import Case, cases, outputs, write_data
 from benchmarks.ray_nodes import Nodes, children_of, driver, killed
@@ -89,11 +90,11 @@ def test_what_is_killed_loses_and_doubles_nothing(
     assert outputs(tmp_path) == wanted["score shards"]
 
 
-def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(
-    known: dict[str, Case], wanted: dict[str, dict[str, str]], tmp_path: Path
-) -> None:
-    process = driver(known["score shards"].command(tmp_path, ["--engine", "ray", "--processes", "2"]))
-    while process.poll() is None and not (tmp_path / "run" / "shards").is_dir():
+def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(known: dict[str, Case], tmp_path: Path) -> None:
+    write_slow(tmp_path)
+    words = [*known["score shards"].args[:2], "-m", "./slow.py"]
+    process = driver([*words, "-o", "run", "--engine", "ray", "--processes", "2"], cwd=tmp_path)
+    while process.poll() is None and not (tmp_path / "taken").exists():
         time.sleep(0.02)
     started = children_of(process.pid)
     os.killpg(process.pid, signal.SIGINT)
@@ -105,8 +106,12 @@ def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(
         time.sleep(0.1)
     assert started
     assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
-    run(known["score shards"], tmp_path, ONE)
-    assert outputs(tmp_path) == wanted["score shards"]
+    (tmp_path / "wait").unlink()
+    for out in ("run", "fresh"):
+        again = driver([*words, "-o", out, *ONE], cwd=tmp_path)
+        _, errors = again.communicate(timeout=120)
+        assert again.returncode == 0, errors
+    assert outputs(tmp_path / "run") == outputs(tmp_path / "fresh")
 
 
 def test_no_cluster_at_an_address_is_one_sentence(known: dict[str, Case], tmp_path: Path) -> None:

@@ -88,6 +88,9 @@ def test_shards_that_were_lost_or_a_damaged_list_are_told(runs: tuple[Path, Path
     (tmp_path / "sharded.json").write_text(json.dumps(listed))
     with pytest.raises(RunError, match=r"the scores of 5 shards are not there"):
         load(tmp_path)
+    (tmp_path / "sharded.json").write_text('{"shards": []}')
+    with pytest.raises(RunError, match="lists no shards with replies"):
+        load(tmp_path)
     (tmp_path / "sharded.json").write_text('{"shards": 3}')
     with pytest.raises(RunError, match="cannot be read"):
         load(tmp_path)

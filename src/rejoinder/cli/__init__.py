@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from importlib import import_module
 
@@ -64,11 +66,21 @@ def main() -> None:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
         print("rejoinder: stopped" + "; the same command goes on where it was" * _goes_on(), file=sys.stderr)
+        if "ray" in sys.modules:
+            _leave(130)
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output went away (a pager, head): that is no error of anybody's.
         sys.stderr.close()
         sys.exit(141)
+
+
+def _leave(status: int) -> None:
+    """End here: Ray's own threads, interrupted anywhere, may crash a process that takes itself apart."""
+    atexit._run_exitfuncs()  # Ray stops what it started
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _goes_on() -> bool:

@@ -130,15 +130,25 @@ class _Pool:
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Processes started here never see Ctrl-C: this one does, and ends them."""
+    """Processes started here never see Ctrl-C: this one does, when they are started, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    came: list[int] = []
+    usual = signal.getsignal(signal.SIGINT)
+    # Blocked, for the processes; and put off here: another thread may take it, and it would be raised in this one.
+    handled = usual is not None and threading.current_thread() is threading.main_thread()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if handled:
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if handled:
+            signal.signal(signal.SIGINT, usual)
+    if came and callable(usual):
+        usual(came[0], None)
 
 
 _work: Work | None = None

@@ -29,6 +29,8 @@ def parts(folder: Path) -> list[Path]:
         found = [folder / SHARDS / one["address"] for one in shards if one["responses"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path}: cannot be read ({error}); give the command that wrote it again") from None
+    if not found:
+        raise RunError(f"{path}: lists no shards with replies; give the command that wrote it again")
     lost = [part.name for part in found if not part.is_dir()]
     if lost:
         raise RunError(
