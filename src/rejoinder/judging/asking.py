@@ -15,7 +15,7 @@ import orjson
 
 from rejoinder.errors import brief
 from rejoinder.judging.answer import read_body
-from rejoinder.judging.connection import BrokenError, Connection, Received
+from rejoinder.judging.connection import CHAT, PLAIN, BrokenError, Connection, Received
 from rejoinder.judging.errors import JudgeError
 from rejoinder.judging.settings import KEY, URL, Settings
 from rejoinder.judging.store import Answer, AnswerStore, Outcome
@@ -38,15 +38,24 @@ class Request:
 
 
 Readable: TypeAlias = Callable[[str | None], bool]
+Plain: TypeAlias = Callable[[bytes, bytes], bytes]
 _Event: TypeAlias = Answer | JudgeError | None  # None: a worker has nothing more to do
 
 
-def ask(requests: Iterable[Request], settings: Settings, store: AnswerStore, readable: Readable) -> None:
-    """Have every request answered into the store; what it already has is not sent. The store must be claimed."""
+def ask(
+    requests: Iterable[Request],
+    settings: Settings,
+    store: AnswerStore,
+    readable: Readable,
+    plain: Plain | None = None,
+) -> None:
+    """Have every request answered into the store; what it already has is not sent. The store must be claimed.
+
+    With ``plain`` they go to /completions, and it makes of a request and its answer what a chat would have answered.
+    """
+    todo = _unanswered(requests, settings.tries, store, readable)
     # Where one was answered, a refusal concerns its own request alone.
-    asking = _Asking(
-        settings, _unanswered(requests, settings.tries, store, readable), readable, alike=not store.has_answers
-    )
+    asking = _Asking(settings, todo, readable, plain, alike=not store.has_answers)
     try:
         asking.start()
         for event in asking.events():
@@ -91,6 +100,7 @@ class _Asking:
     settings: Settings
     todo: Iterator[tuple[Request, int]]
     readable: Readable
+    plain: Plain | None
     alike: bool  # nothing but refusals has come
     _refused: list[Answer] = field(default_factory=list)
     _came: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
@@ -106,7 +116,7 @@ class _Asking:
             first = self._next()
             if first is None:
                 return
-            connection = Connection(self.settings)
+            connection = Connection(self.settings, CHAT if self.plain is None else PLAIN)
             self._connections.append(connection)
             # Daemons: a program that is stopped does not wait for an endpoint.
             worker = threading.Thread(target=self._work, args=(first, connection), daemon=True)
@@ -204,6 +214,8 @@ class _Asking:
             except BrokenError as error:
                 why = str(error)
             else:
+                if received.status == 200 and self.plain is not None:
+                    return received._replace(body=self.plain(body, received.body))
                 if received.status == 200 or received.status in _REFUSED:
                     return received
                 why = f"HTTP {received.status}"

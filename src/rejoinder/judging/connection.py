@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from rejoinder.judging.settings import Settings
 
+CHAT, PLAIN = "/chat/completions", "/completions"
 _MOST_BYTES = 8 << 20  # of an answer
 _STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 
@@ -34,11 +35,12 @@ class BrokenError(Exception):
 class Connection:
     """A connection that stays open between requests; used by one thread."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, path: str = CHAT) -> None:
+        """To a path behind the address that the settings name."""
         parts = urlsplit(settings.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._http = kind(parts.hostname or "", parts.port, timeout=settings.timeout)
-        self._path = f"{parts.path}/chat/completions"
+        self._path = parts.path.removesuffix(path) + path
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._headers |= {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
         self._timeout = settings.timeout

@@ -28,12 +28,16 @@ from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.types import Question
 
 
-class Networks(Protocol):
-    """What computes: graphs in onnxruntime, or torch."""
+class Reader(Protocol):
+    """What reads candidates: a graph in onnxruntime, or torch."""
 
     def scores(self, rows: Sequence[Row]) -> Numbers:
         """The score of each candidate."""
         ...
+
+
+class Chooser(Protocol):
+    """What chooses statements."""
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
         """The log-odds of each statement."""
@@ -89,7 +93,7 @@ class RankerModel:
             check_words(aptness, self.card, folder)
         words = folder if (folder / cards.TOKENIZER).is_file() else aptness
         self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
-        self._networks = _networks(folder, self.card, aptness)
+        self._reader, self._chooser = _networks(folder, self.card, aptness)
         self._counts = np.fromfile(folder / cards.COUNTS, "<f4") if self.card.kind == "situated" else None
         self._words = Words(aptness / aptness_card.EMBEDDINGS, aptness_card.read(aptness).dimensions)
 
@@ -106,7 +110,7 @@ class RankerModel:
                     rows.append(row)
                     places.append((n, c))
         scores = [[NAN] * len(question.candidates) for question in read]
-        for (n, c), score in zip(places, self._networks.scores(rows) if rows else (), strict=True):
+        for (n, c), score in zip(places, self._reader.scores(rows) if rows else (), strict=True):
             scores[n][c] = float(score)
         return [Ranking(*found) for found in zip(scores, used, strict=True)]
 
@@ -148,8 +152,10 @@ class RankerModel:
 
     def _odds(self, read: Sequence[_Read]) -> list[Floats]:
         card = self.card
+        if self._chooser is None:
+            raise InputError("this ranker reads every statement and chooses none; a situated one chooses")
         rows = [situation_rows(one.statements, one.request, card.marks, card.limits) for one in read]
-        flat = self._networks.odds([row for of in rows for row in of])
+        flat = self._chooser.odds([row for of in rows for row in of])
         found, at = [], 0
         for one, of in zip(read, rows, strict=True):
             odds = np.concatenate(flat[at : at + len(of)]) if of else np.zeros(0, np.float32)
@@ -165,11 +171,12 @@ def check_words(aptness: Path, card: RankerCard, folder: Path) -> None:
         raise InputError(f"{folder}: was trained with another version of aptness; train it again")
 
 
-def _networks(folder: Path, card: RankerCard, aptness: Path) -> Networks:
+def _networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[Reader, Chooser | None]:
     if card.encoder == cards.EMBEDDED:
-        return Graphs(folder, card, aptness)
+        graphs = Graphs(folder, card, aptness)
+        return graphs, graphs if card.kind == "situated" else None
     try:
         from rejoinder.models.ranker_torch import TorchReader
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", f"the ranker {folder}") from None
-    return TorchReader(folder, card)
+    return TorchReader(folder, card), None

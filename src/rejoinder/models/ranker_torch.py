@@ -21,8 +21,7 @@ from rejoinder.models.device import room, torch_device
 from rejoinder.models.encoder import find_folder
 from rejoinder.models.quiet import quiet
 from rejoinder.models.ranker_card import RankerCard
-from rejoinder.models.ranker_choosing import Floats
-from rejoinder.models.ranker_rows import RankerLimits, SituationRow
+from rejoinder.models.ranker_rows import RankerLimits
 from rejoinder.models.transformers_encoder import open_model, tokenizer_of
 
 _ENDS = (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>"))
@@ -128,7 +127,3 @@ class TorchReader:
                 given = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, kinds))
                 found[batch] = self._network(*given).cpu().numpy()
         return found
-
-    def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
-        """Such a ranker reads every statement."""
-        raise NotImplementedError

@@ -16,17 +16,15 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.ledger import Ledger
 from rejoinder.data.situations import shown
-from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.errors import InputError, RunError
 from rejoinder.ranking.ordering import write_ranked
 from rejoinder.ranking.result import Ranked, Used
 from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.inputs import Input
-from rejoinder.selection import answer_file
+from rejoinder.selection import answer_file, running
 from rejoinder.selection import folder as folders
-from rejoinder.selection.answering import name_of
-from rejoinder.systems import System, parse_system, signature
+from rejoinder.systems import System, signature
 from rejoinder.types import Question
 
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
@@ -53,7 +51,7 @@ def rank(
 
     The folder is ``runs/NAME-rank-DIGEST`` unless given.
     """
-    parsed = _parsed(rankers)
+    parsed = running.parsed(rankers, "ranker")
     opened = Input(given)
     try:
         questions = read_questions(opened)
@@ -85,12 +83,8 @@ def rank(
 
 
 def read_questions(opened: Input) -> list[Question]:
-    """The questions of an input, each with an id of its own."""
-    ledger, found = Ledger(), []
-    for record, place in opened.records():
-        ledger.add(record, place)
-        if isinstance(record, Question):
-            found.append(record)
+    """The questions of an input; an error where there are none."""
+    found = running.read_questions(opened)
     if not found:
         raise InputError(
             f"{opened.name}: holds no questions; a question has a context and candidates (docs/formats.md)"
@@ -139,18 +133,6 @@ def checked(system: System, questions: Sequence[Question], used: Used | None) ->
         if any(not 0 <= place < len(question.situation) for places in of for place in places):
             raise InputError(f"{system} read a statement that question {question.id} does not have")
     return [[[int(place) for place in places] for places in of] for of in used]
-
-
-def _parsed(rankers: Sequence[str | System]) -> dict[str, System]:
-    found: dict[str, System] = {}
-    for one in rankers:
-        system = parse_system(one) if isinstance(one, str) else one
-        if name_of(system) in found:
-            raise SpecError(f"the ranker {name_of(system)} was given twice; leave one out")
-        found[name_of(system)] = system
-    if not found:
-        raise SpecError("no ranker was named; name at least one, e.g. --ranker tfidf")
-    return found
 
 
 def _about(

@@ -57,10 +57,11 @@ def select(
     The folder is ``runs/NAME-DIGEST`` unless given. A system that has answered the same questions before, with the same
     signature, is not asked again; one that was stopped goes on where it was.
     """
-    asked = _parsed(systems)
+    asked = parsed(systems, "system")
     opened = Input(given)
     try:
-        questions = _questions(opened)
+        questions = read_questions(opened)
+        check_questions(questions, opened.name)
         source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
         stem = opened.stem
     finally:
@@ -98,26 +99,27 @@ def load(folder: Path, systems: Sequence[str] = ()) -> Run:
     )
 
 
-def _parsed(systems: Sequence[str | System]) -> dict[str, System]:
+def parsed(systems: Sequence[str | System], called: str) -> dict[str, System]:
+    """Systems by name, each once; ``called`` is what the command calls them."""
     if not systems:
-        raise SpecError("no system was named; name at least one, e.g. --system tfidf")
+        raise SpecError(f"no {called} was named; name at least one, e.g. --{called} tfidf")
     found: dict[str, System] = {}
     for one in systems:
         system = parse_system(one) if isinstance(one, str) else one
         name = name_of(system)
         if name in found:
-            raise SpecError(f"the system {name} was given twice; leave one out")
+            raise SpecError(f"the {called} {name} was given twice; leave one out")
         found[name] = system
     return found
 
 
-def _questions(opened: Input) -> list[Question]:
+def read_questions(opened: Input) -> list[Question]:
+    """The questions of an input, each with an id of its own."""
     ledger, found = Ledger(), []
     for record, place in opened.records():
         ledger.add(record, place)
         if isinstance(record, Question):
             found.append(record)
-    check_questions(found, opened.name)
     return found
 
 

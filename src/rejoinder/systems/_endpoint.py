@@ -10,17 +10,17 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
 from rejoinder.errors import SpecError
 from rejoinder.judging.answer import Reply, read_body
-from rejoinder.judging.asking import Readable, Request, ask
+from rejoinder.judging.asking import Plain, Readable, Request, ask
 from rejoinder.judging.consistency import Tally, tally
 from rejoinder.judging.errors import JudgeError
 from rejoinder.judging.remote import Said
@@ -28,7 +28,6 @@ from rejoinder.judging.settings import KEY, URL, Settings, _number, read_setting
 from rejoinder.judging.store import Answer, AnswerStore
 from rejoinder.paths import cache_home
 
-Send: TypeAlias = Callable[[Iterable[Request], Settings, AnswerStore, Readable], None]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
 
@@ -42,12 +41,12 @@ class Endpoint:
     key: str | None  # the environment variable that holds the key
     whole: tuple[Any, ...]
 
-    def ask(self, requests: Iterable[Request], readable: Readable, send: Send = ask) -> None:
-        """Have every request answered; what was answered before is not sent."""
+    def ask(self, requests: Iterable[Request], readable: Readable, plain: Plain | None = None) -> None:
+        """Have every request answered, at /completions with ``plain``; what was answered before is not sent."""
         try:
             settings, store = _settings(self.url, self.key), self.store
             with store.claimed():
-                send(requests, settings, store, readable)
+                ask(requests, settings, store, readable, plain)
         except JudgeError as error:
             raise JudgeError(f"{self.system}: {_reworded(str(error), bool(self.url))}") from None
 

@@ -13,7 +13,7 @@ from rejoinder.judging.consistency import Tally
 from rejoinder.judging.errors import JudgeError
 from rejoinder.metrics._parameters import check_between
 from rejoinder.models.joining import plain
-from rejoinder.systems._completions import ask_completions
+from rejoinder.systems._completions import as_chat
 from rejoinder.systems._contract import System
 from rejoinder.systems._echo import VERSION, UnechoedError, reply_values
 from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
@@ -102,7 +102,7 @@ class Completion(System):
 
     def _ask(self, asked: Iterable[_Asked]) -> None:
         try:
-            self._endpoint().ask((one.request for one in asked), _readable, ask_completions)
+            self._endpoint().ask((one.request for one in asked), _readable, as_chat)
         except JudgeError as error:
             hint = "; try max_tokens=1" if "max_tokens" in str(error) and not self.max_tokens else ""
             raise JudgeError(f"{error}{hint}") from None
