@@ -100,6 +100,23 @@ def test_what_is_wrong_with_a_worker_is_told_as_it_was_raised(work: Work) -> Non
         list(LocalEngine(2).compute(Work("no_such_module:Worker"), [1, 2]))
 
 
+def test_processes_take_the_cores_once_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["import os", "at_import = os.environ.get('OMP_NUM_THREADS')", "", "class Seen:"]
+    lines += ["    def compute(self, task): return [at_import, os.environ['REJOINDER_THREADS']]"]
+    lines += ["    def close(self): pass"]
+    (tmp_path / "seen_worker.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    found = [outcome.value for outcome in LocalEngine(2).compute(Work("seen_worker:Seen"), range(2))]
+    assert {one[0] for one in found} == {"3"}
+    assert "OMP_NUM_THREADS" not in os.environ
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    found = [outcome.value for outcome in LocalEngine(2).compute(Work("seen_worker:Seen"), range(2))]
+    assert {one[0] for one in found} == {"1"}
+
+
 def test_an_engine_is_opened_by_its_name() -> None:
     assert open_engine("local", 3).workers == 3
     assert open_engine().workers == os.cpu_count()

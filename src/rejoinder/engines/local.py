@@ -23,6 +23,7 @@ from rejoinder.engines.contract import Counts, Outcome, Work, Worker
 from rejoinder.errors import RunError
 
 _UNDER_WAY = 3  # tasks for each worker
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _AGAIN = 3  # times that a task is given out again after it was with a process that died
 _Numbered = tuple[int, Any]
 
@@ -83,6 +84,7 @@ class _Pool:
         # "spawn" and not "fork": a forked process that inherits threads (of a model, of a progress bar) may hang.
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(work, workers))
+        self._workers = workers
         self._most = _UNDER_WAY * workers
         self._tasks: dict[Future[Outcome], _Numbered] = {}
         self._finished = False
@@ -103,7 +105,7 @@ class _Pool:
 
     def _submitted(self, task: _Numbered) -> bool:
         try:
-            with _without_interrupts():
+            with _without_interrupts(), _threads_shared(self._workers):
                 self._tasks[self._pool.submit(_compute, *task)] = task
         except BrokenProcessPool:
             self.lost.append(task)
@@ -151,6 +153,25 @@ def _without_interrupts() -> Iterator[None]:
         usual(came[0], None)
 
 
+@contextlib.contextmanager
+def _threads_shared(processes: int) -> Iterator[None]:
+    """Processes that are started here take the cores once, together; numpy's library looks when it is loaded.
+
+    Otherwise each takes all cores, and they wait for each other, spinning: that can take five times as long.
+    """
+    mine = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(mine, str(_each(processes))))
+    try:
+        yield
+    finally:
+        for name in mine:
+            del os.environ[name]
+
+
+def _each(processes: int) -> int:
+    return max(1, (os.cpu_count() or 1) // processes)
+
+
 _work: Work | None = None
 _worker: Worker | None = None
 
@@ -158,7 +179,7 @@ _worker: Worker | None = None
 def _start(work: Work, processes: int) -> None:
     global _work
     # Models compute with several threads each: together the workers take the cores once.
-    os.environ.setdefault("REJOINDER_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+    os.environ.setdefault("REJOINDER_THREADS", str(_each(processes)))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _work = work
 
