@@ -83,6 +83,11 @@ def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:
     }
 
 
+def test_a_run_at_an_address_is_to_be_copied_first() -> None:
+    with pytest.raises(RunError, match="copy the run here first"):
+        load(Path("s3://bucket/runs/march"))
+
+
 def test_shards_that_were_lost_or_a_damaged_list_are_told(runs: tuple[Path, Path], tmp_path: Path) -> None:
     listed = json.loads((runs[1] / "sharded.json").read_text())
     (tmp_path / "sharded.json").write_text(json.dumps(listed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
 def finished(folder: Path, identity: str) -> dict[str, Any] | None:
@@ -88,6 +90,8 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_about(folder: Path) -> dict[str, Any]:
     """``run.json`` of a finished run; of a run over shards, what those of its shards say together."""
+    if not folder.is_dir() and _ADDRESS.match(str(folder)):
+        raise RunError(f"{folder}: an address; copy the run here first, and name that folder")
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
     found = parts(folder)
