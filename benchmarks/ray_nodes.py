@@ -107,7 +107,14 @@ def driver(args: Sequence[str], **options: Any) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": path, "REJOINDER_THREADS": "1", **options.pop("env", {})}
     command = [sys.executable, "-m", "rejoinder", *map(str, args)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment, start_new_session=True, **pipes, **options)
+    return subprocess.Popen(
+        command, env=environment, start_new_session=True, preexec_fn=interruptible, **pipes, **options
+    )
+
+
+def interruptible() -> None:
+    """Ctrl-C has its usual meaning, also where who started this ignores it, as shells do for what runs behind."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children_of(parent: int) -> list[int]:

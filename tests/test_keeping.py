@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from slow_metric import write_slow
 
+from benchmarks.ray_nodes import interruptible
 from rejoinder.engines.contract import Counts, Outcome, Work
 from rejoinder.engines.keeping import KeepingEngine, keeping
 from rejoinder.errors import InputError, RunError
@@ -116,7 +117,13 @@ def attack(folder: Path, out: str, *more: str) -> subprocess.Popen[str]:
     """An attack on a slow metric, in several tasks."""
     args = ["attack", str(CHATS), "-m", "./slow.py", "--contexts", "200", "-o", out, *more]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-m", "rejoinder", *args], cwd=folder, start_new_session=True, **pipes)
+    return subprocess.Popen(
+        [sys.executable, "-m", "rejoinder", *args],
+        cwd=folder,
+        start_new_session=True,
+        preexec_fn=interruptible,
+        **pipes,
+    )
 
 
 @pytest.mark.parametrize(("how", "processes"), [(signal.SIGINT, "2"), (signal.SIGKILL, "1")])
