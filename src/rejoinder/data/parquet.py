@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers._arrow import RowPlace, arrow
+from rejoinder.data.importers._arrow import RowPlace, arrow, validated
 from rejoinder.data.reading import LONGEST_LINE, EmptyError
 from rejoinder.data.schema import from_object
 from rejoinder.errors import InputError, brief, nearest
@@ -127,16 +127,8 @@ def _checked(names: list[str], name: str) -> list[str]:
 def _batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
     """The values of each batch, by column; but for the first, columns of nothing are left out."""
     ours = schema()
-    waiting = iter(file.iter_batches(batch_size=_BATCH, columns=wanted))
-    while True:
-        try:
-            batch = next(waiting, None)
-            if batch is None:
-                return
-            # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
-            batch.validate(full=True)
-        except Exception as error:
-            raise _damaged(name, error) from None
+    waiting = file.iter_batches(batch_size=_BATCH, columns=wanted)
+    for batch in validated(waiting, lambda one: one, lambda error: _damaged(name, error)):
         _refuse_huge(batch, name)
         yield {
             column: _values(batch.column(column), ours.field(column).type, column, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.importers._contract import Found
@@ -44,6 +44,13 @@ def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[st
 
 def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
     """The rows of each batch, with whatever Arrow says about a damaged file in one line."""
+    return validated(batches, lambda batch: batch.to_pylist(), lambda error: damaged(file, error))
+
+
+def validated(
+    batches: Iterable[Any], read: Callable[[Any], Any], told: Callable[[Exception], InputError]
+) -> Iterator[Any]:
+    """What is read of each batch of a file; whatever Arrow says about it is told in our words."""
     waiting = iter(batches)
     while True:
         try:
@@ -52,10 +59,10 @@ def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
                 return
             # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
             batch.validate(full=True)
-            rows = batch.to_pylist()
+            found = read(batch)
         except Exception as error:
-            raise damaged(file, error) from None
-        yield rows
+            raise told(error) from None
+        yield found
 
 
 def damaged(file: File, error: Exception) -> InputError:
