@@ -30,12 +30,12 @@ from rejoinder.annotation.errors import (
     TooFastError,
 )
 from rejoinder.annotation.fields import fields_of
-from rejoinder.annotation.order import arranged, order_of
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_database, open_store
 from rejoinder.annotation.store.contract import Assignment, Judgement, Rater, Store
 from rejoinder.annotation.store.migrating import migrate, steps
 from rejoinder.annotation.unit import Unit
+from rejoinder.annotation.unit_order import arranged, order_of
 from rejoinder.errors import InputError, RejoinderError, RunError
 from tests import postgres_server
 from tests.annotation_projects import NAMES, answer_to, project_of, units_for

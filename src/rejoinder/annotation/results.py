@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rejoinder.annotation.fields import NONE, TIE, fields_of
-from rejoinder.annotation.order import arranged
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.contract import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
+from rejoinder.annotation.unit_order import arranged
 
 
 @dataclass(frozen=True, slots=True)

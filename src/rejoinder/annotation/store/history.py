@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import orjson
 
 from rejoinder.annotation.answers import is_right
-from rejoinder.annotation.order import check_due
 from rejoinder.annotation.store.contract import Rater
 from rejoinder.annotation.store.database import Session
 from rejoinder.annotation.store.holding import Holding
+from rejoinder.annotation.unit_order import check_due
 
 # The latest judgement of an assignment is the one that no other supersedes.
 LATEST = "NOT EXISTS (SELECT 1 FROM judgements later WHERE later.supersedes = j.id)"

@@ -10,11 +10,12 @@ from typing import Any
 import orjson
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.order import arranged, order_of, shuffled
+from rejoinder.annotation.order import shuffled
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.contract import Loaded
 from rejoinder.annotation.store.database import Row, Session
 from rejoinder.annotation.unit import Unit, UnitKind
+from rejoinder.annotation.unit_order import arranged, order_of
 
 _COLUMNS = "id, kind, payload, hidden"
 _MOST_ORDERS = 1000  # kept in memory
