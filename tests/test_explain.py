@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from rejoinder.contract import NAN, Metric
 from rejoinder.errors import InputError, SpecError
-from rejoinder.explaining import Explanation, explain, pair_of
+from rejoinder.explaining.explanation import Explanation
+from rejoinder.explaining.leaving_out import explain, pair_of
 from rejoinder.explaining.pieces import MOST_PIECES, parts_in, reply_pieces, sentences_in, without, words
 from rejoinder.explaining.view import plain, table, to_json
 from rejoinder.report.table import FORMATS

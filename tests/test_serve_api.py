@@ -15,7 +15,7 @@ pytest.importorskip("httpx2")
 
 import rejoinder
 from rejoinder.data.collection import from_lists
-from rejoinder.explaining import explain, pair_of
+from rejoinder.explaining.leaving_out import explain, pair_of
 from rejoinder.systems import parse_system
 from rejoinder.web.api.app import VERBS
 from rejoinder.web.api.examples import EXAMPLES

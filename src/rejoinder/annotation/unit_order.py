@@ -1,4 +1,4 @@
-"""The order in which a rater sees units, checks and replies: it follows from the project's seed and the rater's name."""
+"""The order in which a rater sees units, checks and replies, by the project's seed and the rater's name."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def command(
     Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once: what
     the score loses is its share. Give FILE and --response ID, or --context and --reply.
     """
-    from rejoinder.explaining import explain
+    from rejoinder.explaining.leaving_out import explain
     from rejoinder.explaining.view import plain, show, table, to_json
     from rejoinder.report.table import FORMATS
 
@@ -70,6 +70,6 @@ def _chosen(file: str, response: str | None) -> Pair:
 
 
 def _typed(context: tuple[str, ...], reply: str) -> Pair:
-    from rejoinder.explaining import pair_of
+    from rejoinder.explaining.leaving_out import pair_of
 
     return pair_of([text for text in context if text.strip()], reply)

@@ -11,7 +11,8 @@ from typing import Any
 
 from rejoinder.contract import Metric, SetMetric
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.explaining import Explanation, Part, Span, explain
+from rejoinder.explaining.explanation import Explanation, Part, Span
+from rejoinder.explaining.leaving_out import explain
 from rejoinder.robustness.exchange import Exchange
 from rejoinder.robustness.variants import TRIALS, TRUE, Variants
 from rejoinder.scoring.kernel import missing_part
