@@ -66,7 +66,7 @@ class ShardWorker:
 
     def _scored(self, shard: Shard) -> dict[str, Any]:
         with local(shard) as path:
-            given = Input(path, self._without)
+            given = Input(path, self._without, shard.name)
             try:
                 check(shard, given.digest)
                 address = self._plan.identity([given])

@@ -13,6 +13,7 @@ from rejoinder.data.importers._contract import Found, Options, Tally
 from rejoinder.data.importers._files import File
 from rejoinder.data.importers._table import Table
 from rejoinder.errors import InputError, brief, nearest
+from rejoinder.paths import printable
 
 SUMMARY = 'a dataset saved with save_to_disk; --field says which column holds what (needs "rejoinder[arrow]")'
 TAKES = _table.TAKES | {"split"}
@@ -72,7 +73,7 @@ def _stored(folder: Path) -> list[File]:
     for name in names:
         if name not in _children(folder):
             raise InputError(f"{folder}: has no file {brief(name)}, though state.json names it; save the dataset again")
-    return [File(folder / name, name, folder.name) for name in names]
+    return [File(folder / name, printable(folder / name), folder.name) for name in names]
 
 
 def _children(folder: Path) -> list[str]:

@@ -25,7 +25,7 @@ REPEATED = "replies that were read already"
 def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     """Every assistant message as a response to an item whose context is what was said before it."""
     seen = _Seen(Names(), Names(), Replies(), {})
-    for file in files(path, (".json", ".jsonl", ".ndjson"), tally):
+    for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
         for place, value in json_values(file):
             conversation = _conversation(value, place, file)
             tally.left_out.update(conversation.left_out)
