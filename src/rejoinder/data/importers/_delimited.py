@@ -31,6 +31,7 @@ def read_delimited(path: Path, options: Options, tally: Tally, ending: str, deli
                     "quote cells that hold the delimiter, or check --delimiter"
                 )
             yield from table.records(dict(zip(header, row, strict=True)), place, file.stem)
+    table.close()
 
 
 def _rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:

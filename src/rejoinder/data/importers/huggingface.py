@@ -36,6 +36,7 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
             table.expect(columns, file.name)
             kept = table.wanted(columns)
             yield from _arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
+    table.close()
 
 
 def _split(path: Path, wanted: str | None) -> Path:

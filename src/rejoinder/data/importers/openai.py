@@ -10,7 +10,7 @@ from typing import Any
 
 from rejoinder.data.importers._contract import Found, Options, Tally
 from rejoinder.data.importers._files import File, files, json_values
-from rejoinder.data.importers._messages import Message, message
+from rejoinder.data.importers._messages import Message, count_unread, message
 from rejoinder.data.importers._names import Names, Replies, digest
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
@@ -29,6 +29,7 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
         for place, value in json_values(file):
             conversation = _conversation(value, place, file)
             tally.left_out.update(conversation.left_out)
+            count_unread(value, _listed(value, place), tally.left_out)
             for record in _records(conversation, options, seen, tally):
                 yield Found(record, place)
 

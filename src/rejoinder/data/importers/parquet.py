@@ -34,3 +34,4 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
             table.expect(columns, file.name)
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
             yield from _arrow.records(table, file, batches, {})
+    table.close()
