@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from rejoinder.data import catalogue, remote
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 _PATTERN = frozenset("*?[")
@@ -54,7 +55,8 @@ def files_of(given: str) -> list[Shard]:
         return shards_of(given)
     path = Path(given)
     if not path.is_file():
-        raise InputError(f"{given}: no such file")
+        what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
+        raise InputError(f"{printable(given)}: {what}")
     return [Shard(path.name, str(path.resolve()), path.stat().st_size)]
 
 
