@@ -318,6 +318,33 @@ def test_a_name_that_is_not_utf_8_is_read_written_and_shown(tmp_path: Path, chat
     assert rejoinder_command(b"score", odd + b".out", b"-m", b"length", cwd=tmp_path).returncode == 0
 
 
+def test_shards_whose_names_are_not_utf_8_are_scored_and_listed(tmp_path: Path, chats: bytes) -> None:
+    folder = os.fsencode(tmp_path) + b"/sh\xe4rds"
+    os.mkdir(folder)
+    with open(folder + b"/ch\xe4ts.jsonl", "wb") as file:
+        file.write(chats)
+    done = rejoinder_command(b"score", folder, b"-m", b"length", b"-o", folder + b".run")
+    assert done.returncode == 0, done.stderr.decode()
+    with open(folder + b".run/sharded.json", "rb") as file:
+        assert json.loads(file.read())["shards"][0]["name"] == r"ch\xe4ts.jsonl"
+    assert rejoinder_command(b"shards", b"catalogue", folder).returncode == 0
+    assert rejoinder_command(b"shards", b"check", folder).returncode == 0
+
+
+@pytest.mark.parametrize("argv", [[b"score", b"IN", b"-m", b"length"], [b"import", b"parquet", b"IN"], [b"shards"]])
+def test_parquet_under_a_name_that_is_not_utf_8_is_told_in_one_line(
+    tmp_path: Path, chats: bytes, argv: list[bytes]
+) -> None:
+    pytest.importorskip("pyarrow")
+    odd = os.fsencode(tmp_path) + b"/ch\xe4ts.parquet"
+    write_one(rejoinder.stream(tmp_path / "chats.jsonl"), str(tmp_path / "plain.parquet"))
+    os.rename(tmp_path / "plain.parquet", odd)
+    full = [odd if one == b"IN" else one for one in argv]
+    if argv == [b"shards"]:
+        full = [b"shards", b"write", os.fsencode(tmp_path / "chats.jsonl"), b"-o", odd + b".shards"]
+    assert "as names of Parquet and Arrow files must be; rename it" in last_line(rejoinder_command(*full, cwd=tmp_path))
+
+
 # Meta, blank lines, byte order marks, and files that change.
 
 

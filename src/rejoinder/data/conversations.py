@@ -57,7 +57,7 @@ def save(found: Digests, path: Path) -> None:
 
 
 def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is_whole: bool) -> Digests:
-    """For each item, as ``objects.to_object`` writes it, the digests of its id, of all it holds, and of it ``without`` some parts.
+    """For each item, as ``objects.to_object`` writes it: digests of its id, of all, and of it ``without`` some parts.
 
     The second is 0 where not all was read. What stands under ``meta`` makes no other item.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers._arrow import RowPlace, arrow, validated
+from rejoinder.data.importers._arrow import RowPlace, arrow, arrow_path, validated
 from rejoinder.data.reading import LONGEST_LINE, EmptyError
 from rejoinder.data.schema import from_object
 from rejoinder.data.spool import is_pipe
@@ -96,8 +96,9 @@ def _opened(path: str | Path, name: str) -> Any:
     if begins != MAGIC:
         what = "is empty" if not begins else f"begins with {brief(begins)}"
         raise InputError(f"{name}: is no Parquet file (it {what}); is it half-written, or called so by mistake?")
+    where = arrow_path(path)
     try:
-        return ParquetFile(path)
+        return ParquetFile(where)
     except Exception as error:
         raise _damaged(name, error) from None
 

@@ -57,7 +57,7 @@ def files_of(given: str) -> list[Shard]:
     if not path.is_file():
         what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
         raise InputError(f"{printable(given)}: {what}")
-    return [Shard(path.name, str(path.resolve()), path.stat().st_size)]
+    return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
 
 
 @contextlib.contextmanager
@@ -91,7 +91,11 @@ def _local(given: str, listed: bool) -> list[Shard]:
     whole = root.is_dir()
     paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
     found = [
-        Shard(path.relative_to(root).as_posix() if whole else path.name, str(path.resolve()), path.stat().st_size)
+        Shard(
+            printable(path.relative_to(root).as_posix() if whole else path.name),
+            str(path.resolve()),
+            path.stat().st_size,
+        )
         for path in paths
         if path.is_file() and is_shard(path.as_posix())
     ]

@@ -44,7 +44,9 @@ class Layout:
         else:
             names = set(KEYS[self.kind]) | ({"item"} if self.kind == "item" else set())
             names |= {"dialogue"} if self.names_dialogue else set()
-        found = {name: (self.single[name],) for name in names - {"text"} if name in self.single}
+        found: dict[str, tuple[str, ...]] = {
+            name: (self.single[name],) for name in names - {"text"} if name in self.single
+        }
         if self.context:
             found |= {"context": self.context, "reference": self.references, "references": self.references}
         if self.kind in ("flat", "response"):

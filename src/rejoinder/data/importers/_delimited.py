@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._files import File, files, text_lines
+from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._files import files, text_lines
 from rejoinder.data.importers._table import Table
 from rejoinder.data.reading import LONGEST_LINE
 from rejoinder.data.schema import Place

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._contract import File, Found, Options, Tally
 from rejoinder.data.importers._dialogues import ONE_TURN
-from rejoinder.data.importers._files import File, json_values
+from rejoinder.data.importers._files import json_values
 from rejoinder.data.importers._threads import Thread, Utterance, threads
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief

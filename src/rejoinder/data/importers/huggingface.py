@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from rejoinder.data.importers import _arrow, _table
-from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._files import File
+from rejoinder.data.importers._contract import File, Found, Options, Tally
 from rejoinder.data.importers._table import Table
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.paths import printable
@@ -26,8 +25,9 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     table = Table(options, tally)
     labels = _labels(folder)
     for file in _stored(folder):
+        where = _arrow.arrow_path(file.path)
         try:
-            source = pyarrow.OSFile(str(file.path))
+            source = pyarrow.OSFile(where)
             stream = pyarrow.ipc.open_stream(source)
             columns = list(stream.schema.names)
         except Exception as error:
