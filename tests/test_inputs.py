@@ -198,6 +198,21 @@ def test_errors_of_a_chat_log_name_the_lines_of_the_users_file(tmp_path: Path) -
         rejoinder.read(a, b)
 
 
+def test_chat_logs_of_one_name_without_ids_are_told_what_to_do(tmp_path: Path) -> None:
+    def log(asked: str) -> dict[str, Any]:
+        return {
+            "model": asked,
+            "messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": "Yes."}],
+        }
+
+    a, b = (save(tmp_path / folder / "log.jsonl", log(asked)) for folder, asked in (("a", "Hi?"), ("b", "Ho?")))
+    with pytest.raises(
+        InputError, match=r"item id 'log-1/1' was already used in .*; give it another id, or rename one"
+    ):
+        rejoinder.read(a, b)
+    assert len(rejoinder.read(a, b.rename(b.with_name("other.jsonl"))).items) == 2
+
+
 def test_a_chat_log_from_standard_input_gives_the_same_ids_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     log = {"model": "m", "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}
     found = []

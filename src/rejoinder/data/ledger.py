@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
@@ -79,6 +81,8 @@ class Ledger:
         if same and (elsewhere or where == at):
             return False
         hint = _OTHER_ITEM if elsewhere else _UNIQUE
+        if elsewhere and item.id.startswith(PurePath(self._place(at).file).stem + "-"):
+            hint += ", or rename one of the files if the id was made of its name"
         raise InputError(f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}{hint}")
 
     def _enter(self, kind: str, name: str, at: int, hint: str = _UNIQUE) -> None:

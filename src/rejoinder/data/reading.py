@@ -200,7 +200,10 @@ def _explain(line: Line, error: orjson.JSONDecodeError) -> InputError:
     return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}{hint}")
 
 
-def stream(path: str | Path, allow_empty: bool = False) -> Iterator[Record]:
-    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that)."""
-    for line in Source(path).lines():
+def stream(path: str | Path, allow_empty: bool = False, name: str | None = None) -> Iterator[Record]:
+    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that).
+
+    Errors call the file by its ``name``, or else by its path.
+    """
+    for line in Source(path, name).lines():
         yield from_object(decode(line), line.place, allow_empty)
