@@ -203,6 +203,33 @@ def test_short_neighbours_alone_make_no_copy() -> None:
     assert copies_of(take([polite], Settings()).items, corpus) == [frozenset({"d"})]
 
 
+@pytest.mark.parametrize(("letters", "counts"), [(ENOUGH - 1, False), (ENOUGH, True), (ENOUGH + 1, True)])
+@pytest.mark.parametrize("place", ["context", "future"])
+def test_a_pair_of_turns_counts_from_thirty_letters_on(letters: int, counts: bool, place: str) -> None:
+    assert ENOUGH == 30
+    pair = "a" * 14, "b" * (letters - 14)
+    said = (Turn("The first thing said."), *map(Turn, pair)) if place == "context" else tuple(map(Turn, pair))
+    item = Item("i", said if place == "context" else (), future=said if place == "future" else (), dialogue="own")
+    copy = talk("copy", pair[0].upper() + "!", f"... {pair[1]}.")
+    assert copies_of([item], Corpus.of([copy])) == [frozenset({"own", "copy"} if counts else {"own"})]
+    assert scan([copy], [item]).leaked(item) is counts
+
+
+def test_a_true_reply_after_its_turn_counts_however_short_and_only_within_one_dialogue() -> None:
+    item = Item("i", (Turn("Hm?"),), (Reference("No."), Reference("Yes.")), dialogue="own")
+    asked, said = talk("asked", "Well.", "Hm?"), talk("said", "No.", "Well.")
+    for dialogues, copies in (
+        ([talk("first", "Hm?", "No.", "Well.")], {"first"}),
+        ([talk("last", "Well.", "Hm?", "No.")], {"last"}),
+        ([asked, said], set()),  # the end of one dialogue and the beginning of the next
+        ([talk("apart", "Hm?", "Well.", "No.")], set()),
+        ([talk("turned", "No.", "Hm?")], set()),
+        ([talk("second", "Hm?", "Yes.")], set()),  # only the first reference is the true reply
+    ):
+        assert copies_of([item], Corpus.of(dialogues)) == [frozenset({"own"} | copies)]
+        assert scan(dialogues, [item]).leaked(item) is bool(copies)
+
+
 def test_what_systems_were_trained_on_is_not_used() -> None:
     training = [talk("t", TRAINS[0].upper(), "Something else."), Item("i", (Turn("x"),), (Reference(TRAINS[1]),))]
     built = build([talk("d", *HOME)], shelf(*TRAINS), PLAIN, training=training)

@@ -10,6 +10,7 @@ from importing import chat, imported, save
 
 from rejoinder.data.importers import Tally
 from rejoinder.errors import InputError
+from rejoinder.scoring.inputs import Input
 from rejoinder.types import Turn
 
 
@@ -253,3 +254,28 @@ def test_a_log_that_is_none_is_told_in_one_line(tmp_path: Path, log: object, sai
     with pytest.raises(InputError, match=said) as caught:
         imported("openai", save(tmp_path / "l.json", log), system="x")
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_log_holds_besides_its_messages_is_counted_as_left_out(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": "Hi", "name": "", "annotations": []},
+        {"role": "assistant", "content": "Hello", "feedback": "good", "refusal": None},
+        {"role": "tool", "content": "3", "tool_call_id": "t"},
+    ]
+    logs = [{"id": str(n), "model": "m", "rating": n, "usage": None, "messages": said} for n in range(3)]
+    tally = Tally()
+    found = imported("openai", save(tmp_path / "l.jsonl", logs), tally)
+    counted = {"tool messages": 3, "'rating' of conversations": 3, "'feedback' of messages": 3}
+    assert tally.left_out == counted
+    assert all("left_out" not in item.meta for item in found.items.values())
+    read = Input(tmp_path / "l.jsonl")
+    assert len(list(read.records())) == 6
+    assert read.left_out == counted
+
+
+def test_a_key_of_its_own_for_each_log_is_counted_under_others(tmp_path: Path) -> None:
+    tally = Tally()
+    logs = [{**chat("a", "b", id=str(n), model="m"), f"key {n}": 1} for n in range(100)]
+    imported("openai", save(tmp_path / "l.jsonl", logs), tally)
+    assert tally.left_out["other keys of conversations"] == 60
+    assert tally.left_out["'key 0' of conversations"] == 1

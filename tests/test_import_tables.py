@@ -25,6 +25,13 @@ def csv_of(tmp_path: Path, text: str) -> Path:
     return save(tmp_path / "t.csv", text)
 
 
+def parquet_of(tmp_path: Path, columns: dict[str, list[str]]) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
 def test_a_row_a_reply_joins_rows_of_one_item(tmp_path: Path) -> None:
     tally = Tally()
     found = imported("csv", csv_of(tmp_path, LONG), tally, fields={**FIELDS, "rating:overall": "score"})
@@ -182,8 +189,8 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ("context,response\na,\n", r"line 2: the reply in 'response' is empty; .*--empty drop"),
         ("context,response\na,b\0\n", "line 2: has a NUL byte"),
         ("id,context,response\n,a,b\n", "line 2: 'id' is empty; it must hold the id"),
-        ("id,context,response\n1,a,b\n1,c,b\n", r"line 3: item '1' has another context .* than in t\.csv line 2"),
-        ("id,context,response\n1,a,b\n1,a,c\n", "line 3: response id '1/x' was already used in t.csv line 2"),
+        ("id,context,response\n1,a,b\n1,c,b\n", r"line 3: item '1' has another context .* than in .*t\.csv line 2"),
+        ("id,context,response\n1,a,b\n1,a,c\n", "line 3: response id '1/x' was already used in .*t.csv line 2"),
     ],
 )
 def test_a_bad_table_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -408,3 +415,50 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, name: str, monkeypat
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[arrow\]"'):
         imported(name, save(tmp_path / "t.parquet", "x"))
+
+
+def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
+    path = parquet_of(tmp_path, {"ticket_id": ["1"], "question": ["Hi"], "answer": ["Hello"]})
+    with pytest.raises(InputError, match=r"nothing holds the context or the reply \(found: 'ticket_id, question, ans"):
+        imported("parquet", path)
+    with pytest.raises(InputError, match=r"nothing holds the context \(found: 'ticket_id, question, answer'\)"):
+        imported("parquet", path, fields={"response": "answer"}, system="x")
+    tally = Tally()
+    imported("parquet", path, tally, fields={"context": "question", "response": "answer"}, system="x")
+    assert tally.unused == {"ticket_id"}
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
+def test_a_named_field_is_used_or_refused(tmp_path: Path, name: str) -> None:
+    row = {"ticket": "t1", "asked": "Hi", "answer": "Hello", "more": "Bye"}
+    path = tmp_path / f"t.{name}"
+    if name == "csv":
+        save(path, ",".join(row) + "\n" + ",".join(row.values()) + "\n")
+    elif name == "jsonl":
+        save(path, [row])
+    else:
+        path = parquet_of(tmp_path, {key: [value] for key, value in row.items()})
+    flat = {"context": "asked", "response": "answer", "system": "more"}
+    found = imported(name, path, fields={**flat, "dialogue": "ticket"})
+    assert [item.dialogue for item in found.items.values()] == ["t1"]
+    pointing = {"response": "answer", "item": "asked"}
+    for fields, said in [
+        ({**pointing, "dialogue": "ticket"}, "dialogue=ticket"),
+        ({**pointing, "reference": "more"}, "reference=more"),
+        ({**flat, "split": "ticket"}, "split=ticket"),
+        ({**flat, "rater": "ticket"}, "rater=ticket"),
+        ({"context": "asked", "response:a": "answer", "system": "more"}, "system=more"),
+        ({"context": "asked", "system": "more"}, "system=more"),
+    ]:
+        with pytest.raises(
+            SpecError, match=rf"--field {said} has no effect, for the rows are read as .*; leave it out"
+        ):
+            imported(name, path, fields=fields, system=None if "system" in fields else "x")
+
+
+def test_a_column_of_names_of_dialogues_gives_the_id_of_a_dialogue(tmp_path: Path) -> None:
+    row = {"ticket": "t1", "said": ["Hi", "Hello"]}
+    found = imported("jsonl", save(tmp_path / "l.jsonl", [row]), fields={"turns": "said", "dialogue": "ticket"})
+    assert list(found.dialogues) == ["t1"]
+    with pytest.raises(SpecError, match="--field dialogue=ticket has no effect"):
+        imported("jsonl", tmp_path / "l.jsonl", fields={"turns": "said", "dialogue": "ticket", "id": "ticket"})

@@ -44,7 +44,7 @@ def test_every_importer_keeps_the_contract(name: str) -> None:
 
 def test_every_option_has_a_flag_of_the_command() -> None:
     flags = {flag for option in command.params for flag in option.opts}
-    assert set(FLAGS) == {field.name for field in dataclasses.fields(Options)} - {"unnamed"}
+    assert set(FLAGS) == {field.name for field in dataclasses.fields(Options)} - {"unnamed", "file"}
     assert set(FLAGS.values()) <= flags
 
 

@@ -81,9 +81,9 @@ def test_a_line_that_is_far_too_long_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_duplicate_id_names_both_lines(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"line 3: response id 'i1/bot' was already used in chats.jsonl line 2"):
+    with pytest.raises(InputError, match=r"line 3: response id 'i1/bot' was already used in .*chats.jsonl line 2"):
         rejoinder.read(written(tmp_path, ITEM + RESPONSE + RESPONSE))
-    with pytest.raises(InputError, match=r"line 2: item id 'i1' was already used in chats.jsonl line 1"):
+    with pytest.raises(InputError, match=r"line 2: item id 'i1' was already used in .*chats.jsonl line 1"):
         rejoinder.read(written(tmp_path, ITEM + ITEM))
 
 
@@ -96,7 +96,7 @@ def test_a_rating_of_an_unknown_response_and_one_given_twice_are_errors(tmp_path
     rating = b'{"response": "i1/bot", "rater": "ann", "aspect": "apt", "value": 4}\n'
     with pytest.raises(InputError, match="line 2: rating to an unknown response 'i1/bot'"):
         rejoinder.read(written(tmp_path, ITEM + rating))
-    with pytest.raises(InputError, match=r"line 4: the same rater gave this rating already in chats.jsonl line 3"):
+    with pytest.raises(InputError, match=r"line 4: the same rater gave this rating already in .*chats.jsonl line 3"):
         rejoinder.read(written(tmp_path, ITEM + RESPONSE + rating + rating))
 
 
@@ -115,7 +115,7 @@ def test_the_same_item_may_stand_in_two_files_but_not_a_different_one(tmp_path: 
     assert len(rejoinder.score(rejoinder.read(a, b), "length")) == 2
     changed = written(tmp_path, ITEM.replace(b"Hi.", b"Ho.") + other, "c.jsonl")
     with pytest.raises(
-        InputError, match=r"c.jsonl line 1: item id 'i1' was already used in a.jsonl line 1, with another"
+        InputError, match=r"c.jsonl line 1: item id 'i1' was already used in .*a.jsonl line 1, with another"
     ):
         rejoinder.read(a, changed)
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli.score import command
+from rejoinder.data.conversations import digest, first_contradiction, item_digests, save
 from rejoinder.data.shards import is_sharded, local, shards_of
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
@@ -135,6 +136,100 @@ def test_a_conversation_in_two_shards_is_told(folder: Path, tmp_path: Path) -> N
     with pytest.raises(InputError, match=said):
         score_shards(shards_of(str(parts)), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
     assert not (tmp_path / "run" / "sharded.json").exists()
+
+
+def shard(path: Path, system: str, *items: dict[str, Any]) -> Path:
+    """A shard in which one system answers some items."""
+    path.parent.mkdir(exist_ok=True)
+    lines = [line for one in items for line in (one, {"item": one["id"], "system": system, "text": f"{system}!"})]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("metric", ["length", "bleu"])
+@pytest.mark.parametrize(
+    "other", [{"context": ["Bye?"]}, {"references": ["So."]}, {"dialogue": "d"}, {"future": ["Then."]}]
+)
+def test_one_id_for_different_items_in_two_shards_is_told(tmp_path: Path, metric: str, other: dict[str, Any]) -> None:
+    same = {"id": "i1", "context": ["Hi."], "references": ["Hello."]}
+    shard(tmp_path / "in" / "a.jsonl", "ann", same, {**same, "id": "i2"})
+    shard(tmp_path / "in" / "b.jsonl", "bob", {**same, "id": "i0"}, {**same, "id": "i2", **other})
+    said = r"the shards a\.jsonl and b\.jsonl both have an item 'i2', with another context, other references or another"
+    for _ in range(2):  # the second time both shards were scored already
+        with pytest.raises(InputError, match=said):
+            score_shards(shards_of(str(tmp_path / "in")), Plan.of([metric]), tmp_path / "run", LocalEngine(1))
+    assert not (tmp_path / "run" / "sharded.json").exists()
+
+
+@pytest.mark.parametrize("metric", ["length", "bleu"])
+def test_the_same_item_may_stand_in_several_shards_of_whatever_form(tmp_path: Path, metric: str) -> None:
+    pytest.importorskip("pyarrow")
+    from rejoinder.data.packing import write_one
+    from rejoinder.data.reading import stream
+
+    same = {
+        "id": "i1",
+        "context": ["Hi."],
+        "references": ["Hello.", {"text": "Hey.", "source": "bm25"}],
+        "future": ["A"],
+    }
+    shard(tmp_path / "in" / "a.jsonl", "ann", {**same, "meta": {"from": "a"}})
+    shard(tmp_path / "in" / "b.jsonl", "bob", {**same, "id": "i0"}, same)
+    written = shard(tmp_path / "c.jsonl", "cid", same)
+    write_one(stream(written), str(tmp_path / "in" / "c.parquet"))
+    found = score_shards(shards_of(str(tmp_path / "in")), Plan.of([metric]), tmp_path / "run", LocalEngine(1))
+    assert sum(one["responses"] for one in found.shards) == 4
+    shard(written, "cid", {**same, "references": ["Something else."]})
+    write_one(stream(written), str(tmp_path / "in" / "c.parquet"))
+    again = [shards_of(str(tmp_path / "in")), Plan.of([metric]), tmp_path / "again", LocalEngine(1)]
+    if metric == "length":  # references are not read
+        assert sum(one["responses"] for one in score_shards(*again).shards) == 4
+        return
+    with pytest.raises(InputError, match=r"c\.parquet both have an item 'i1'"):
+        score_shards(*again)
+
+
+def test_shards_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    same = {"id": "i1", "context": ["Hi."]}
+    for folder in "ab":
+        shard(tmp_path / folder / "x.jsonl", "ann", same)
+    both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]
+    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl hold the same; take one of them away"):
+        score_shards(both, Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+    shard(tmp_path / "b" / "x.jsonl", "bob", {**same, "context": ["Ho."]})
+    both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]
+    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl both have an item 'i1'"):
+        score_shards(both, Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+
+
+def test_shards_that_were_scored_before_items_were_compared_are_summed_up_again(tmp_path: Path) -> None:
+    for name, context in (("a", "Hi."), ("b", "Ho.")):
+        shard(tmp_path / "in" / f"{name}.jsonl", name, {"id": f"i{name}", "context": [context]})
+    ask = shards_of(str(tmp_path / "in")), Plan.of(["length"]), tmp_path / "run", LocalEngine(1)
+    score_shards(*ask)
+    for path in (tmp_path / "run" / "shards").glob("*/shard.json"):
+        told = json.loads(path.read_text())
+        del told["items"]
+        path.write_text(json.dumps(told))
+        path.with_name("items.npy").unlink()
+    assert sum(one["responses"] for one in score_shards(*ask).shards) == 2
+    assert len(list((tmp_path / "run" / "shards").glob("*/items.npy"))) == 2
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1_000])
+def test_contradictions_are_found_a_stretch_at_a_time(tmp_path: Path, at_once: int) -> None:
+    def saved(name: str, number: int, is_whole: bool = True, **more: Any) -> Path:
+        items = [{"id": f"i{n}", "context": [f"c{n}"], **(more if n == 7 else {})} for n in range(number)]
+        save(item_digests(items, frozenset({"future"}), is_whole), tmp_path / name)
+        return tmp_path / name
+
+    plain, longer = saved("plain", 20), saved("longer", 30)
+    part, other = saved("part", 20, is_whole=False), saved("other", 20, future=["x"])
+    assert first_contradiction([plain, longer, part], at_once) is None
+    assert first_contradiction([other, part], at_once) is None
+    assert first_contradiction([plain, part, other], at_once) == (0, 2, digest("i7"))
+    assert first_contradiction([part, saved("changed", 8, references=["y"])], at_once) == (0, 1, digest("i7"))
+    assert first_contradiction([saved("none", 0), plain], at_once) is None
 
 
 def test_a_shard_of_nothing_stops_nothing_and_is_counted(folder: Path, tmp_path: Path) -> None:

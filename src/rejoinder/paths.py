@@ -22,3 +22,8 @@ def data_home() -> Path:
         return Path(moved)
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "rejoinder" / "data"
+
+
+def printable(path: str | Path) -> str:
+    """A path as it may be printed and stored: bytes of it that are not UTF-8 are written as \\xNN."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -76,7 +76,7 @@ def _dialogues(opened: Input) -> Iterator[Dialogue]:
         empty = False
         yield dialogue
     if empty:
-        raise InputError(f"{opened.name}: holds neither dialogues nor items, so nothing can be retrieved from it")
+        raise InputError(f"{opened.called}: holds neither dialogues nor items, so nothing can be retrieved from it")
 
 
 def dialogues_of(records: Iterable[Record]) -> Iterator[Dialogue]:

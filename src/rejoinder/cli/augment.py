@@ -160,7 +160,7 @@ def _checked(given: str) -> Iterator[tuple[Input, int]]:
         ledger.close()
         if not items:
             raise InputError(
-                f"{opened.name}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
+                f"{opened.called}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
             )
         yield opened, items
     finally:

@@ -92,7 +92,7 @@ def _ask(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> 
     question = f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_size(sum(f.size for f in wanted))}) to {root}"
     if yes:
         click.echo(question)
-    elif not sys.stdin.isatty():
+    elif sys.stdin is None or not sys.stdin.isatty():
         raise RejoinderError("nobody is there to agree to the download (no terminal); say --yes to agree beforehand")
     elif not click.confirm(f"{question}?"):
         raise click.exceptions.Exit(1)

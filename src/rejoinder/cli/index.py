@@ -159,8 +159,8 @@ def _passages(file: str, split: str | None, progress: Progress | None) -> Iterat
         yield passage
 
 
-def _dialogues(file: str) -> Iterator[Dialogue]:
-    """The dialogues of a file, or of many files one after the other."""
+def _dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
+    """The dialogues of a file, or of many files one after the other; errors say ``called``."""
     from rejoinder.data.shards import is_sharded, local, shards_of
     from rejoinder.scoring.inputs import Input
     from rejoinder.types import Dialogue
@@ -168,9 +168,9 @@ def _dialogues(file: str) -> Iterator[Dialogue]:
     if is_sharded(file):
         for shard in shards_of(file):
             with local(shard) as path:
-                yield from _dialogues(str(path))
+                yield from _dialogues(str(path), shard.name)
         return
-    source = Input(file)
+    source = Input(file, called=called)
     try:
         for record, place in source.records():
             if not isinstance(record, Dialogue):

@@ -112,7 +112,7 @@ def _ask(model: Model, yes: bool) -> None:
     question = f"Download {_size(model.size)}"
     if yes:
         click.echo(question)
-    elif not sys.stdin.isatty():
+    elif sys.stdin is None or not sys.stdin.isatty():
         raise RejoinderError("nobody is there to agree to the download (no terminal); say --yes to agree beforehand")
     elif not click.confirm(f"{question}?"):
         raise click.exceptions.Exit(1)

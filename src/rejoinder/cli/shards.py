@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rejoinder.data.schema import Place
+    from rejoinder.scoring.inputs import Input
     from rejoinder.types import Record
 
 
@@ -102,11 +103,18 @@ def _records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
 
     for one in files:
         if not is_sharded(one):
-            yield from Input(one).records(allow_empty=True)
+            yield from _of(Input(one))
             continue
         for shard in files_of(one):
             with local(shard) as path:
                 try:
-                    yield from Input(path).records(allow_empty=True)
+                    yield from _of(Input(path, called=shard.name))
                 except EmptyError:  # a shard of nothing adds nothing
                     continue
+
+
+def _of(given: Input) -> Iterator[tuple[Record, Place]]:
+    try:
+        yield from given.records(allow_empty=True)
+    finally:
+        given.close()

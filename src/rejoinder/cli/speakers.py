@@ -109,8 +109,8 @@ def _corpora(
         opened.close()
     for kind, asked in (("corpus", corpus), ("split", split)):
         if asked is not None and seen["corpus"] and asked not in seen[kind]:
-            raise InputError(f"{opened.name} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
+            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
     if not found:
         what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
-        raise InputError(f"{opened.name} holds no {what}; name a file with dialogues (see docs/formats.md)")
+        raise InputError(f"{opened.called} holds no {what}; name a file with dialogues (see docs/formats.md)")
     return {name or opened.stem: one for name, one in found.items()}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rejoinder.data.ledger import Ledger
 from rejoinder.data.reading import Source, decode
@@ -111,18 +112,19 @@ def from_lists(
     system: str = "system",
 ) -> Collection:
     """A collection from plain lists: the i-th response answers the i-th context and has the i-th references."""
-    for name, given in (("contexts", contexts), ("references", references)):
-        if given is not None and len(given) != len(responses):
-            raise InputError(f"{name} has {len(given)} entries but responses has {len(responses)}; they go together")
-    width = len(str(max(len(responses) - 1, 0)))
+    texts, before, good = (_listed(given) for given in (responses, contexts, references))
+    for name, given in (("contexts", before), ("references", good)):
+        if given is not None and len(given) != len(texts or ()):
+            raise InputError(f"{name} has {len(given)} entries but responses has {len(texts or ())}; they go together")
+    width = len(str(max(len(texts or ()) - 1, 0)))
     collection = Collection()
-    for i, text in enumerate(responses):
+    for i, text in enumerate(texts or ()):
         if not isinstance(text, str):
             raise InputError(f"responses[{i}] is {type(text).__name__}; it must be a string")
         item = Item(
             f"{i:0{width}}",
-            tuple(Turn(t) for t in _texts(contexts, i, "contexts")),
-            tuple(Reference(t) for t in _texts(references, i, "references")),
+            tuple(Turn(t) for t in _texts(before, i, "contexts")),
+            tuple(Reference(t) for t in _texts(good, i, "references")),
         )
         collection.items[item.id] = item
         response = Response(f"{item.id}/{system}", item.id, system, text)
@@ -130,10 +132,25 @@ def from_lists(
     return collection
 
 
-def _texts(given: Sequence[Sequence[str] | str] | None, i: int, name: str) -> Sequence[str]:
+def refuse_table(given: object) -> None:
+    """Raise where data comes in columns: going through it would give the names of the columns."""
+    if isinstance(given, Mapping) or any(hasattr(given, name) for name in ("columns", "column_names", "schema")):
+        raise InputError(
+            f"data in columns ({type(given).__module__.partition('.')[0]}'s {type(given).__name__}) is not read; give "
+            "the replies as a list of texts, with contexts= and references= beside it, or write the data to a file and "
+            "convert that with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
+        )
+
+
+def _listed(given: Iterable[Any] | None) -> list[Any] | None:
+    refuse_table(given)
+    return None if given is None else list(given)
+
+
+def _texts(given: list[Any] | None, i: int, name: str) -> Sequence[str]:
     if given is None:
         return ()
     found = (given[i],) if isinstance(given[i], str) else given[i]
-    if not all(isinstance(t, str) and t.strip() for t in found):
+    if not isinstance(found, Iterable) or not all(isinstance(t, str) and t.strip() for t in found):
         raise InputError(f"{name}[{i}] must be a string or a list of strings that are not empty")
-    return found  # type: ignore[return-value]
+    return tuple(found)

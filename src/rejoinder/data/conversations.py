@@ -1,6 +1,6 @@
-"""Which conversations a file touches, as sorted 64-bit digests, and whether two files share one.
+"""Which conversations and items a file touches, as sorted 64-bit digests, and whether two files share or contradict.
 
-8 bytes a conversation, kept in files: comparing many of them takes no more memory than a stretch of digests at a time.
+8 bytes a conversation and 24 an item, kept in files: comparing many takes the memory of a stretch of digests at a time.
 Two different names have the same digest once in about 2^64 / n^2 sets of n: one in 200 at a thousand million.
 """
 
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 Digests: TypeAlias = NDArray[np.uint64]
@@ -21,7 +22,7 @@ _AT_ONCE = 2**22  # digests that are compared together
 
 
 class Shared(NamedTuple):
-    """Two files, by number, that share a conversation, and its digest."""
+    """Two files, by number, that share a conversation or contradict each other on an item, and its digest."""
 
     first: int
     second: int
@@ -55,8 +56,41 @@ def save(found: Digests, path: Path) -> None:
         np.save(file, found, allow_pickle=False)
 
 
+def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is_whole: bool) -> Digests:
+    """For each item, as ``objects.to_object`` writes it: digests of its id, of all, and of it ``without`` some parts.
+
+    The second is 0 where not all was read. What stands under ``meta`` makes no other item.
+    """
+    found: list[tuple[int, int, int]] = []
+    for item in items:
+        part = _content({key: value for key, value in item.items() if key not in without and key != "meta"})
+        whole = part
+        if not is_whole:
+            whole = 0
+        elif not without.isdisjoint(item):
+            whole = _content({key: value for key, value in item.items() if key != "meta"})
+        found.append((digest(item["id"]), whole, part))
+    rows = np.array(found, np.uint64).reshape(-1, 3)
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def _content(found: Mapping[str, Any]) -> int:
+    raw = orjson.dumps(found)
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little") | 1  # 0 means: not known
+
+
 def first_shared(paths: Sequence[Path], at_once: int = _AT_ONCE) -> Shared | None:
     """Two files of digests that share one, if there are any."""
+    return next(filter(None, map(_shared, _stretches(paths, at_once))), None)
+
+
+def first_contradiction(paths: Sequence[Path], at_once: int = _AT_ONCE // 4) -> Shared | None:
+    """Two files of ``item_digests`` that have one id for different items, if there are any."""
+    return next(filter(None, map(_contradiction, _stretches(paths, at_once))), None)
+
+
+def _stretches(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
+    """Equal stretches of the range of digests, each with what the files hold of it."""
     kept = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
     total = sum(map(len, kept))
     stretches = max(1, -(-total // at_once))
@@ -64,23 +98,38 @@ def first_shared(paths: Sequence[Path], at_once: int = _AT_ONCE) -> Shared | Non
     bounds = [2**64 * n // stretches for n in range(1, stretches)]
     begins = [0] * len(kept)
     for bound in [*bounds, None]:
-        ends = [len(k) if bound is None else int(np.searchsorted(k, np.uint64(bound))) for k in kept]
-        parts = [np.asarray(k[begin:end]) for k, begin, end in zip(kept, begins, ends, strict=True)]
-        found = _shared(parts)
-        if found is not None:
-            return found
+        keys = [k if k.ndim == 1 else k[:, 0] for k in kept]
+        ends = [len(k) if bound is None else int(np.searchsorted(k, np.uint64(bound))) for k in keys]
+        yield [np.asarray(k[begin:end]) for k, begin, end in zip(kept, begins, ends, strict=True)]
         begins = ends
-    return None
 
 
 def _shared(parts: Sequence[Digests]) -> Shared | None:
     if not parts:
         return None
-    whole = np.concatenate(parts)
-    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    whole, owners = np.concatenate(parts), _owners(parts)
     order = np.argsort(whole, kind="stable")
     twice = np.flatnonzero(whole[order][1:] == whole[order][:-1])
     if not len(twice):
         return None
     first, second = order[twice[0]], order[twice[0] + 1]
     return Shared(int(owners[first]), int(owners[second]), int(whole[first]))
+
+
+def _contradiction(parts: Sequence[Digests]) -> Shared | None:
+    if not parts:
+        return None
+    rows, owners = np.concatenate(parts), _owners(parts)
+    # By id, then by all that an item holds: those of which not all is known (0) come first, and contradict by a part.
+    order = np.lexsort((rows[:, 1], rows[:, 0]))
+    (ids, wholes, some), owners = rows[order].T, owners[order]
+    other = (wholes[1:] != wholes[:-1]) & (wholes[:-1] != 0) | (some[1:] != some[:-1])
+    found = np.flatnonzero((ids[1:] == ids[:-1]) & other)
+    if not len(found):
+        return None
+    first, second = sorted((int(owners[found[0]]), int(owners[found[0] + 1])))
+    return Shared(first, second, int(ids[found[0]]))
+
+
+def _owners(parts: Sequence[Digests]) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(parts)), [len(part) for part in parts])

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 
 _LINE_BITS = 40
 _PLACE_BITS = 64
+_OTHER_ITEM = ", with another context or other references; give it another id"
+_UNIQUE = "; ids must be unique"
+_SAME_FILE = "; name each file once"
 
 
 class Ledger:
@@ -18,7 +23,8 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self._files: list[Place] = []
+        self._files: dict[str, int] = {}
+        self._places: list[Place] = []
         self._seen: dict[str, dict[str, int]] = {"dialogue": {}, "item": {}, "response": {}, "question": {}}
         self._judged: dict[tuple[str, ...], int] = {}
         self._awaited: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
@@ -28,7 +34,7 @@ class Ledger:
         at = self._pack(place)
         match record:
             case Response():
-                self._enter("response", record.id, at)
+                self._enter("response", record.id, at, _hint(record))
                 self._await("item", record.item, at, "response")
             case Item():
                 return self._enter_item(record, at)
@@ -63,27 +69,33 @@ class Ledger:
     def _enter_item(self, item: Item, at: int) -> bool:
         # What an item is goes in the upper bits of the number that says where it stands: a million of them fit.
         content = hash(item) & (1 << _PLACE_BITS) - 1
-        first = self._seen["item"].setdefault(item.id, content << _PLACE_BITS | at)
-        where = first & (1 << _PLACE_BITS) - 1
-        if where == at:
+        first = self._seen["item"].get(item.id)
+        if first is None:
+            self._seen["item"][item.id] = content << _PLACE_BITS | at
             self._awaited["item"].pop(item.id, None)
             return True
+        where = first & (1 << _PLACE_BITS) - 1
         elsewhere = where >> _LINE_BITS != at >> _LINE_BITS
-        if elsewhere and first >> _PLACE_BITS == content:
+        same = first >> _PLACE_BITS == content
+        # At one place twice: one line of a log gave the item again, or the whole file was named twice.
+        if same and (elsewhere or where == at):
             return False
-        hint = "with another context or other references; give it another id" if elsewhere else "ids must be unique"
-        raise InputError(
-            f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}"
-            + (f", {hint}" if elsewhere else f"; {hint}")
-        )
+        hint = _OTHER_ITEM if elsewhere else _UNIQUE
+        if elsewhere and item.id.startswith(PurePath(self._place(at).file).stem + "-"):
+            hint += ", or rename one of the files if the id was made of its name"
+        raise InputError(f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}{hint}")
 
-    def _enter(self, kind: str, name: str, at: int) -> None:
-        first = self._seen[kind].setdefault(name, at)
-        if first != at:
-            hint = "; give each response an 'id' of its own" if kind == "response" else "; ids must be unique"
+    def _enter(self, kind: str, name: str, at: int, hint: str = _UNIQUE) -> None:
+        first = self._seen[kind].get(name)
+        if first is not None:
+            if first == at:
+                hint = _SAME_FILE
+            elif first >> _LINE_BITS == at >> _LINE_BITS:
+                hint = "; give each response an 'id' of its own" if kind == "response" else _UNIQUE
             raise InputError(
                 f"{self._place(at)}: {kind} id {brief(name)} was already used in {self._place(first)}{hint}"
             )
+        self._seen[kind][name] = at
         if kind in self._awaited:
             self._awaited[kind].pop(name, None)
 
@@ -92,17 +104,29 @@ class Ledger:
             self._awaited[kind].setdefault(name, (at, by))
 
     def _judge(self, key: tuple[str, ...], what: str, at: int) -> None:
-        first = self._judged.setdefault(key, at)
-        if first != at:
+        first = self._judged.get(key)
+        if first is not None:
+            hint = _SAME_FILE if first == at else "; keep one of the two"
             raise InputError(
-                f"{self._place(at)}: the same rater gave this {what} already in {self._place(first)}; "
-                "keep one of the two"
+                f"{self._place(at)}: the same rater gave this {what} already in {self._place(first)}{hint}"
             )
+        self._judged[key] = at
 
     def _pack(self, place: Place) -> int:
-        if not self._files or self._files[-1].file != place.file:
-            self._files.append(place)
-        return ((len(self._files) - 1) << _LINE_BITS) | place.line
+        number = self._files.setdefault(place.file, len(self._files))
+        if number == len(self._places):
+            self._places.append(place)
+        return number << _LINE_BITS | place.line
 
     def _place(self, at: int) -> Place:
-        return self._files[at >> _LINE_BITS]._replace(line=at & (1 << _LINE_BITS) - 1)
+        return self._places[at >> _LINE_BITS]._replace(line=at & (1 << _LINE_BITS) - 1)
+
+
+def _hint(response: Response) -> str:
+    """What to do where a response's id is taken: one that was not written is made of the item and the system."""
+    if response.id == f"{response.item}/{response.system}":
+        return (
+            "; if these are two versions of a system, give each its own 'system' name, else give each response an 'id' "
+            "of its own"
+        )
+    return "; give each response an 'id' of its own"

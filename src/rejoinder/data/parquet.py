@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers._arrow import RowPlace, arrow, validated
+from rejoinder.data.importers._arrow import RowPlace, arrow, arrow_path, validated
 from rejoinder.data.reading import LONGEST_LINE, EmptyError
 from rejoinder.data.schema import from_object
+from rejoinder.data.spool import is_pipe
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import Record
 
@@ -42,6 +43,8 @@ def is_parquet(path: str | Path) -> bool:
     """Whether a file is Parquet, or is called so."""
     if str(path).endswith(ENDING):
         return True
+    if is_pipe(path):  # what is looked at would be lost
+        return False
     try:
         with Path(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -93,8 +96,9 @@ def _opened(path: str | Path, name: str) -> Any:
     if begins != MAGIC:
         what = "is empty" if not begins else f"begins with {brief(begins)}"
         raise InputError(f"{name}: is no Parquet file (it {what}); is it half-written, or called so by mistake?")
+    where = arrow_path(path)
     try:
-        return ParquetFile(path)
+        return ParquetFile(where)
     except Exception as error:
         raise _damaged(name, error) from None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers._arrow import arrow
+from rejoinder.data.importers._arrow import arrow, arrow_path
 from rejoinder.data.objects import to_object
 from rejoinder.data.parquet import schema
 from rejoinder.errors import InputError
@@ -25,9 +25,9 @@ class Writer:
         arrow("writing Parquet")
         from pyarrow.parquet import ParquetWriter
 
-        self._schema = schema()
+        self._schema, where = schema(), arrow_path(path)
         try:
-            self._file = ParquetWriter(path, self._schema, compression="zstd")
+            self._file = ParquetWriter(where, self._schema, compression="zstd")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
         self._rows: list[dict[str, Any]] = []

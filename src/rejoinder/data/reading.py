@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import hashlib
 import io
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,10 +14,13 @@ from typing import IO, NamedTuple
 import orjson
 
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.spool import is_device, is_pipe, open_copy, standard_input
 from rejoinder.errors import InputError, brief
+from rejoinder.paths import printable
 from rejoinder.types import Record
 
 LONGEST_LINE = 64 * 2**20
+MOST_BLANK_LINES = 1_000_000  # in a row
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,11 +37,14 @@ class Line(NamedTuple):
 
 
 class Source:
-    """One input, "-" being standard input; ``sha256`` is of the bytes read so far (before gzip is undone)."""
+    """One input, "-" being standard input, called ``name`` in errors, or else as it was given.
+
+    ``sha256`` is of the bytes read so far (before gzip is undone).
+    """
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         self._path = str(path)
-        self.name = name or ("<stdin>" if self._path == "-" else Path(path).name)
+        self.name = name or ("<stdin>" if self._path == "-" else printable(path))
         self._hash = hashlib.sha256()
 
     @property
@@ -49,6 +54,10 @@ class Source:
 
     def measure(self) -> tuple[str, int]:
         """The digest and the size of the whole file, whatever it holds."""
+        if is_pipe(self._path):
+            raise InputError(
+                f"{self.name}: is a pipe, and this is read more than once; save it as a file and name that"
+            )
         size = 0
         digest = hashlib.sha256()
         with self.open() as raw:
@@ -79,7 +88,11 @@ class Source:
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """The file as it is stored."""
         if self._path == "-":
-            return contextlib.nullcontext(sys.stdin.buffer)
+            return contextlib.nullcontext(standard_input())
+        if is_pipe(self._path):
+            return open_copy(self._path)
+        if is_device(self._path):
+            raise InputError(f"{self.name}: is a device, not a file; name a file, or - for standard input")
         path = Path(self._path)
         if path.is_dir():
             raise InputError(
@@ -97,10 +110,12 @@ class Source:
         zipped = watched.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=watched) if zipped else watched
         number, empty = 0, True
+        blank = Blank(self.name)
         while line := self._next_line(stream.readline, number):
             number += 1
             if len(line) > LONGEST_LINE:
                 raise InputError(f"{self.name} line {number}: longer than 64 MiB; write one record a line")
+            blank.add(line)
             if number == 1 and line.startswith(_BOM):
                 line = line[len(_BOM) :]
             if line.strip():
@@ -119,6 +134,24 @@ class Source:
         except OSError as error:
             what = f"cannot be read ({error.strerror})"
         raise InputError(f"{self.name}: {what} after line {number}; get it again")
+
+
+class Blank:
+    """Counts blank lines in a row: a small gzip file may hold thousands of millions."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines = self._bytes = 0
+
+    def add(self, line: bytes) -> None:
+        """Enter the next line; raises where nothing but blank lines has come for too long."""
+        if not line.isspace():
+            self._lines = self._bytes = 0
+            return
+        self._lines += 1
+        self._bytes += len(line)
+        if self._lines > MOST_BLANK_LINES or self._bytes > LONGEST_LINE:
+            raise InputError(f"{self._name}: has {self._lines:,} blank lines in a row; is it the right file?")
 
 
 class _Watched(io.RawIOBase):
@@ -167,7 +200,10 @@ def _explain(line: Line, error: orjson.JSONDecodeError) -> InputError:
     return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}{hint}")
 
 
-def stream(path: str | Path, allow_empty: bool = False) -> Iterator[Record]:
-    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that)."""
-    for line in Source(path).lines():
+def stream(path: str | Path, allow_empty: bool = False, name: str | None = None) -> Iterator[Record]:
+    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that).
+
+    Errors call the file by its ``name``, or else by its path.
+    """
+    for line in Source(path, name).lines():
         yield from_object(decode(line), line.place, allow_empty)

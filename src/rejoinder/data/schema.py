@@ -53,6 +53,7 @@ _TELLTALE = {
     "value": "rating",
     "item": "response",
 }
+_DEEPEST_META = 100  # what can be read may be too deep to be written: 254 levels are
 _CHOICES = ("first", "second", "tie")
 
 
@@ -329,7 +330,12 @@ def _meta(o: Mapping[str, Any], what: str, at: Place) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         raise InputError(f"{at}: 'meta' of {what} is {_type(found)}; it must be an object")
-    return found
+    nested: list[Any] = [found]
+    for _ in range(_DEEPEST_META):
+        nested = [v for o in nested for v in (o.values() if isinstance(o, dict) else o) if isinstance(v, dict | list)]
+        if not nested:
+            return found
+    raise InputError(f"{at}: 'meta' of {what} is nested more than {_DEEPEST_META} levels deep; flatten it")
 
 
 def _absent(o: Mapping[str, Any], key: str, what: str, at: Place) -> InputError:

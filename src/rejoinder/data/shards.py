@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from rejoinder.data import catalogue, remote
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
 _PATTERN = frozenset("*?[")
@@ -54,8 +55,9 @@ def files_of(given: str) -> list[Shard]:
         return shards_of(given)
     path = Path(given)
     if not path.is_file():
-        raise InputError(f"{given}: no such file")
-    return [Shard(path.name, str(path.resolve()), path.stat().st_size)]
+        what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
+        raise InputError(f"{printable(given)}: {what}")
+    return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
 
 
 @contextlib.contextmanager
@@ -89,7 +91,11 @@ def _local(given: str, listed: bool) -> list[Shard]:
     whole = root.is_dir()
     paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
     found = [
-        Shard(path.relative_to(root).as_posix() if whole else path.name, str(path.resolve()), path.stat().st_size)
+        Shard(
+            printable(path.relative_to(root).as_posix() if whole else path.name),
+            str(path.resolve()),
+            path.stat().st_size,
+        )
         for path in paths
         if path.is_file() and is_shard(path.as_posix())
     ]

@@ -59,11 +59,11 @@ class Survey:
         return digests({(system, self._of_item.get(item, item)) for system, item in self._replies})
 
 
-def survey(path: Path) -> Survey:
-    """What a file holds."""
+def survey(path: Path, name: str) -> Survey:
+    """What a file holds; errors call it by its name."""
     found = Survey()
     try:
-        for record in stream(path, allow_empty=True):
+        for record in stream(path, allow_empty=True, name=name):
             found.add(record)
     except EmptyError:  # a shard of nothing is counted as such
         pass
@@ -78,7 +78,7 @@ class SurveyWorker:
         shard = Shard(*task)
         with local(shard) as path:
             sha256, size = Source(path).measure()
-            found = survey(path)
+            found = survey(path, shard.name)
         entry = Entry(shard.name, size, sha256, found.records, len(found.conversations()))
         return [list(entry), packed(found.digests())]
 

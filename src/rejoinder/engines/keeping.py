@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import os
 import shutil
 import uuid
@@ -92,7 +93,11 @@ class KeepingEngine:
 
     def _place(self, work: Work, task: Any) -> Path:
         whole = [rejoinder.__version__, self._files, work.maker, list(work.given), task]
-        address = hashlib.sha256(orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        try:
+            raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+        except TypeError:  # a file's name that is not UTF-8
+            raw = json.dumps(whole, sort_keys=True).encode()
+        address = hashlib.sha256(raw).hexdigest()
         return self._folder / address[:2] / address[2:]
 
 

@@ -87,7 +87,7 @@ def read_questions(opened: Input) -> list[Question]:
     found = running.read_questions(opened)
     if not found:
         raise InputError(
-            f"{opened.name}: holds no questions; a question has a context and candidates (docs/formats.md)"
+            f"{opened.called}: holds no questions; a question has a context and candidates (docs/formats.md)"
         )
     return found
 

@@ -72,7 +72,11 @@ class ShardWorker(ABC):
             note = self.folder / NOTES / f"{self._address(sha256)}.json"
             if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
                 return {"fresh": False, "entries": kept}
-            found = [asdict(one) for one in self.entries(_turns(path, self._split))] if path.stat().st_size else []
+            found = (
+                [asdict(one) for one in self.entries(_turns(path, shard.name, self._split))]
+                if path.stat().st_size
+                else []
+            )
         with whole_file(note) as file:
             file.write(orjson.dumps(found))
         return {"fresh": True, "entries": found}
@@ -88,14 +92,14 @@ class ShardWorker(ABC):
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-def _turns(path: Path, split: str | None) -> Iterator[Passage]:
+def _turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
     """The turns of a data file's dialogues."""
 
     def dialogues() -> Iterator[Dialogue]:
-        for record in stream(path):
+        for record in stream(path, name=name):
             if not isinstance(record, Dialogue):
                 kind = type(record).__name__.lower()
-                raise InputError(f"{path.name}: found a record of kind {kind!r}; an index is built from dialogues only")
+                raise InputError(f"{name}: found a record of kind {kind!r}; an index is built from dialogues only")
             yield record
 
     return passages(dialogues(), split)

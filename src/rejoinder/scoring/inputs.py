@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import re
-import shutil
-import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data import parquet
-from rejoinder.data.collection import Collection
+from rejoinder.data.collection import Collection, refuse_table
 from rejoinder.data.importers import Tally
+from rejoinder.data.importers._files import stem_of
 from rejoinder.data.ledger import Ledger
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reading import Source, decode
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.spool import has_name, is_pipe, remove, spool
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 from rejoinder.types import Item, Record, Response
 
 DATASET = "dataset:"
@@ -32,15 +33,18 @@ _KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 class Input:
     """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
 
-    def __init__(self, given: str | Path, without: frozenset[str] = frozenset()) -> None:
-        """Of a Parquet file the columns ``without`` are not read, as if they were empty."""
+    def __init__(self, given: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
+        """Of a Parquet file the columns ``without`` are not read, as if they were empty; errors say ``called``."""
+        if not isinstance(given, str | os.PathLike):
+            refuse_table(given)
+            raise InputError(f"a file is named by a string or a path, not by a {type(given).__name__}")
         self._given = str(given)
         self._without = without
-        self._spool: Path | None = None
-        if self._given == "-":
-            self._spool = _spooled()
-            self._given = str(self._spool)
         self.name = self._name()
+        self.called = called or (self.name if self._given == "-" else printable(self._given))
+        self._spool = spool(self._given) if self._given == "-" or is_pipe(self._given) else None
+        if self._spool is not None:
+            self._given = str(self._spool)
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
         self._tally = Tally()
@@ -56,36 +60,39 @@ class Input:
         self._tally = Tally()
         converted = self._converted()
         if converted is not None:
-            for number, record in enumerate(converted, start=1):
-                place = Place(self.name, number)
+            for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
                     raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
                 yield record, place
+            if self.imported_as is not None:
+                self._same(self._measure()[0])
             return
         if is_parquet(self._given):
-            yield from parquet.records(self._given, self.name, self._without, allow_empty)
-            self._same(Source(self._given, self.name).measure()[0])
+            yield from parquet.records(self._given, self.called, self._without, allow_empty)
+            self._same(self._measure()[0])
             return
-        source = Source(self._given, self.name)
+        source = Source(self._given, self.called)
         for line in source.lines():
             yield from_object(decode(line), line.place, allow_empty), line.place
         self._same(source.sha256)
 
     def _same(self, sha256: str) -> None:
         if sha256 != self.digest:
-            raise InputError(f"{self.name}: changed while it was read; run the command again when it is at rest")
+            raise InputError(f"{self.called}: changed while it was read; run the command again when it is at rest")
 
-    def _converted(self) -> Iterator[Record] | None:
-        """The records of what is not a file in our schema."""
+    def _converted(self) -> Iterator[tuple[Record, Place]] | None:
+        """The records of what is not a file in our schema, with their places."""
         if self._given.startswith(DATASET):
             from rejoinder.data.datasets import read_dataset
 
-            return read_dataset(self._given.removeprefix(DATASET))
+            records = read_dataset(self._given.removeprefix(DATASET))
+            return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
         if self._is_chat_log():
-            from rejoinder.data.importers import Options, import_records
+            from rejoinder.data.importers import File, Options, import_places
 
             self.imported_as = "openai"
-            return import_records("openai", Path(self._given), Options(unnamed="assistant"), self._tally)
+            file = File(Path(self._given), self.called, stem_of(self.name.strip("<>")))
+            return import_places("openai", file.path, Options(unnamed="assistant", file=file), self._tally)
         return None
 
     @property
@@ -99,18 +106,21 @@ class Input:
         return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
 
     def close(self) -> None:
-        """Remove what standard input was spooled to."""
+        """Remove what standard input or a pipe was spooled to."""
         if self._spool is not None:
-            self._spool.unlink(missing_ok=True)
+            remove(self._spool)
 
     def _name(self) -> str:
-        if self._spool is not None:
+        """What a run calls it, wherever it lies."""
+        if self._given.startswith(DATASET):
+            return self._given
+        if self._given in ("-", "/dev/stdin"):
             return "<stdin>"
-        return self._given if self._given.startswith(DATASET) else Path(self._given).name
+        return "<pipe>" if is_pipe(self._given) and not has_name(self._given) else printable(Path(self._given).name)
 
     def _measure(self) -> tuple[str, int]:
         if not self._given.startswith(DATASET):
-            return Source(self._given, self.name).measure()
+            return Source(self._given, self.called).measure()
         from rejoinder.data.datasets import dataset
 
         name = self._given.removeprefix(DATASET)
@@ -120,7 +130,7 @@ class Input:
 
     def _is_chat_log(self) -> bool:
         """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
-        with Source(self._given, self.name).open() as raw:
+        with Source(self._given, self.called).open() as raw:
             beginning = raw.read(_BEGINNING)
         if beginning[:2] == b"\x1f\x8b":
             try:
@@ -129,13 +139,6 @@ class Input:
                 return False
         found = _MESSAGES.search(beginning)
         return found is not None and not _KIND.search(beginning, 0, found.start(1))
-
-
-def _spooled() -> Path:
-    """Standard input as a file."""
-    with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return Path(file.name)
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:

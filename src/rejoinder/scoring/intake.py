@@ -129,7 +129,7 @@ def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
     if not len(index):
         found = ", ".join(f"{n} {kind}s" for kind, n in index.counts.items())
         raise NoResponsesError(
-            f"{', '.join(i.name for i in inputs)}: there are no responses to score (found {found}); "
+            f"{', '.join(i.called for i in inputs)}: there are no responses to score (found {found}); "
             "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
         )
     return index

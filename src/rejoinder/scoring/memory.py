@@ -80,7 +80,7 @@ def _collection(
         from rejoinder.scoring.inputs import read
 
         return data if isinstance(data, Collection) else read(data)
-    return from_lists(list(data), contexts, references)
+    return from_lists(data, contexts, references)
 
 
 def _metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:

@@ -94,7 +94,7 @@ class Run:
 def run(
     inputs: Sequence[str | Path | Input],
     plan: Plan,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     processes: int = 1,
     cache: bool = True,
     progress: Progress | None = None,
@@ -112,7 +112,7 @@ def run(
         if not plan.specs:
             plan = replace(plan, specs=tuple(default_metrics(*_offered(opened))))
         identity = plan.identity(opened)
-        folder = folder or Path("runs") / f"{opened[0].stem}-{identity[:8]}"
+        folder = Path(folder or f"runs/{opened[0].stem}-{identity[:8]}")
         found = finished(folder, identity)
         if found is not None:
             return Run(folder, found, load(folder), fresh=False)
@@ -219,8 +219,8 @@ def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> 
     }
 
 
-def load(folder: Path) -> Scores:
+def load(folder: str | Path) -> Scores:
     """The scores of a finished run."""
     from rejoinder.scoring.loading import load_scores
 
-    return load_scores(folder, read_about(folder))
+    return load_scores(Path(folder), read_about(Path(folder)))

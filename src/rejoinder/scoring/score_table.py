@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers._arrow import arrow
+from rejoinder.data.importers._arrow import arrow, arrow_path
 from rejoinder.scoring.folder import read_about
 
 TABLE = "scores.parquet"
@@ -25,7 +25,7 @@ def write_table(folder: Path) -> Path:
     schema = pa.schema([*words, *((spec, pa.float64()) for spec in specs), ("flags", pa.list_(pa.string()))])
     with (
         (folder / "scores.jsonl").open("rb") as lines,
-        ParquetWriter(folder / TABLE, schema, compression="zstd") as file,
+        ParquetWriter(arrow_path(folder / TABLE), schema, compression="zstd") as file,
     ):
         while rows := [_row(orjson.loads(line), specs) for line in islice(lines, _ROWS)]:
             file.write_table(pa.Table.from_pylist(rows, schema=schema))

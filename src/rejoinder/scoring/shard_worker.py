@@ -12,7 +12,8 @@ import numpy as np
 import orjson
 
 from rejoinder.contract import PARTS
-from rejoinder.data.conversations import digests, save
+from rejoinder.data.conversations import digests, item_digests, save
+from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reading import EmptyError
 from rejoinder.data.remote import is_remote, parent
 from rejoinder.data.shards import Shard, check, local
@@ -26,7 +27,8 @@ from rejoinder.scoring.score_table import write_table
 from rejoinder.scoring.shard_results import SHARDS, SUMS, results_at
 from rejoinder.stats.moments import moments
 
-CONVERSATIONS = "conversations.npy"
+CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
+_ITEM = b'{"kind":"item"'
 
 
 class Known(NamedTuple):
@@ -62,11 +64,13 @@ class ShardWorker:
 
     def _kept(self, address: str, sha256: str, fresh: bool = False) -> dict[str, Any] | None:
         raw = self._results.read(f"{SHARDS}/{address}/{SUMS}")
-        return None if raw is None else {**orjson.loads(raw), "address": address, "sha256": sha256, "fresh": fresh}
+        found = {} if raw is None else orjson.loads(raw)
+        # A shard that was summed up before items were compared between shards is summed up again.
+        return {**found, "address": address, "sha256": sha256, "fresh": fresh} if "items" in found else None
 
     def _scored(self, shard: Shard) -> dict[str, Any]:
         with local(shard) as path:
-            given = Input(path, self._without)
+            given = Input(path, self._without, shard.name)
             try:
                 check(shard, given.digest)
                 address = self._plan.identity([given])
@@ -74,7 +78,7 @@ class ShardWorker:
                 if kept is not None:
                     return kept
                 with self._results.making(address) as folder:
-                    self._make(given, folder)
+                    self._make(given, folder, is_whole=not (self._without and is_parquet(path)))
             except (EmptyError, NoResponsesError):  # nothing happened in that hour: no reason to stop
                 return {"address": None, "sha256": given.digest, "fresh": False, **_summary(None)}
             finally:
@@ -84,19 +88,21 @@ class ShardWorker:
             raise RuntimeError(f"{address}: what was written is not there")
         return found
 
-    def _make(self, given: Input, folder: Path) -> None:
+    def _make(self, given: Input, folder: Path, is_whole: bool) -> None:
         scores = run([given], self._plan, folder, cache=False).scores
         save(digests(_conversations(scores)), folder / CONVERSATIONS)
+        items = item_digests(_items(folder / "data.jsonl"), self._without, is_whole)
+        save(items, folder / ITEMS)
         if self._table:
             write_table(folder)
         stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
-        write_json(folder / SUMS, {**_summary(scores), "stored": stored})
+        write_json(folder / SUMS, {**_summary(scores), "items": len(items), "stored": stored})
 
 
 def _summary(scores: Scores | None) -> dict[str, Any]:
     """What is added up over shards, as plain values."""
     if scores is None:
-        return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "stored": 0}
+        return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "items": 0, "stored": 0}
     sums: dict[str, Any] = {}
     for code, system in enumerate(scores.systems):
         mine = scores.system_codes == code
@@ -114,3 +120,11 @@ def _conversations(scores: Scores) -> Iterator[tuple[str, str]]:
         dialogue = int(scores.dialogue_codes[i])
         name = scores.items[i] if dialogue < 0 else scores.dialogues[dialogue]
         yield scores.systems[scores.system_codes[i]], name
+
+
+def _items(path: Path) -> Iterator[dict[str, Any]]:
+    """The items of a run's checked input, as JSON objects."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.startswith(_ITEM):
+                yield orjson.loads(line)

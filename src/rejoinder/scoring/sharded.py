@@ -8,6 +8,7 @@ was stopped, on any machine, goes on with what is missing. ``sharded.json``, wri
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
 from rejoinder.scoring.shard_results import ABOUT, SHARDS, Results, results_at
-from rejoinder.scoring.shard_worker import CONVERSATIONS
+from rejoinder.scoring.shard_worker import CONVERSATIONS, ITEMS
 from rejoinder.stats.moments import Moments
 
 Sums = dict[str, dict[str, Moments]]  # by system and spec
@@ -87,8 +88,10 @@ def score_shards(
         "rejoinder.scoring.shard_worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
     )
     found = _computed(shards, work, engine, progress)
+    found = _called(shards, found)
     _check_twice(found)
     _check_apart(found, results)
+    _check_items(found, results)
     sums = _added([one["sums"] for one in found])
     about = {
         "format": 1,
@@ -145,30 +148,63 @@ def _claimed(plan: Plan, where: str) -> Results:
     return results
 
 
+def _called(shards: Sequence[Shard], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What each shard came to, and what errors call it: its name, or its place where several have that name."""
+    times = Counter(shard.name for shard in shards)
+    names = [shard.name if times[shard.name] == 1 else shown(shard.where) for shard in shards]
+    return [{**one, "called": name} for one, name in zip(found, names, strict=True)]
+
+
 def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
     """Raise where two shards hold the same: its replies would count twice."""
-    seen: dict[str, str] = {}
+    seen: dict[str, Mapping[str, Any]] = {}
     for one in found:
-        other = seen.setdefault(one["sha256"], one["name"])
-        if other != one["name"] and one["responses"]:
-            raise InputError(f"the shards {other} and {one['name']} hold the same; take one of them away")
+        other = seen.setdefault(one["sha256"], one)
+        if other is not one and one["responses"]:
+            raise InputError(f"the shards {other['called']} and {one['called']} hold the same; take one of them away")
 
 
 def _check_apart(found: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
-    held = [one for one in found if one["responses"]]
-    if len(held) < 2:
+    both = _compared(found, results, CONVERSATIONS, conversations.first_shared)
+    if both is None:
         return
-    with results.files([f"{SHARDS}/{one['address']}/{CONVERSATIONS}" for one in held]) as paths:
-        shared = conversations.first_shared(paths)
-    if shared is None:
-        return
-    first, second = held[shared.first], held[shared.second]
-    system, name = _conversation(results, first["address"], shared.digest)
+    first, second, digest = both
+    system, name = _conversation(results, first["address"], digest)
     raise InputError(
-        f"the shards {first['name']} and {second['name']} both have replies of {brief(system)} in the conversation "
+        f"the shards {first['called']} and {second['called']} both have replies of {brief(system)} in the conversation "
         f"{brief(name)}; put it into one of them (rejoinder shards write --gather does)"
     )
+
+
+def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+    """Raise where two shards have one id for different items: replies to them would be compared with each other."""
+    both = _compared(found, results, ITEMS, conversations.first_contradiction)
+    if both is None:
+        return
+    first, second, digest = both
+    with results.files([f"{SHARDS}/{first['address']}/scores.jsonl"]) as (path,), path.open("rb") as lines:
+        names = (orjson.loads(line)["item"] for line in lines)
+        name = next((name for name in names if conversations.digest(name) == digest), "of an unknown name")
+    raise InputError(
+        f"the shards {first['called']} and {second['called']} both have an item {brief(name)}, with another context, "
+        "other references or another dialogue; give it another id in one of them"
+    )
+
+
+def _compared(
+    found: Sequence[Mapping[str, Any]],
+    results: Results,
+    name: str,
+    compare: Callable[[Sequence[Path]], conversations.Shared | None],
+) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
+    """The two shards that must not stand side by side by their digests under a name, and the digest."""
+    held = [one for one in found if one["responses"]]
+    if len(held) < 2:
+        return None
+    with results.files([f"{SHARDS}/{one['address']}/{name}" for one in held]) as paths:
+        shared = compare(paths)
+    return None if shared is None else (held[shared.first], held[shared.second], shared.digest)
 
 
 def _conversation(results: Results, address: str, digest: int) -> tuple[str, str]:

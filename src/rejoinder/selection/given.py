@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.reading import Source
+from rejoinder.data.spool import is_pipe
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 from rejoinder.scoring.inputs import DATASET, Input
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
@@ -28,8 +30,9 @@ class Given:
     @classmethod
     def of(cls, text: str) -> Given:
         """What somebody typed."""
-        if text == "-":
-            raise InputError("a test set cannot be built from standard input, which can be read once; name a file")
+        if text == "-" or is_pipe(text):
+            what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
+            raise InputError(f"a test set cannot be built from {what} which can be read once; name a file")
         name, at, splits = text.rpartition("@")
         if not at or not name or "/" in splits or (not text.startswith(DATASET) and Path(text).exists()):
             return cls(text)
@@ -84,10 +87,9 @@ def _records(name: str) -> Iterator[Record]:
 
 
 def _utterances(name: str) -> Iterator[Record]:
-    source = Source(name)
-    for line in source.lines():
+    for line in Source(name).lines():
         text = line.text.decode("utf-8", "replace").strip()
-        yield Dialogue(f"{source.name}:{line.place.line}", (Turn(text),))
+        yield Dialogue(f"{Path(name).name}:{line.place.line}", (Turn(text),))
 
 
 def contexts(given: Sequence[Given]) -> Iterator[Dialogue | Item | Question]:

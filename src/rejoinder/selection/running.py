@@ -61,7 +61,7 @@ def select(
     opened = Input(given)
     try:
         questions = read_questions(opened)
-        check_questions(questions, opened.name)
+        check_questions(questions, opened.called)
         source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
         stem = opened.stem
     finally:

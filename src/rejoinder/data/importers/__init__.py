@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._contract import Importer, Options, Tally, importer
+from rejoinder.data.importers._contract import File, Found, Importer, Options, Tally, importer
 from rejoinder.data.ledger import Ledger
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 from rejoinder.types import Item, Record
 
-__all__ = ["Importer", "Options", "Tally", "import_records", "importer"]
+__all__ = ["File", "Importer", "Options", "Tally", "import_places", "import_records", "importer"]
 
 
 def import_records(
@@ -22,16 +23,24 @@ def import_records(
     ``tally`` is filled on the way: what came out, what was left out and why. Options that the importer does not take,
     and a path that is not there, are told before the first record is asked for.
     """
+    found = import_places(name, path, options, tally)
+    return (record for record, _ in found)
+
+
+def import_places(
+    name: str, path: str | Path, options: Options | None = None, tally: Tally | None = None
+) -> Iterator[Found]:
+    """The records as ``import_records`` gives them, each with where it was read."""
     options = options or Options()
     found = importer(name)
     options.check(name, found.TAKES)
     place = Path(path)
     if str(path) != "-" and not place.exists():
-        raise InputError(f"{path}: no such file or folder")
+        raise InputError(f"{printable(path)}: no such file or folder")
     return _checked(found, place, options, tally if tally is not None else Tally())
 
 
-def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[Record]:
+def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     ledger = Ledger()
     for record, place in found.read(path, options, tally):
         if not ledger.add(record, place):
@@ -39,10 +48,11 @@ def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Ite
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shortened(record, options.max_turns)
         tally.add(record)
-        yield record
+        yield Found(record, place)
     if not tally.records:
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
-        raise InputError(f"{path}: nothing in it could be imported{why}; is it the right file and importer?")
+        name = options.file.name if options.file else printable(path)
+        raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
     # A file of responses or ratings alone is read together with the file of their items.
     if tally.records["item"]:
         ledger.close()

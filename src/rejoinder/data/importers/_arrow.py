@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._contract import Found
-from rejoinder.data.importers._files import File
+from rejoinder.data.importers._contract import File, Found
 from rejoinder.data.importers._table import Table
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.paths import printable
 
 
 class RowPlace(Place):
@@ -28,6 +29,13 @@ def arrow(purpose: str) -> Any:
     except ImportError:
         raise MissingExtraError("pyarrow", "arrow", purpose) from None
     return pyarrow
+
+
+def arrow_path(path: str | Path) -> str:
+    """A path for pyarrow, which takes only those that are UTF-8."""
+    if printable(path) != str(path):
+        raise InputError(f"{printable(path)}: is not UTF-8, as names of Parquet and Arrow files must be; rename it")
+    return str(path)
 
 
 def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]) -> Iterator[Found]:

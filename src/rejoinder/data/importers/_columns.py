@@ -28,6 +28,36 @@ class Layout:
     # The aspect, the system (None where there is one reply a row) and the column of the value.
     ratings: tuple[tuple[str, str | None, str], ...]
 
+    @property
+    def names_dialogue(self) -> bool:
+        """Whether a column of dialogues' names gives the id of a dialogue in one row."""
+        return self.kind == "dialogue" and "dialogue" in self.single and "id" not in self.single
+
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """Those of our fields that are made of a row, each with its columns."""
+        wide = any(system is not None for system, _ in self.replies)
+        if self.kind == "flat":
+            # A row without a context points at its item, and says nothing else of it.
+            names = {"item", "id"} | ({"dialogue", "future"} if self.context else set())
+            names |= ({"rater"} if self.ratings else set()) | (set() if wide else {"system"})
+            names -= {"id"} if wide and "item" in self.single else set()
+        else:
+            names = set(KEYS[self.kind]) | ({"item"} if self.kind == "item" else set())
+            names |= {"dialogue"} if self.names_dialogue else set()
+        found: dict[str, tuple[str, ...]] = {
+            name: (self.single[name],) for name in names - {"text"} if name in self.single
+        }
+        if self.context:
+            found |= {"context": self.context, "reference": self.references, "references": self.references}
+        if self.kind in ("flat", "response"):
+            found |= {f"response:{system}": (column,) for system, column in self.replies if system is not None}
+            alone = tuple(column for system, column in self.replies if system is None)
+            found |= {"response": alone, "text": alone}
+        for aspect, system, column in self.ratings:
+            name = f"rating:{aspect}" + (f":{system}" if wide else "")
+            found[name] = (*found.get(name, ()), column)
+        return {name: columns for name, columns in found.items() if columns}
+
 
 class Columns:
     """The pairs that a user gave; our own names are found by themselves, and NAME= keeps one from being found."""
@@ -47,6 +77,11 @@ class Columns:
         """Every column that was named."""
         return [column for columns in self._given.values() for column in columns]
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """Every one of our fields that a column was named for, with the first of its columns."""
+        return {ours: columns[0] for ours, columns in self._given.items() if columns}
+
     def of(self, ours: str, row: Mapping[str, Any]) -> tuple[str, ...]:
         """The columns that hold one of our fields in a row with these columns."""
         given = self._given.get(ours)
@@ -54,12 +89,12 @@ class Columns:
             return tuple(column for column in given if held(column, row))
         return (ours,) if ours in row else ()
 
-    def layout(self, row: Mapping[str, Any], place: Place) -> Layout:
-        """What a row with these columns holds."""
+    def layout(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> Layout:
+        """What a row with these columns holds; a file may have more ``columns`` than are read."""
         context = self.of("context", row)
         replies = self._replies(row, place)
         single = {name: found[0] for name in sorted(_ONCE) if (found := self.of(name, row))}
-        kind = _kind(row, single, bool(context), bool(replies), place)
+        kind = _kind(row, single, bool(context), bool(replies), place, columns)
         wide = bool(replies) and replies[0][0] is not None
         ratings = [
             _rating(ours, column, wide)
@@ -115,7 +150,14 @@ def _rating(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
     return aspect, system or None, column
 
 
-def _kind(row: Mapping[str, Any], single: Mapping[str, str], context: bool, reply: bool, place: Place) -> str:
+def _kind(
+    row: Mapping[str, Any],
+    single: Mapping[str, str],
+    context: bool,
+    reply: bool,
+    place: Place,
+    columns: Iterable[str],
+) -> str:
     named = row.get(single["kind"]) if "kind" in single else None
     if isinstance(named, str) and named in KEYS:
         return named
@@ -129,7 +171,7 @@ def _kind(row: Mapping[str, Any], single: Mapping[str, str], context: bool, repl
     ):
         if telltale in single:
             return kind
-    found = f"found: {brief(', '.join(map(str, row)) or 'none', 120)}"
+    found = f"found: {brief(', '.join(map(str, columns)) or 'none', 120)}"
     if reply:
         raise InputError(f"{place}: nothing holds the context ({found}); say what does with --field context=COLUMN")
     if context:

@@ -29,6 +29,14 @@ FLAGS = {
 _MOST_SHOWN = 12
 
 
+class File(NamedTuple):
+    """A file, its name in errors, and its name without endings as seen from where the import began."""
+
+    path: Path
+    name: str
+    stem: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     """How a foreign file is to be read; each importer takes some of these and refuses the others."""
@@ -52,6 +60,8 @@ class Options:
     max_turns: int | None = None
     # Who is taken to have said the replies where neither the file nor ``system`` says it (no flag: for callers).
     unnamed: str | None = None
+    # The one file to read, where it is called otherwise than its path (no flag: for callers).
+    file: File | None = None
 
     def check(self, name: str, takes: frozenset[str]) -> None:
         """Raise where an option is given that the importer does not take, or one that makes no sense."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._files import File, files, text_lines
+from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._files import files, text_lines
 from rejoinder.data.importers._table import Table
 from rejoinder.data.reading import LONGEST_LINE
 from rejoinder.data.schema import Place
@@ -31,6 +31,7 @@ def read_delimited(path: Path, options: Options, tally: Tally, ending: str, deli
                     "quote cells that hold the delimiter, or check --delimiter"
                 )
             yield from table.records(dict(zip(header, row, strict=True)), place, file.stem)
+    table.close()
 
 
 def _rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:

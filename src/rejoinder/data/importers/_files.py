@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import orjson
 
-from rejoinder.data.importers._contract import Entry, Tally
-from rejoinder.data.reading import LONGEST_LINE, Source, decode
+from rejoinder.data.importers._contract import Entry, File, Tally
+from rejoinder.data.reading import LONGEST_LINE, Blank, Source, decode
 from rejoinder.data.schema import Place
+from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
+from rejoinder.paths import printable
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class File(NamedTuple):
-    """A file, its name in errors, and its name without endings, both as seen from where the import began."""
-
-    path: Path
-    name: str
-    stem: str
-
-
 def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
     """The file itself, whatever its ending; or all files of a folder and its folders with one of the endings."""
     if not path.is_dir():
-        name = "<stdin>" if str(path) == "-" else path.name
-        return [File(path, name, _stem("stdin" if str(path) == "-" else name))]
+        if str(path) == "-":
+            return [File(path, "<stdin>", "stdin")]
+        return [File(path, printable(path), stem_of(printable(path.name)))]
     endings = (*endings, *(f"{ending}.gz" for ending in endings))
     found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
     taken = [p for p in found if p.name.lower().endswith(endings)]
@@ -41,15 +35,15 @@ def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
         raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
     if len(found) > len(taken):
         tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(found) - len(taken)
-    names = [p.relative_to(path).as_posix() for p in taken]
-    return [File(p, name, _stem(name)) for p, name in zip(taken, names, strict=True)]
+    return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in taken]
 
 
 def _hidden(path: Path) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in path.parts)
 
 
-def _stem(name: str) -> str:
+def stem_of(name: str) -> str:
+    """A file's name without endings."""
     folder, slash, last = name.rpartition("/")
     last = last[: -len(".gz")] if last.lower().endswith(".gz") else last
     return folder + slash + (last.rpartition(".")[0] or last)
@@ -78,13 +72,14 @@ def text_lines(file: File) -> Iterator[tuple[Place, str]]:
 
 
 def _raw_lines(file: File) -> Iterator[bytes]:
-    number = 0
+    number, blank = 0, Blank(file.name)
     try:
         with _open(file) as raw:
             zipped = raw.peek(2)[:2] == b"\x1f\x8b"
             stream = gzip.GzipFile(fileobj=raw) if zipped else raw
             while line := stream.readline(LONGEST_LINE + 1):
                 number += 1
+                blank.add(line)
                 if len(line) > LONGEST_LINE:
                     raise InputError(f"{file.name} line {number}: longer than 64 MiB; is it text?")
                 yield line
@@ -99,8 +94,8 @@ def _raw_lines(file: File) -> Iterator[bytes]:
 def _open(file: File) -> io.BufferedReader:
     if str(file.path) == "-":
         # Standard input is not ours to close.
-        return io.BufferedReader(io.BytesIO(sys.stdin.buffer.read()))
-    return file.path.open("rb")
+        return io.BufferedReader(io.BytesIO(standard_input().read()))
+    return cast(io.BufferedReader, Source(file.path, file.name).open())
 
 
 def json_values(file: File) -> Iterator[tuple[Place, Any]]:

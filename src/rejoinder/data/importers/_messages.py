@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rejoinder.data.schema import Place
@@ -32,6 +32,12 @@ OTHER_ENTRIES = "entries that are no messages"
 TOOL_CALLS = "tool calls without text"
 OTHER_PARTS = "message parts that are not text"
 EMPTY = {"assistant": "empty assistant messages", "user": "empty user messages", "system": "empty system messages"}
+
+
+_OF_LOG = frozenset({"id", "conversation_id", "model", "messages", "conversations", "instructions", "input", "output"})
+_OF_MESSAGE = frozenset("role from content value refusal model type tool_calls function_call".split())
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_MOST_REASONS = 40  # a log may have a key of its own for each conversation
 
 
 class Message(NamedTuple):
@@ -65,6 +71,22 @@ def message(found: Any, place: Place, number: int, left_out: Counter[str]) -> Me
         return None
     model = found.get("model")
     return Message(role, text, model if isinstance(model, str) and model.strip() else None)
+
+
+def count_unread(log: Mapping[str, Any], messages: Iterable[Any], left_out: Counter[str]) -> None:
+    """Count the keys of a log and of its turns that hold something and are not read."""
+    turns = (one for one in messages if isinstance(one, Mapping) and _is_turn(one))
+    for what, known, found in (("conversations", _OF_LOG, [log]), ("messages", _OF_MESSAGE, turns)):
+        for one in found:
+            for key in one.keys() - known:
+                if one[key] not in _NOTHING:
+                    reason = f"{brief(key, 40)} of {what}"
+                    many = reason not in left_out and len(left_out) >= _MOST_REASONS
+                    left_out[f"other keys of {what}" if many else reason] += 1
+
+
+def _is_turn(found: Mapping[str, Any]) -> bool:
+    return ROLES.get(str(found.get("role", found.get("from"))).lower()) in ("user", "assistant", "system")
 
 
 def _role(found: Mapping[str, Any], where: str) -> str:

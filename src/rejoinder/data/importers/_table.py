@@ -11,11 +11,11 @@ from rejoinder.data.importers._contract import Found, Options, Tally
 from rejoinder.data.importers._items import Items
 from rejoinder.data.importers._rows import Row
 from rejoinder.data.schema import KEYS, Place, from_object
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.types import Record
 
 TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
-_FLAT = frozenset({"item", "id", "dialogue", "system", "rater", "future"})
+_WHAT = {"flat": "replies"}
 _MOST_LAYOUTS = 1000
 _REPEATED = "rows that repeat another"
 
@@ -30,21 +30,30 @@ class Table:
         self._separator = options.separator and options.separator.replace("\\n", "\n").replace("\\t", "\t")
         self._layouts: dict[tuple[Any, ...], Layout] = {}
         self._unfound = set(self._columns.named)
+        self._idle = self._columns.fields
+        self._known: tuple[str, ...] = ()
         self._seen: set[str] = set()
         self._items = Items()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise where a column that was named is not among those of a file."""
         known = dict.fromkeys(columns)
+        self._known = tuple(known)
         for column in self._columns.named:
             if not held(column, known):
                 raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
 
     def close(self) -> None:
-        """Raise where a key that was named was in no row at all."""
+        """Raise where a key that was named was in no row at all, or nothing was made of it."""
         if self._unfound:
             column = min(self._unfound)
             raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
+        for ours, column in self._idle.items() if self._layouts else ():
+            kinds = sorted({_WHAT.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
+            raise SpecError(
+                f"--field {ours}={column} has no effect, for the rows are read as {' and '.join(kinds)}, which have no "
+                f"{ours!r} of their own; leave it out"
+            )
 
     def wanted(self, columns: Iterable[str]) -> list[str]:
         """Those columns of a file that may be needed, so that the others need not be read."""
@@ -70,7 +79,7 @@ class Table:
                 self._tally.left_out[_REPEATED] += 1
                 return
         elif found.get("id") is None and row.layout.kind in ("dialogue", "question"):
-            found["id"] = f"{stem}-{place.line}"
+            found["id"] = row.name("dialogue") if row.layout.names_dialogue else f"{stem}-{place.line}"
         yield Found(from_object(found, place, self._options.empty == "keep"), place)
 
     def _layout(self, values: Mapping[str, Any], place: Place) -> Layout:
@@ -78,13 +87,12 @@ class Table:
         key = (*values, kind if isinstance(kind, str) else None)
         layout = self._layouts.get(key)
         if layout is None:
-            layout = self._columns.layout(values, place)
+            layout = self._columns.layout(values, place, self._known or values)
             if len(self._layouts) < _MOST_LAYOUTS:
                 self._layouts[key] = layout
-            used = {layout.single[field] for field in KEYS.get(layout.kind, _FLAT) if field in layout.single}
-            used.update(layout.context, layout.references)
-            used.update(column for _, column in layout.replies)
-            used.update(column for _, _, column in layout.ratings)
+            fields = layout.fields()
+            used = {column for columns in fields.values() for column in columns}
+            self._idle = {ours: column for ours, column in self._idle.items() if ours not in fields}
             self._tally.unused.update(c for c in values if not any(held(u, {c: None}) for u in used))
             self._seen.update(values)
         if self._unfound:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._contract import File, Found, Options, Tally
 from rejoinder.data.importers._dialogues import ONE_TURN
-from rejoinder.data.importers._files import File, json_values
+from rejoinder.data.importers._files import json_values
 from rejoinder.data.importers._threads import Thread, Utterance, threads
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
+from rejoinder.paths import printable
 from rejoinder.types import Dialogue, Item, Record, Reference, Turn
 
 SUMMARY = "a ConvoKit corpus folder (utterances.jsonl and its neighbours)"
@@ -44,13 +45,13 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
 def _utterance_file(path: Path) -> File:
     for name in ("utterances.jsonl", "utterances.json"):
         if (path / name).is_file():
-            return File(path / name, name, path.name)
+            return File(path / name, printable(path / name), path.name)
     raise InputError(f"{path}: is no ConvoKit corpus: it has no utterances.jsonl (or utterances.json); name its folder")
 
 
 def _corpus_name(path: Path) -> str:
     about = path / "corpus.json"
-    for _, value in json_values(File(about, about.name, path.name)) if about.is_file() else ():
+    for _, value in json_values(File(about, printable(about), path.name)) if about.is_file() else ():
         name = value.get("name") if isinstance(value, dict) else None
         if isinstance(name, str) and name.strip():
             return name

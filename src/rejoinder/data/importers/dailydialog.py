@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._contract import File, Found, Options, Tally
 from rejoinder.data.importers._dialogues import dialogue_or_items
-from rejoinder.data.importers._files import File, files, text_lines
+from rejoinder.data.importers._files import files, text_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Turn
 

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from rejoinder.data.importers import _arrow, _table
-from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._files import File
+from rejoinder.data.importers._contract import File, Found, Options, Tally
 from rejoinder.data.importers._table import Table
 from rejoinder.errors import InputError, brief, nearest
+from rejoinder.paths import printable
 
 SUMMARY = 'a dataset saved with save_to_disk; --field says which column holds what (needs "rejoinder[arrow]")'
 TAKES = _table.TAKES | {"split"}
@@ -25,8 +25,9 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     table = Table(options, tally)
     labels = _labels(folder)
     for file in _stored(folder):
+        where = _arrow.arrow_path(file.path)
         try:
-            source = pyarrow.OSFile(str(file.path))
+            source = pyarrow.OSFile(where)
             stream = pyarrow.ipc.open_stream(source)
             columns = list(stream.schema.names)
         except Exception as error:
@@ -35,6 +36,7 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
             table.expect(columns, file.name)
             kept = table.wanted(columns)
             yield from _arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
+    table.close()
 
 
 def _split(path: Path, wanted: str | None) -> Path:
@@ -72,7 +74,7 @@ def _stored(folder: Path) -> list[File]:
     for name in names:
         if name not in _children(folder):
             raise InputError(f"{folder}: has no file {brief(name)}, though state.json names it; save the dataset again")
-    return [File(folder / name, name, folder.name) for name in names]
+    return [File(folder / name, printable(folder / name), folder.name) for name in names]
 
 
 def _children(folder: Path) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._contract import Found, Options, Tally
-from rejoinder.data.importers._files import File, files, json_values
-from rejoinder.data.importers._messages import Message, message
+from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._files import files, json_values
+from rejoinder.data.importers._messages import Message, count_unread, message
 from rejoinder.data.importers._names import Names, Replies, digest
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
@@ -25,10 +25,11 @@ REPEATED = "replies that were read already"
 def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     """Every assistant message as a response to an item whose context is what was said before it."""
     seen = _Seen(Names(), Names(), Replies(), {})
-    for file in files(path, (".json", ".jsonl", ".ndjson"), tally):
+    for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
         for place, value in json_values(file):
             conversation = _conversation(value, place, file)
             tally.left_out.update(conversation.left_out)
+            count_unread(value, _listed(value, place), tally.left_out)
             for record in _records(conversation, options, seen, tally):
                 yield Found(record, place)
 

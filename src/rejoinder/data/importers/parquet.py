@@ -25,8 +25,9 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
         raise InputError("Parquet cannot be read from standard input; name a file")
     table = Table(options, tally)
     for file in files(path, (".parquet",), tally):
+        where = _arrow.arrow_path(file.path)
         try:
-            stored = ParquetFile(file.path)
+            stored = ParquetFile(where)
             columns = list(stored.schema_arrow.names)
         except Exception as error:
             raise _arrow.damaged(file, error) from None
@@ -34,3 +35,4 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
             table.expect(columns, file.name)
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
             yield from _arrow.records(table, file, batches, {})
+    table.close()

@@ -1,0 +1,137 @@
+"""Standard input and pipes, which can be read once, copied to files that can be read again."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from rejoinder.errors import InputError
+from rejoinder.paths import printable
+
+_WAIT = 10.0  # seconds for somebody to open the other end of a named pipe
+_SPOOLS: set[Path] = set()
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Whether a path is a pipe: a named one, or what a shell's ``<(command)`` gives."""
+    return stat.S_ISFIFO(_mode(path))
+
+
+def is_device(path: str | Path) -> bool:
+    """Whether a path is a device other than the one that is always empty."""
+    mode = _mode(path)
+    return str(path) != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode))
+
+
+def has_name(path: str | Path) -> bool:
+    """Whether a pipe has a name in a folder; that of ``<(command)`` is a number which differs each time."""
+    return os.path.exists(os.path.realpath(path))
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input as bytes."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("<stdin>: is closed; name a file, or pipe something into the command")
+    return sys.stdin.buffer
+
+
+def spool(path: str | Path) -> Path:
+    """What standard input ("-") or a pipe gives, as a file; it is removed at the end, whatever ends the process."""
+    _remove_at_the_end()
+    with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
+        _SPOOLS.add(Path(file.name))
+        try:
+            _copy(path, file)
+        except BaseException:
+            remove(Path(file.name))
+            raise
+    return Path(file.name)
+
+
+def open_copy(path: str | Path) -> IO[bytes]:
+    """What a pipe gives, as an open file without a name."""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        _copy(path, file)
+        file.seek(0)
+        stack.pop_all()
+    return file
+
+
+def remove(path: Path) -> None:
+    """Remove the file of ``spool``."""
+    path.unlink(missing_ok=True)
+    _SPOOLS.discard(path)
+
+
+def _copy(path: str | Path, target: IO[bytes]) -> None:
+    """Write what standard input or a pipe gives to a file."""
+    try:
+        if str(path) == "-":
+            shutil.copyfileobj(standard_input(), target)
+        else:
+            _copy_pipe(path, target)
+    except OSError as error:
+        name = "<stdin>" if str(path) == "-" else printable(path)
+        raise InputError(f"{name}: could not be copied to a temporary file ({error.strerror})") from None
+
+
+def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
+    # Opened without waiting: a named pipe to which nobody ever writes would never open.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(descriptor, "rb", buffering=0) as pipe:
+        until = time.monotonic() + _WAIT
+        while not (block := pipe.read(2**16)):
+            if block is None:  # somebody has it open, and has not written yet
+                os.set_blocking(descriptor, True)
+            elif not has_name(path):
+                return
+            elif time.monotonic() > until:
+                raise InputError(
+                    f"{printable(path)}: is a named pipe, and for {_WAIT:.0f} seconds nobody wrote to it; start the "
+                    "command that writes to it first, or name a file"
+                )
+            else:
+                time.sleep(0.05)
+        target.write(block)
+        os.set_blocking(descriptor, True)
+        shutil.copyfileobj(pipe, target)
+
+
+def _mode(path: str | Path) -> int:
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError):  # who opens it will say what is wrong
+        return 0
+
+
+def _remove_at_the_end() -> None:
+    """See to it that no spool is left behind by a process that exits, or that is asked to end."""
+    atexit.unregister(_remove_all)
+    atexit.register(_remove_all)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _end)
+
+
+def _remove_all() -> None:
+    for path in list(_SPOOLS):
+        remove(path)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    _remove_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
