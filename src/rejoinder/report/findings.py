@@ -12,7 +12,7 @@ import orjson
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.report.table import Table
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import SCORES, read_about
 from rejoinder.scoring.loading import load_data, load_scores
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.shard_reading import parts
@@ -69,7 +69,7 @@ def _flags(folder: Path) -> dict[str, list[str]]:
     """The flags of each response; the files were read once already, so they can be read."""
     found: dict[str, list[str]] = {}
     for part in parts(folder):
-        with (part / "scores.jsonl").open("rb") as file:
+        with (part / SCORES).open("rb") as file:
             lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
             found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
     return found

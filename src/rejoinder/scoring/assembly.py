@@ -17,6 +17,7 @@ from rejoinder.errors import RunError
 from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.engine import Done, Job
 from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.folder import DIALOGUES, SCORES
 from rejoinder.scoring.intake import Index
 from rejoinder.scoring.kernel import settle
 from rejoinder.scoring.result import Facts, Scores, Values
@@ -72,10 +73,10 @@ def assemble(folder: Path, job: Job, index: Index, done: Sequence[Done]) -> Asse
         for column in columns
         if column.kind == "score" and column.metric is not None
     }
-    flag_counts = _write_scores(folder / "scores.jsonl", columns, stored, values, index)
+    flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
     scores = replace(_scores(columns, values, index, flag_counts), cut=cut)
-    _write_dialogues(folder / "dialogues.jsonl", scores)
+    _write_dialogues(folder / DIALOGUES, scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
 

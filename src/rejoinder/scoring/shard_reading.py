@@ -53,7 +53,7 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "flags": flags,
         "shards": len(parts),
     }
-    return {**first, **whole}
+    return {**{key: value for key, value in first.items() if key != "files"}, **whole}
 
 
 def _metric(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
