@@ -235,3 +235,33 @@ def test_a_cached_chunk_of_another_length_is_computed_anew(tmp_path: Path, own_c
         assert not column.keep(of, pairs, cache, {}).found
         assert cache.get(kept.address) == truth
     assert column.keep(of, pairs, cache, {}).found
+
+
+@pytest.fixture
+def selection(tmp_path: Path) -> Path:
+    """A selection of four questions by one system."""
+    questions = [
+        {"id": f"q{i}", "context": [{"text": f"Shall we go at {i}?"}], "candidates": [
+            {"text": "At ten.", "grade": "true"}, {"text": f"It is {i} now, yes.", "grade": "false"}]}
+        for i in range(4)
+    ]  # fmt: skip
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps({"kind": "question", **one}) + "\n" for one in questions))
+    ended = rejoin("select", str(path), "--system", "tfidf", "-o", str(tmp_path / "run"))
+    assert ended.returncode == 0, ended.stderr
+    return tmp_path / "run"
+
+
+def test_a_damaged_selection_is_refused(selection: Path) -> None:
+    from rejoinder.selection.running import load
+
+    load(selection)
+    questions, answers = selection / "questions.jsonl", next((selection / "systems").iterdir())
+    for path, old, new in ((questions, b'"true"', b'"fine"'), (answers, b"[0.", b"[9.")):
+        raw = path.read_bytes()
+        assert old in raw
+        path.write_bytes(raw.replace(old, new, 1))
+        with pytest.raises(RunError, match=r"is not as it was written|was changed since it was written"):
+            load(selection)
+        path.write_bytes(raw)
+    load(selection)

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
+FILES = (DATA, SCORES, DIALOGUES)  # on which the numbers of a run stand, beside the traces of its metrics
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
@@ -96,7 +97,7 @@ def _locked(folder: Path, mark: Path) -> Iterator[IO[str]]:
 
 def _clear(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
     """Remove the files of an unfinished run, their unfinished parts and, where asked, its chunks."""
-    names = [DATA, SCORES, DIALOGUES, "timings.json", "run.json", *traces]
+    names = [*FILES, "timings.json", "run.json", *traces]
     for entry in folder.iterdir():
         if entry.name in names or is_part(entry.name, names):
             entry.unlink()
@@ -110,19 +111,23 @@ def write_json(path: Path, value: Any) -> None:
         file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
-def describe_files(folder: Path, traces: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
-    """The files on which the numbers of a run stand, each with its sha256, its bytes and its lines."""
-    paths = [folder / name for name in (DATA, SCORES, DIALOGUES, *traces)]
-    return {path.name: _describe(path) for path in paths if path.is_file()}
+def describe_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Those of the named files that a folder has, each with its sha256, its bytes and its lines."""
+    return {name: _describe(folder / name) for name in names if (folder / name).is_file()}
 
 
 def check_files(folder: Path, names: Collection[str] | None = None) -> None:
     """Raise where a file of a run (of each of its shards), or one of these, is not as the run wrote it."""
     for part in parts(folder):
         about = _read_about(part)
-        for name, expected in (about.get("files") or _counted(about)).items():
-            if names is None or name in names:
-                _check(part, name, expected)
+        expected = about.get("files") or _counted(about)
+        check_against(part, {name: of for name, of in expected.items() if names is None or name in names})
+
+
+def check_against(folder: Path, files: Mapping[str, dict[str, Any]]) -> None:
+    """Raise where one of the files is not as it was described."""
+    for name, expected in files.items():
+        _check(folder, name, expected)
 
 
 def _check(folder: Path, name: str, expected: dict[str, Any]) -> None:

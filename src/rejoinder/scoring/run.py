@@ -29,7 +29,17 @@ from rejoinder.paths import cache_home
 from rejoinder.registry import parse, signature
 from rejoinder.scoring.assembly import Assembly, assemble
 from rejoinder.scoring.engine import Done, Job, compute
-from rejoinder.scoring.folder import CHUNKS, DATA, FORMAT, claimed, describe_files, finished, read_about, write_json
+from rejoinder.scoring.folder import (
+    CHUNKS,
+    DATA,
+    FILES,
+    FORMAT,
+    claimed,
+    describe_files,
+    finished,
+    read_about,
+    write_json,
+)
 from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.intake import Index, take_in
 from rejoinder.scoring.memory import default_metrics
@@ -126,7 +136,9 @@ def run(
             done = _all_chunks(job, index, engine, progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
-            about = _about(identity, opened, plan, index, assembly) | {"files": describe_files(folder, traces)}
+            about = _about(identity, opened, plan, index, assembly) | {
+                "files": describe_files(folder, [*FILES, *traces])
+            }
             write_json(folder / "timings.json", _timings(begun, engine, plan, done))
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
