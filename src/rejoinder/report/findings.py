@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -21,6 +21,9 @@ from rejoinder.verdict.comparison import Comparison, compare
 from rejoinder.verdict.evidence import aspects
 from rejoinder.verdict.trust import Trust, trust
 
+Outcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
+JUDGE = "judge.jsonl"  # the raw answers of judges in a run folder
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -34,6 +37,7 @@ class Findings:
     trusts: Sequence[Trust]
     aspect: str | None
     seed: int
+    outcomes: Outcomes = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
         """The score table, the leaderboards with their differences, and the agreement in each aspect."""
@@ -62,7 +66,19 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
         [trust(scores, data, one, seed=seed) for one in wanted],
         aspect,
         seed,
+        load_outcomes(folder),
     )
+
+
+def load_outcomes(folder: Path) -> Outcomes:
+    """What the last answer about each reply came to, under each judge of a run; nothing where none was asked."""
+    found: dict[tuple[str, str], str] = {}
+    for path in (part / JUDGE for part in parts(folder)):
+        if path.is_file():
+            with path.open("rb") as file:
+                lines = (orjson.loads(raw) for raw in file)
+                found |= {(line["metric"], line["response"]): line["outcome"] for line in lines}
+    return {key: outcome for key, outcome in found.items() if outcome != "answered"}
 
 
 def _flags(folder: Path) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ import itertools
 import platform
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 import rejoinder
+from rejoinder.engines import request_counts
 from rejoinder.engines.contract import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
@@ -116,7 +117,7 @@ def run(
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
     """
-    begun, engine = time.time(), engine or LocalEngine(processes)
+    begun, before, engine = time.time(), request_counts.counted(), engine or LocalEngine(processes)
     opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
     try:
         if not plan.specs:
@@ -139,7 +140,7 @@ def run(
             about = _about(identity, opened, plan, index, assembly) | {
                 "files": describe_files(folder, [*FILES, *traces])
             }
-            write_json(folder / "timings.json", _timings(begun, engine, plan, done))
+            write_json(folder / "timings.json", _timings(begun, engine, plan, done, request_counts.counted() - before))
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
@@ -215,7 +216,9 @@ def _input(given: Input) -> dict[str, Any]:
     return about
 
 
-def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:
+def _timings(
+    begun: float, engine: Engine, plan: Plan, done: Sequence[Done], requests: Mapping[str, int]
+) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
     found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
     return {
@@ -225,6 +228,7 @@ def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> 
         "processes": engine.workers,
         "failures": engine.counts.failures,
         "retries": engine.counts.retries,
+        **({"requests": dict(requests)} if requests else {}),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "metrics": {
