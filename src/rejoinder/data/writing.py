@@ -17,7 +17,7 @@ from typing import IO, Any
 import orjson
 
 from rejoinder.data.objects import to_object
-from rejoinder.errors import InputError, RejoinderError
+from rejoinder.errors import InputError, RejoinderError, shorten
 from rejoinder.types import Record
 
 
@@ -82,7 +82,7 @@ class _File(io.FileIO):
         try:
             super().__init__(path, "wb")
         except OSError as error:
-            raise InputError(f"{target}: cannot be written ({error.strerror})") from None
+            raise InputError(f"{target}: cannot be written ({error.strerror}); choose another file") from None
 
     def write(self, raw: Any) -> int:
         """Write some bytes."""
@@ -113,7 +113,7 @@ def _part_of(target: Path) -> str:
         beside.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=beside.parent, prefix=f".{beside.name}.")
     except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{shorten(target)}: cannot be written ({error.strerror}); choose another file") from None
     os.close(handle)
     return name
 

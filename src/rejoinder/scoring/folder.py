@@ -14,7 +14,7 @@ from typing import IO, Any
 import orjson
 
 from rejoinder.data.writing import is_part, whole_file
-from rejoinder.errors import InputError, RunError
+from rejoinder.errors import InputError, RunError, shorten
 from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1
@@ -25,8 +25,11 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an a
 
 def finished(folder: Path, identity: str) -> dict[str, Any] | None:
     """What a finished run in a folder says of itself; None where there is none yet."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return None
+    except OSError as error:
+        raise RunError(f"{shorten(folder)}: cannot be used ({error.strerror}); choose another with -o") from None
     if not folder.is_dir():
         raise RunError(f"{folder}: is a file; a run needs a folder of its own")
     if (folder / "run.json").exists():
@@ -160,10 +163,11 @@ def _describe(path: Path) -> dict[str, Any]:
 
 def read_about(folder: Path) -> dict[str, Any]:
     """``run.json`` of a finished run; of a run over shards, what those of its shards say together."""
-    if not folder.is_dir() and _ADDRESS.match(str(folder)):
+    if not os.path.isdir(folder) and _ADDRESS.match(str(folder)):
         raise RunError(f"{folder}: an address; copy the run here first, and name that folder")
-    if not folder.is_dir():
-        raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
+    if not os.path.isdir(folder):
+        shown = shorten(folder)
+        raise RunError(f"{shown}: no such run folder; make one with: rejoinder score FILE -o {shown}")
     found = parts(folder)
     return _read_about(folder) if found == [folder] else merged([_read_about(part) for part in found])
 

@@ -7,6 +7,7 @@ those of a metric of the user's, which may read them.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import uuid
@@ -53,6 +54,8 @@ class Store:
             part.write_bytes(_digest(payload, _CHECK) + payload)
             os.replace(part, target)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
             raise RunError(
                 f"{self._root}: scores cannot be kept there ({error.strerror}); "
                 "free some space, or move the cache with REJOINDER_CACHE"
