@@ -49,7 +49,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     target = Path(path)
     if _is_special(target):
         with io.BufferedWriter(_File(target, target)) as raw:
-            yield raw  # type: ignore[misc]
+            yield raw
         return
     name = _part_of(target)
     try:
@@ -59,7 +59,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
                     yield file  # type: ignore[misc]
             else:
-                yield raw  # type: ignore[misc]
+                yield raw
             raw.flush()
             os.fsync(raw.fileno())  # else a power failure may leave the name and not what it names
         os.chmod(name, 0o666 & ~_umask())
