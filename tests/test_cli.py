@@ -211,3 +211,17 @@ def test_every_command_has_help(ran) -> None:  # type: ignore[no-untyped-def]
         assert shown.status == 0
         assert "Usage: rejoinder" in shown.out
     assert rejoinder.__version__ in ran("--version").out
+
+
+def test_a_run_of_which_no_reply_has_a_score_says_why_and_fails(ran, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = [{"kind": "item", "id": "i", "context": [{"text": "Are you there?"}]}]
+    lines += [{"kind": "response", "id": f"r{n}", "item": "i", "system": "s", "text": "Yes."} for n in range(3)]
+    chats = tmp_path / "logs" / "chats.jsonl"
+    chats.parent.mkdir()
+    chats.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = "rejoinder: none of 3 replies has a score under bleu (3 without references), chrf (3 without references)\n"
+    for given in (chats, chats.parent):
+        ended = ran("score", str(given), "-m", "bleu", "-m", "chrf", "-o", str(tmp_path / f"run-{given.name}"))
+        assert (ended.status, ended.err.endswith(said)) == (1, True), ended.err
+    half = ran("score", str(chats), "-m", "bleu", "-m", "length", "-o", str(tmp_path / "half"))
+    assert half.status == 0

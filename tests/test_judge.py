@@ -26,6 +26,7 @@ from rejoinder.judging.consistency import consistency, price, tally
 from rejoinder.judging.settings import Settings, read_settings
 from rejoinder.judging.store import Answer, AnswerStore
 from rejoinder.registry import parse, signature
+from rejoinder.scoring import intake
 from rejoinder.types import Item, Pair, Response, Turn
 
 KEY = "sk-secret-0123456789"
@@ -688,3 +689,46 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
     run([file], Plan.of(["length"]), tmp_path / "run")
     with pytest.raises(RunError, match="no judge at an endpoint was asked"):
         judge_table(tmp_path / "run")
+
+
+# What went wrong is said
+
+
+def score_by_command(file: Path, out: Path, *more: str) -> Any:
+    from click.testing import CliRunner
+
+    from rejoinder.cli import program
+
+    words = ["score", str(file), "-m", "judge(model='m')", "-o", str(out), *more]
+    return CliRunner().invoke(program, words)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_requests_that_failed_and_were_sent_again_are_counted(
+    processes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    for name in ("_MEAN_CHUNK", "_SMALLEST_CHUNK", "_LARGEST_CHUNK"):  # a chunk for each reply, so that two work
+        monkeypatch.setattr(intake, name, {"_MEAN_CHUNK": 2, "_SMALLEST_CHUNK": 1, "_LARGEST_CHUNK": 1}[name])
+    with served(fails(429), scores(4), fails(429), fails(503), scores(2), says("no JSON"), scores(3)) as server:
+        reach(server, monkeypatch)
+        done = score_by_command(chats(tmp_path, 3), tmp_path / "run", "--processes", processes)
+        assert len(server.sent) == 7
+    assert done.exit_code == 0, done.output
+    assert "; 4 failures (HTTP 429: 2; HTTP 503: 1; unreadable answer: 1), 4 retries\n" in done.stderr
+    timings = json.loads((tmp_path / "run" / "timings.json").read_text())
+    assert timings["requests"] == {"HTTP 429": 2, "HTTP 503": 1, "unreadable answer": 1, "retries": 4}
+
+
+def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_TRIES", "2")
+    with served(says("Four out of five, I would say.")) as server:
+        reach(server, monkeypatch)
+        done = score_by_command(chats(tmp_path, 36), tmp_path / "run", "--processes", "1")
+        assert len(server.sent) == 72
+    assert done.exit_code == 1
+    assert "; 72 failures (unreadable answer: 72), 36 retries\n" in done.stderr
+    why = "none of 36 replies has a score under judge(model='m') (36 with no answer but unreadable ones)"
+    assert done.stderr.endswith(f"rejoinder: {why}\n")
+    again = score_by_command(tmp_path / "chats.jsonl", tmp_path / "run")
+    assert (again.exit_code, why in again.stderr) == (1, True)

@@ -91,6 +91,16 @@ def test_other_work_other_files_and_torn_results_are_asked_anew(tmp_path: Path) 
     assert again.asked == [1, 2, 2]
 
 
+def test_a_result_that_was_changed_is_asked_anew(tmp_path: Path) -> None:
+    values(KeepingEngine(Counting(), tmp_path), [21])
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert path.read_bytes().endswith(b"42")
+    path.write_bytes(path.read_bytes()[:-2] + b"43")  # still JSON, but not what was computed
+    again = Counting()
+    assert values(KeepingEngine(again, tmp_path), [21]) == [42]
+    assert again.asked == [21]
+
+
 def kept_until(problem: BaseException, out: Path) -> None:
     with keeping(Counting(), out) as engine:
         list(engine.compute(WORK, [1]))

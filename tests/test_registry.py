@@ -29,7 +29,6 @@ class Exclaims(Metric):
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "mine.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
-    registry._load_file.cache_clear()
     return "./mine.py"
 
 

@@ -62,3 +62,9 @@ def brief(text: object, limit: int = 60) -> str:
     """A value as it may stand in an error sentence: on one line, cut to a length."""
     shown = repr(text) if not isinstance(text, str) else repr(text[: limit + 1])
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def shorten(name: object, limit: int = 120) -> str:
+    """The name of a file as it may stand in an error sentence: a very long one is cut."""
+    text = name.decode(errors="backslashreplace") if isinstance(name, bytes) else str(name)
+    return text if len(text) <= limit else f"{text[:limit]}…"

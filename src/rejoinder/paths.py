@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rejoinder.errors import RejoinderError
+
 
 def cache_home() -> Path:
     """The cache, which may be deleted at any time: $REJOINDER_CACHE, else the user's cache folder."""
@@ -12,7 +14,7 @@ def cache_home() -> Path:
     if moved:
         return Path(moved)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "rejoinder"
+    return (Path(base) if base else _home("REJOINDER_CACHE") / ".cache") / "rejoinder"
 
 
 def data_home() -> Path:
@@ -21,7 +23,16 @@ def data_home() -> Path:
     if moved:
         return Path(moved)
     base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "rejoinder" / "data"
+    return (Path(base) if base else _home("REJOINDER_DATA") / ".local" / "share") / "rejoinder" / "data"
+
+
+def _home(instead: str) -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise RejoinderError(
+            f"there is no home folder (HOME is not set, and the user has none); set {instead} to a folder"
+        ) from None
 
 
 def printable(path: str | Path) -> str:

@@ -6,24 +6,21 @@ A spec is one string, ``name`` or ``name(parameter=value, ...)``; ``parse(str(me
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
 import importlib
-import importlib.util
 import inspect
-import sys
 import typing
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rejoinder import spec as specs
 from rejoinder.contract import Metric
-from rejoinder.errors import RejoinderError, SpecError, nearest
+from rejoinder.errors import SpecError, nearest
 from rejoinder.folder import modules
+from rejoinder.user_file import load_user_file
 
 ENTRY_POINT_GROUP = "rejoinder.metrics"
 _names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
+_digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as they were when they were run
 
 
 def metric_names() -> list[str]:
@@ -58,6 +55,13 @@ def name_of(cls: type[Metric]) -> str:
     return _names.get(cls) or cls.__module__.rpartition(".")[2]
 
 
+def is_packaged(metric: Metric) -> bool:
+    """Whether a metric, and the one that it may be made of, is ours: what it reads of a pair is then known."""
+    inner = getattr(metric, "metric", None)
+    own = type(metric).__module__.startswith("rejoinder.metrics.")
+    return own and (not isinstance(inner, str) or is_packaged(parse(inner)))
+
+
 def spec_of(metric: Metric) -> str:
     """The spec of a metric: its name and the parameters that differ from their defaults."""
     return specs.write(name_of(type(metric)), metric)
@@ -71,9 +75,8 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
     if "references" in metric.needs and (sources := sorted(set(reference_sources))):
         parts.append("references:" + "+".join(sources))
     parts.append(f"version:{metric.version}")
-    source = _file_of(type(metric))
-    if source is not None:
-        parts.append("file:" + hashlib.sha256(source.read_bytes()).hexdigest()[:12])
+    if type(metric) in _digests:
+        parts.append(f"file:{_digests[type(metric)]}")
     return "|".join(parts)
 
 
@@ -102,41 +105,13 @@ def _only_metric(module: ModuleType, name: str, wanted: str | None) -> type[Metr
 
 
 def _from_file(name: str) -> type[Metric]:
-    cls = _load_file(name)
+    file, _, wanted = name.partition(":")
+    loaded = load_user_file(file, "metric")
+    cls = _only_metric(loaded.module, file, wanted or None)
     if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
+    _names[cls], _digests[cls] = name, loaded.digest
     return cls
-
-
-@functools.cache
-def _load_file(name: str) -> type[Metric]:
-    file, _, wanted = name.partition(":")
-    path = Path(file)
-    if not path.is_file():
-        raise SpecError(f"{file}: no such file (it was named as a metric)")
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    module_name = f"rejoinder_user_{path.stem}_{digest}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise SpecError(f"{file}: cannot be read as a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        spec.loader.exec_module(module)
-    except RejoinderError:
-        raise
-    except Exception as error:
-        raise SpecError(f"{file}: {type(error).__name__}: {error}") from error
-    cls = _only_metric(module, file, wanted or None)
-    _names[cls] = name
-    return cls
-
-
-def _file_of(cls: type[Metric]) -> Path | None:
-    """The file of a user's metric; None for a packaged one, whose version speaks for it."""
-    if not cls.__module__.startswith("rejoinder_user_"):
-        return None
-    return Path(inspect.getfile(cls))
 
 
 def _short(value: Any) -> str:

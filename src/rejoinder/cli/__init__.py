@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import errno
+import io
 import os
 import sys
 from importlib import import_module
@@ -10,10 +12,11 @@ from importlib import import_module
 import click
 
 from rejoinder import __version__
-from rejoinder.errors import RejoinderError, nearest
+from rejoinder.errors import RejoinderError, nearest, shorten
 from rejoinder.folder import modules
 
 _GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these come without a name
 _GO_ON_BESIDE = ("attack", "augment")  # commands that keep it beside the file that they write
 
 
@@ -54,7 +57,9 @@ def program() -> None:
 def main() -> None:
     """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
     try:
+        _check_streams()
         status = program.main(prog_name="rejoinder", standalone_mode=False)
+        sys.stdout.flush()  # a full disk must show here, not when Python ends
         if isinstance(status, int) and status:  # click gives back the status of an Exit
             sys.exit(status)
     except RejoinderError as error:
@@ -73,6 +78,22 @@ def main() -> None:
         # The reader of our output went away (a pager, head): that is no error of anybody's.
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        # What a room deeper down could not say better: a disk that is full, a name that is too long, no permission.
+        if error.filename is None and error.errno not in _NOT_WRITTEN:
+            raise
+        what = f"{shorten(error.filename)}:" if error.filename is not None else "the output cannot be written:"
+        _fail(f"{what} {error.strerror}")
+
+
+def _check_streams() -> None:
+    """Refuse to print into nothing; say nothing where errors are not wanted; print names that are not UTF-8."""
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))  # else errors would go to the output
+    if sys.stdout is None:
+        raise RejoinderError("standard output is closed; direct it to a file, or to /dev/null")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave(status: int) -> None:
@@ -90,5 +111,10 @@ def _goes_on() -> bool:
 
 
 def _fail(message: str) -> None:
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # it is full, and would complain again when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     print("rejoinder: " + " ".join(message.split()), file=sys.stderr)
     sys.exit(2)

@@ -33,11 +33,14 @@ def said(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[s
 
 def _records(source: str) -> Iterator[Record]:
     """Every record as it stands: ratings need not come with what they rate."""
+    from rejoinder.scoring.folder import DATA, check_files
     from rejoinder.scoring.inputs import Input
     from rejoinder.scoring.shard_reading import parts
 
     folder = Path(source)
-    for one in [part / "data.jsonl" for part in parts(folder)] if folder.is_dir() else [source]:
+    if folder.is_dir():
+        check_files(folder, {DATA})
+    for one in [part / DATA for part in parts(folder)] if folder.is_dir() else [source]:
         opened = Input(one)
         try:
             for record, _ in opened.records(allow_empty=True):

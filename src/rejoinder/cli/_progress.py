@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Watch:
         self.done, self.total = 0, 0  # a total of 0 is not known
         self.progress: Progress | None = None  # to be called with (done, of how many); None where nobody is watching
         self._begun, self._ended = time.perf_counter(), 0.0
+        self._before = request_counts.counted()
 
     @property
     def seconds(self) -> float:
@@ -56,10 +58,17 @@ class Watch:
         """What went wrong and was made good; nothing without an engine, never a made-up 0."""
         if self.engine is None:
             return []
-        counts = self.engine.counts
-        if counts.failures is None and counts.retries is None:
+        counts, requests = self.engine.counts, request_counts.counted() - self._before
+        sent_again = requests.pop(request_counts.RETRIES, 0)
+        if counts.failures is None and counts.retries is None and not requests:
             return [f"failures and retries not told by {self.engine.name}"]
-        return [_count(counts.failures, "failure", "failures"), _count(counts.retries, "retry", "retries")]
+        causes = "; ".join(
+            f"{cause}: {n:,}" for cause, n in sorted(requests.items(), key=lambda one: (-one[1], one[0]))
+        )
+        return [
+            _count(counts.failures, "failure", "failures", sum(requests.values())) + (f" ({causes})" if causes else ""),
+            _count(counts.retries, "retry", "retries", sent_again),
+        ]
 
     def tell(self, rows: int, of: str, size: int | Path | None = None, note: str = "") -> None:
         """Say at the end what it took, and what that is a thousand, so that one can multiply."""
@@ -172,5 +181,9 @@ def _clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def _count(n: int | None, one: str, many: str) -> str:
-    return f"{many} not known" if n is None else f"{n:,} {one if n == 1 else many}"
+def _count(n: int | None, one: str, many: str, more: int = 0) -> str:
+    """How many workers or tasks, and how many requests more; of the former nothing may be known."""
+    if n is None and not more:
+        return f"{many} not known"
+    total = (n or 0) + more
+    return f"{'at least ' if n is None else ''}{total:,} {one if total == 1 else many}"

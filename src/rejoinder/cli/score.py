@@ -101,6 +101,21 @@ def command(
         watch.tell(len(finished.scores), "replies", finished.folder)
     note = "" if finished.fresh else " (it was there already, nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
+    if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
+        _fail_without_scores(finished.folder)
+
+
+def _fail_without_scores(folder: Path) -> None:
+    """Say why no reply of a run has a score, and end with status 1."""
+    from rejoinder.report.findings import load_outcomes
+    from rejoinder.report.missing import why_missing
+    from rejoinder.scoring.loading import load_data
+    from rejoinder.scoring.run import load
+
+    scores, data, outcomes = load(folder), load_data(folder), load_outcomes(folder)
+    reasons = ", ".join(f"{spec} ({why_missing(scores, data, spec, outcomes)})" for spec in scores.metrics)
+    click.echo(f"rejoinder: none of {len(scores):,} replies has a score under {reasons}", err=True)
+    raise click.exceptions.Exit(1)
 
 
 def _on_a_gpu(plan: Plan) -> bool:
@@ -115,7 +130,7 @@ def _on_a_gpu(plan: Plan) -> bool:
 def _over_shards(files: tuple[str, ...], plan: Plan, out: str | None, engine: Engine, form: str, parquet: bool) -> None:
     """Score many files, each by itself."""
     from rejoinder.cli._progress import watching
-    from rejoinder.data.remote import shown
+    from rejoinder.data.remote import is_remote, shown
     from rejoinder.data.shards import files_of
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.sharded import score_shards
@@ -134,3 +149,8 @@ def _over_shards(files: tuple[str, ...], plan: Plan, out: str | None, engine: En
     size = sum(int(one["stored"]) for one in finished.shards)
     watch.tell(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
     click.echo(f"results: {shown(folder)}", err=True)
+    if not any(one.n for by_spec in finished.sums.values() for one in by_spec.values()):
+        if not is_remote(folder):
+            _fail_without_scores(Path(folder))
+        click.echo(f"rejoinder: none of {n:,} replies has a score; rejoinder report on a copy says why", err=True)
+        raise click.exceptions.Exit(1)

@@ -14,7 +14,7 @@ import shutil
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,8 @@ def _write(path: Path, value: Any) -> None:
         part.write_bytes(_digest(payload) + payload)
         os.replace(part, path)
     except OSError as error:
+        with suppress(OSError):
+            part.unlink()
         raise RunError(
             f"{path.parent.parent}: results cannot be kept there ({error.strerror}); free some space"
         ) from None

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import orjson
 
+from rejoinder.engines import request_counts
 from rejoinder.errors import brief
 from rejoinder.judging.answer import read_body
 from rejoinder.judging.connection import CHAT, PLAIN, BrokenError, Connection, Received
@@ -186,9 +187,14 @@ class _Asking:
             outcome: Outcome = "answered" if readable else "unreadable" if received.status == 200 else "refused"
             body = self.settings.without_key(received.body.decode(errors="replace"))
             self._hand_back(Answer(request.key, outcome, received.status, body, round(time.monotonic() - begun, 3)))
-            if outcome != "unreadable":
+            if outcome == "answered":
+                return
+            request_counts.count("unreadable answer" if outcome == "unreadable" else f"refused with {received.status}")
+            if outcome == "refused":
                 return
             unreadable += 1
+            if unreadable < self.settings.tries:
+                request_counts.count(request_counts.RETRIES)
 
     def _hand_back(self, answer: Answer) -> None:
         with self._taking:
@@ -209,16 +215,20 @@ class _Asking:
                 return None
             wait = min(self.settings.longest_wait, self.settings.first_wait * 2.0**attempt)
             wait *= random.uniform(0.5, 1.0)  # so that requests that failed together do not come back together
+            if attempt:
+                request_counts.count(request_counts.RETRIES)
             try:
                 received = connection.send(body)
             except BrokenError as error:
                 why = str(error)
+                request_counts.count("no answer")
             else:
                 if received.status == 200 and self.plain is not None:
                     return received._replace(body=self.plain(body, received.body))
                 if received.status == 200 or received.status in _REFUSED:
                     return received
                 why = f"HTTP {received.status}"
+                request_counts.count(why)
                 if received.status not in _PASSING and received.status < 500:
                     raise _wrong(received, self.settings)
                 asked = _asked_to_wait(received.retry_after)

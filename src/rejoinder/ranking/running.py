@@ -120,7 +120,10 @@ def _ask(
     found = answer_file.read(path)
     if found.digest != digest or len(found.lines) != len(questions):
         raise RunError(f"{path}: is of other questions; remove it and rank again")
-    return _Asked(name, found, orjson.loads(read.read_bytes()), fresh)
+    try:
+        return _Asked(name, found, orjson.loads(read.read_bytes()), fresh)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{read}: cannot be read ({error}); remove it and rank again") from None
 
 
 def checked(system: System, questions: Sequence[Question], used: Used | None) -> Used | None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.report.table import Table
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import SCORES, read_about
 from rejoinder.scoring.loading import load_data, load_scores
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.shard_reading import parts
@@ -20,6 +20,9 @@ from rejoinder.verdict.advice import agreement_table
 from rejoinder.verdict.comparison import Comparison, compare
 from rejoinder.verdict.evidence import aspects
 from rejoinder.verdict.trust import Trust, trust
+
+Outcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
+JUDGE = "judge.jsonl"  # the raw answers of judges in a run folder
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Findings:
     trusts: Sequence[Trust]
     aspect: str | None
     seed: int
+    outcomes: Outcomes = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
         """The score table, the leaderboards with their differences, and the agreement in each aspect."""
@@ -62,14 +66,26 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
         [trust(scores, data, one, seed=seed) for one in wanted],
         aspect,
         seed,
+        load_outcomes(folder),
     )
+
+
+def load_outcomes(folder: Path) -> Outcomes:
+    """What the last answer about each reply came to, under each judge of a run; nothing where none was asked."""
+    found: dict[tuple[str, str], str] = {}
+    for path in (part / JUDGE for part in parts(folder)):
+        if path.is_file():
+            with path.open("rb") as file:
+                lines = (orjson.loads(raw) for raw in file)
+                found |= {(line["metric"], line["response"]): line["outcome"] for line in lines}
+    return {key: outcome for key, outcome in found.items() if outcome != "answered"}
 
 
 def _flags(folder: Path) -> dict[str, list[str]]:
     """The flags of each response; the files were read once already, so they can be read."""
     found: dict[str, list[str]] = {}
     for part in parts(folder):
-        with (part / "scores.jsonl").open("rb") as file:
+        with (part / SCORES).open("rb") as file:
             lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
             found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
     return found

@@ -16,13 +16,13 @@ from rejoinder.judging.remote import RemoteJudge, Said
 from rejoinder.judging.settings import prices
 from rejoinder.metrics.judge import Judge
 from rejoinder.registry import parse
+from rejoinder.report.findings import JUDGE
 from rejoinder.report.table import Cell, Table
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import check_files, read_about
 from rejoinder.scoring.loading import load_data
 from rejoinder.scoring.shard_reading import parts
 from rejoinder.types import Pair
 
-_FILE = "judge.jsonl"  # in the run folder
 _HEADS = ["judge", "replies", "answers", "unreadable", "refused", "input tokens", "output tokens", "cost"]
 _STEADY = ["compared", "all repeats equal", "mean difference", "alpha"]
 
@@ -65,7 +65,8 @@ def _judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
 
 def _said(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[Said]]:
     """The answers about each pair: those in the run folder where it has them, else those in the cache."""
-    files = [part / _FILE for part in parts(folder)]
+    check_files(folder, {JUDGE})
+    files = [part / JUDGE for part in parts(folder)]
     if not all(path.is_file() for path in files):
         return [[Said.of(record) for record in records] for records in metric.trace(pairs)]
     found: dict[str, list[Said]] = {}

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.report.findings import Findings
+from rejoinder.data.collection import Collection
+from rejoinder.report.findings import Findings, Outcomes
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.result import Scores
 from rejoinder.types import Pair
 
 _EXAMPLES = 5
@@ -30,12 +32,21 @@ def missing_table(findings: Findings) -> Table:
     """A line a metric: how many replies have a score, how many have none, and the reasons."""
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
-        without = np.flatnonzero(np.isnan(column)).tolist()
-        needs = findings.scores.facts[spec].needs
-        reasons = Counter(_reason(findings.data.pair(findings.scores.responses[i]), needs) for i in without)
-        told = "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common()) or None
-        rows.append([spec, len(column) - len(without), len(without), told])
+        missing = int(np.isnan(column).sum())
+        told = why_missing(findings.scores, findings.data, spec, findings.outcomes) or None
+        rows.append([spec, len(column) - missing, missing, told])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
+
+
+def why_missing(scores: Scores, data: Collection, spec: str, outcomes: Outcomes) -> str:
+    """Why replies have no score under a metric, with numbers; empty where all have one."""
+    needs = scores.facts[spec].needs
+    reasons: Counter[str] = Counter()
+    for i in np.flatnonzero(np.isnan(scores[spec])).tolist():
+        outcome = outcomes.get((spec, scores.responses[i]))
+        own = f"with no answer but {outcome} ones" if outcome else None
+        reasons[own or _reason(data.pair(scores.responses[i]), needs)] += 1
+    return "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
 
 
 def _reason(pair: Pair, needs: frozenset[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from rejoinder.data.writing import whole_file
 from rejoinder.errors import RunError
 from rejoinder.report.findings import find
 from rejoinder.report.matched import matched_table
@@ -65,7 +66,7 @@ def save(text: str, file: Path, run: Path) -> None:
     """Write a report to a file outside its run folder."""
     if run.resolve() in file.resolve().parents:
         raise RunError(f"{file}: lies in the run folder, which never changes; choose a file outside it with -o")
-    try:
-        file.write_bytes(text.encode())
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written ({error.strerror}); choose another file with -o") from None
+    if not file.parent.is_dir():
+        raise RunError(f"{file}: cannot be written (there is no folder {file.parent}); choose another file with -o")
+    with whole_file(file) as out:
+        out.write(text.encode())

@@ -17,10 +17,11 @@ from rejoinder.errors import RunError
 from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.engine import Done, Job
 from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.folder import DIALOGUES, SCORES
 from rejoinder.scoring.intake import Index
 from rejoinder.scoring.kernel import settle
 from rejoinder.scoring.result import Facts, Scores, Values
-from rejoinder.scoring.store import Store
+from rejoinder.scoring.store import Store, address
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,26 @@ class _Values:
 def assemble(folder: Path, job: Job, index: Index, done: Sequence[Done]) -> Assembly:
     """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and give the scores."""
     columns = columns_of(job.specs, job.matched)
+    _check_signatures(columns, done)
     stored = {column: _Values(Store(job.store), done, i) for i, column in enumerate(columns)}
     values = {
         str(column.metric): _settled(column.metric, stored[column], index)
         for column in columns
         if column.kind == "score" and column.metric is not None
     }
-    flag_counts = _write_scores(folder / "scores.jsonl", columns, stored, values, index)
+    flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
     scores = replace(_scores(columns, values, index, flag_counts), cut=cut)
-    _write_dialogues(folder / "dialogues.jsonl", scores)
+    _write_dialogues(folder / DIALOGUES, scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
+
+
+def _check_signatures(columns: Sequence[Column], done: Sequence[Done]) -> None:
+    """Raise where a worker computed something else than the run will say: a file of the user's was edited meanwhile."""
+    for place, column in enumerate(columns):
+        expected = address(column.signature, "")
+        if any(not one.kept[place].address.startswith(expected) for one in done):
+            raise RunError(f"{column.metric}: its file was changed during the run; give the same command again")
 
 
 def _settled(metric: Metric, stored: _Values, index: Index) -> Values:

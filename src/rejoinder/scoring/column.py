@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import rejoinder
 from rejoinder.contract import Metric
-from rejoinder.registry import parse, signature
+from rejoinder.registry import is_packaged, parse, signature
 from rejoinder.scoring import flags, kernel
-from rejoinder.scoring.store import Store, address, content_of
+from rejoinder.scoring.store import EVERYTHING, Store, address, content_of
 from rejoinder.types import Pair
 
 
@@ -38,8 +38,10 @@ class Column:
 
     @property
     def needs(self) -> frozenset[str]:
-        """What of the item the values depend on."""
-        return frozenset({"truncated"}) if self.metric is None else self.metric.needs
+        """What of a pair the values may depend on, beside the response's text; of a metric of the user's, all of it."""
+        if self.metric is None:
+            return frozenset({"truncated"})
+        return self.metric.needs if is_packaged(self.metric) else EVERYTHING
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether values that were kept are all that can be had."""

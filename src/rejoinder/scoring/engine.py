@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rejoinder.engines import request_counts
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.scoring.column import Column, Kept, columns_of, keep
 from rejoinder.scoring.intake import DataFile
@@ -50,16 +51,18 @@ class ChunkWorker:
         self._columns: list[Column] = columns_of(specs, matched)
 
     def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
-        """All columns of one chunk: its size, where each column is kept and whether it was there, and the seconds."""
+        """All columns of one chunk: its size, where each is kept and whether it was there, seconds, failed requests."""
         pairs = self._data.pairs([(response, item) for response, item in task])
         kept, seconds = [], []
         contents: dict[frozenset[str], str] = {}
-        for column in self._columns:
-            begun = time.perf_counter()
-            found = keep(column, pairs, self._store, contents)
-            kept.append([found.address, found.found])
-            seconds.append(time.perf_counter() - begun)
-        return [len(pairs), kept, seconds]
+        report: dict[str, Any] = {}
+        with request_counts.reporting(report):
+            for column in self._columns:
+                begun = time.perf_counter()
+                found = keep(column, pairs, self._store, contents)
+                kept.append([found.address, found.found])
+                seconds.append(time.perf_counter() - begun)
+        return [len(pairs), kept, seconds, report]
 
     def close(self) -> None:
         """Let go of the data file."""
@@ -69,5 +72,6 @@ class ChunkWorker:
 def compute(job: Job, chunks: Sequence[range], where: Callable[[range], Where], engine: Engine) -> Iterator[Done]:
     """Every chunk of a run, in the order in which they are done."""
     for outcome in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
-        size, kept, seconds = outcome.value
+        size, kept, seconds, report = outcome.value
+        request_counts.add(report)
         yield Done(outcome.number, size, tuple(Kept(*one) for one in kept), tuple(seconds))

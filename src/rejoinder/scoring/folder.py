@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
-from rejoinder.errors import InputError, RunError
+from rejoinder.data.writing import is_part, whole_file
+from rejoinder.errors import InputError, RunError, shorten
 from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1
+DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
+FILES = (DATA, SCORES, DIALOGUES)  # on which the numbers of a run stand, beside the traces of its metrics
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
 def finished(folder: Path, identity: str) -> dict[str, Any] | None:
     """What a finished run in a folder says of itself; None where there is none yet."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return None
+    except OSError as error:
+        raise RunError(f"{shorten(folder)}: cannot be used ({error.strerror}); choose another with -o") from None
     if not folder.is_dir():
         raise RunError(f"{folder}: is a file; a run needs a folder of its own")
-    if (folder / "run.json").is_file():
+    if (folder / "run.json").exists():
         about = read_about(folder)
         if about.get("id") != identity:
             raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder with -o")
@@ -37,36 +44,29 @@ def finished(folder: Path, identity: str) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def claimed(folder: Path, identity: str) -> Iterator[None]:
-    """A folder in which this process alone works; what another plan left there unfinished is cleared away."""
-    mark = folder / ".unfinished"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = mark.open("a+")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
-    with lock:
-        try:
-            import fcntl
+def claimed(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
+    """A folder in which this process alone works; what a plan left there unfinished is removed, and nothing else.
 
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks on this system: two runs into one folder are then the user's affair
-            pass
-        except OSError:
-            raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
+    Where another process has finished the run meanwhile, what it says of itself. ``traces`` are files that the run
+    writes beside those of every run.
+    """
+    mark = folder / ".unfinished"
+    with _locked(folder, mark) as lock:
+        if (folder / "run.json").exists():
+            mark.unlink()
+            yield finished(folder, identity)
+            return
         lock.seek(0)
-        if lock.read() != identity:
-            _clear(folder)
-            lock.seek(0)
-            lock.truncate()
-            lock.write(identity)
-            lock.flush()
-        else:
-            _clear(folder, keep=".scores")
+        left, *names = lock.read().splitlines() or [""]
+        _clear(folder, names, chunks=left != identity)
+        lock.seek(0)
+        lock.truncate()
+        lock.write("\n".join([identity, *traces]))
+        lock.flush()
         try:
-            yield
+            yield None
         except InputError:  # nothing can go on from here: leave no trace
-            _clear(folder)
+            _clear(folder, traces)
             mark.unlink()
             with contextlib.suppress(OSError):
                 folder.rmdir()
@@ -74,26 +74,100 @@ def claimed(folder: Path, identity: str) -> Iterator[None]:
         mark.unlink()
 
 
-def _clear(folder: Path, keep: str = "") -> None:
+@contextlib.contextmanager
+def _locked(folder: Path, mark: Path) -> Iterator[IO[str]]:
+    """The mark of an unfinished run, held by this process alone."""
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = mark.open("a+")
+        except OSError as error:
+            raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
+        with lock:
+            try:
+                import fcntl
+
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # no such locks on this system: two runs into one folder are then the user's affair
+                pass
+            except OSError:
+                raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
+            # Whoever held it may have removed it between our opening and our lock: then it says nothing any more.
+            if mark.exists() and os.path.samestat(mark.stat(), os.fstat(lock.fileno())):
+                yield lock
+                return
+
+
+def _clear(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
+    """Remove the files of an unfinished run, their unfinished parts and, where asked, its chunks."""
+    names = [*FILES, "timings.json", "run.json", *traces]
     for entry in folder.iterdir():
-        if entry.name in (".unfinished", keep):
-            continue
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        if entry.name in names or is_part(entry.name, names):
+            entry.unlink()
+    if chunks:
+        shutil.rmtree(folder / CHUNKS, ignore_errors=True)
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file that appears whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    os.replace(part, path)
+    with whole_file(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def describe_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Those of the named files that a folder has, each with its sha256, its bytes and its lines."""
+    return {name: _describe(folder / name) for name in names if (folder / name).is_file()}
+
+
+def check_files(folder: Path, names: Collection[str] | None = None) -> None:
+    """Raise where a file of a run (of each of its shards), or one of these, is not as the run wrote it."""
+    for part in parts(folder):
+        about = _read_about(part)
+        expected = about.get("files") or _counted(about)
+        check_against(part, {name: of for name, of in expected.items() if names is None or name in names})
+
+
+def check_against(folder: Path, files: Mapping[str, dict[str, Any]]) -> None:
+    """Raise where one of the files is not as it was described."""
+    for name, expected in files.items():
+        _check(folder, name, expected)
+
+
+def _check(folder: Path, name: str, expected: dict[str, Any]) -> None:
+    path = folder / name
+    cure = f"the run is damaged: remove {folder} and give the command that wrote it again"
+    try:
+        found = _describe(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror}); {cure}") from None
+    if found["lines"] != expected["lines"]:
+        raise RunError(f"{path}: has {found['lines']:,} lines instead of {expected['lines']:,}; {cure}")
+    if any(found[key] != value for key, value in expected.items()):
+        raise RunError(f"{path}: is not as it was written (its sha256 is another); {cure}")
+
+
+def _counted(about: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What is known of the files of a run of an earlier version, which kept no digests: how many lines they have."""
+    return {SCORES: {"lines": sum(about["systems"].values())}, DATA: {"lines": sum(about["counts"].values())}}
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    digest, size, lines = hashlib.sha256(), 0, 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+            size += len(block)
+            lines += block.count(b"\n")
+    return {"sha256": digest.hexdigest(), "bytes": size, "lines": lines}
 
 
 def read_about(folder: Path) -> dict[str, Any]:
     """``run.json`` of a finished run; of a run over shards, what those of its shards say together."""
-    if not folder.is_dir() and _ADDRESS.match(str(folder)):
+    if not os.path.isdir(folder) and _ADDRESS.match(str(folder)):
         raise RunError(f"{folder}: an address; copy the run here first, and name that folder")
-    if not folder.is_dir():
-        raise RunError(f"{folder}: no such run folder; make one with: rejoinder score FILE -o {folder}")
+    if not os.path.isdir(folder):
+        shown = shorten(folder)
+        raise RunError(f"{shown}: no such run folder; make one with: rejoinder score FILE -o {shown}")
     found = parts(folder)
     return _read_about(folder) if found == [folder] else merged([_read_about(part) for part in found])
 

@@ -12,17 +12,20 @@ import orjson
 
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
+from rejoinder.scoring.folder import DATA, SCORES, check_files
 from rejoinder.scoring.result import Facts, Scores
 from rejoinder.scoring.shard_reading import parts
 
 
 def load_data(folder: Path) -> Collection:
     """The input of a run as it was checked: items, responses, ratings and all."""
-    return read_files([part / "data.jsonl" for part in parts(folder)], allow_empty=True)
+    check_files(folder, {DATA})
+    return read_files([part / DATA for part in parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
+    check_files(folder)
     specs = [metric["spec"] for metric in about["metrics"]]
     columns: dict[str, list[float]] = {spec: [] for spec in specs}
     matched: dict[str, list[int | None]] = {}
@@ -32,7 +35,7 @@ def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
     dialogues: dict[str, int] = {}
     conversations: dict[tuple[str, str], int] = {}
-    for line in chain.from_iterable(_lines(part / "scores.jsonl") for part in parts(folder)):
+    for line in chain.from_iterable(_lines(part / SCORES) for part in parts(folder)):
         responses.append(line["response"])
         items.append(line["item"])
         system_codes.append(systems[line["system"]])

@@ -1,9 +1,9 @@
 """A run: one computation of scores, kept in a folder that is written once.
 
-``run.json`` (what was computed, from what, with what) is written last: a folder that has it is finished and never
-changes. ``scores.jsonl`` has one line a response, ``dialogues.jsonl`` one a dialogue, system and metric, ``data.jsonl``
-the checked input, ``judge.jsonl`` a judge's raw answers, ``timings.json`` all that differs between two runs of the same
-command.
+``run.json`` (what was computed, from what, with what, and the digests of the other files) is written last: a folder
+that has it is finished and never changes. ``scores.jsonl`` has one line a response, ``dialogues.jsonl`` one a dialogue,
+system and metric, ``data.jsonl`` the checked input, ``judge.jsonl`` a judge's raw answers, ``timings.json`` all that
+differs between two runs of the same command.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import itertools
 import platform
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 import rejoinder
+from rejoinder.engines import request_counts
 from rejoinder.engines.contract import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
@@ -29,12 +30,22 @@ from rejoinder.paths import cache_home
 from rejoinder.registry import parse, signature
 from rejoinder.scoring.assembly import Assembly, assemble
 from rejoinder.scoring.engine import Done, Job, compute
-from rejoinder.scoring.folder import FORMAT, claimed, finished, read_about, write_json
+from rejoinder.scoring.folder import (
+    CHUNKS,
+    DATA,
+    FILES,
+    FORMAT,
+    claimed,
+    describe_files,
+    finished,
+    read_about,
+    write_json,
+)
 from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.intake import Index, take_in
 from rejoinder.scoring.memory import default_metrics
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.trace import write_traces
+from rejoinder.scoring.trace import trace_files, write_traces
 
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
@@ -106,7 +117,7 @@ def run(
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
     """
-    begun, engine = time.time(), engine or LocalEngine(processes)
+    begun, before, engine = time.time(), request_counts.counted(), engine or LocalEngine(processes)
     opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
     try:
         if not plan.specs:
@@ -116,16 +127,21 @@ def run(
         found = finished(folder, identity)
         if found is not None:
             return Run(folder, found, load(folder), fresh=False)
-        with claimed(folder, identity):
-            index = take_in(opened, folder / "data.jsonl", plan.empty == "nan")
-            store = cache_home() / "scores" if cache else folder / ".scores"
-            job = Job(folder / "data.jsonl", store, plan.specs, plan.matched)
+        traces = trace_files(plan.specs)
+        with claimed(folder, identity, traces) as found:
+            if found is not None:
+                return Run(folder, found, load(folder), fresh=False)
+            index = take_in(opened, folder / DATA, plan.empty == "nan")
+            store = cache_home() / "scores" if cache else folder / CHUNKS
+            job = Job(folder / DATA, store, plan.specs, plan.matched)
             done = _all_chunks(job, index, engine, progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
-            about = _about(identity, opened, plan, index, assembly)
-            write_json(folder / "timings.json", _timings(begun, engine, plan, done))
-            shutil.rmtree(folder / ".scores", ignore_errors=True)
+            about = _about(identity, opened, plan, index, assembly) | {
+                "files": describe_files(folder, [*FILES, *traces])
+            }
+            write_json(folder / "timings.json", _timings(begun, engine, plan, done, request_counts.counted() - before))
+            shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
     finally:
@@ -200,7 +216,9 @@ def _input(given: Input) -> dict[str, Any]:
     return about
 
 
-def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> dict[str, Any]:
+def _timings(
+    begun: float, engine: Engine, plan: Plan, done: Sequence[Done], requests: Mapping[str, int]
+) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
     found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
     return {
@@ -210,6 +228,7 @@ def _timings(begun: float, engine: Engine, plan: Plan, done: Sequence[Done]) -> 
         "processes": engine.workers,
         "failures": engine.counts.failures,
         "retries": engine.counts.retries,
+        **({"requests": dict(requests)} if requests else {}),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "metrics": {

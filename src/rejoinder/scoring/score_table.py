@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from rejoinder.data.importers._arrow import arrow, arrow_path
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import SCORES, read_about
 
 TABLE = "scores.parquet"
 _ROWS = 65_536
@@ -24,7 +24,7 @@ def write_table(folder: Path) -> Path:
     words = [(name, pa.string()) for name in ("response", "item", "system", "dialogue")]
     schema = pa.schema([*words, *((spec, pa.float64()) for spec in specs), ("flags", pa.list_(pa.string()))])
     with (
-        (folder / "scores.jsonl").open("rb") as lines,
+        (folder / SCORES).open("rb") as lines,
         ParquetWriter(arrow_path(folder / TABLE), schema, compression="zstd") as file,
     ):
         while rows := [_row(orjson.loads(line), specs) for line in islice(lines, _ROWS)]:

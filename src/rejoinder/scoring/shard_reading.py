@@ -10,13 +10,16 @@ from typing import Any
 
 import orjson
 
-from rejoinder.errors import RunError
+from rejoinder.errors import RunError, shorten
 from rejoinder.scoring.shard_results import ABOUT, SHARDS
 
 
 def about_file(folder: Path) -> Path | None:
     """The file that a finished run is told by, of one input or over shards; None where there is none."""
-    return next((path for path in (folder / "run.json", folder / ABOUT) if path.is_file()), None)
+    try:
+        return next((path for path in (folder / "run.json", folder / ABOUT) if path.is_file()), None)
+    except OSError as error:
+        raise RunError(f"{shorten(folder)}: cannot be read ({error.strerror})") from None
 
 
 def parts(folder: Path) -> list[Path]:
@@ -53,7 +56,7 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "flags": flags,
         "shards": len(parts),
     }
-    return {**first, **whole}
+    return {**{key: value for key, value in first.items() if key != "files"}, **whole}
 
 
 def _metric(told: Sequence[dict[str, Any]]) -> dict[str, Any]:

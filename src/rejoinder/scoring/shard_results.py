@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rejoinder.data.remote import RemoteFolder, is_remote
-from rejoinder.errors import RunError
+from rejoinder.data.writing import whole_file
+from rejoinder.errors import RunError, shorten
 
 ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 
@@ -51,7 +52,9 @@ class LocalResults:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
+            raise RunError(
+                f"{shorten(folder)}: cannot be written ({error.strerror}); choose another folder with -o"
+            ) from None
 
     def read(self, name: str) -> bytes | None:
         """What a small file holds; None where there is none."""
@@ -60,10 +63,8 @@ class LocalResults:
 
     def write(self, name: str, raw: bytes) -> None:
         """Write a small file, whole."""
-        path = self._folder / name
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(raw)
-        part.replace(path)
+        with whole_file(self._folder / name) as file:
+            file.write(raw)
 
     @contextlib.contextmanager
     def making(self, address: str) -> Iterator[Path]:

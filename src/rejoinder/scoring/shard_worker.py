@@ -17,6 +17,7 @@ from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reading import EmptyError
 from rejoinder.data.remote import is_remote, parent
 from rejoinder.data.shards import Shard, check, local
+from rejoinder.engines import request_counts
 from rejoinder.registry import parse
 from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.inputs import Input
@@ -50,8 +51,11 @@ class ShardWorker:
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """Score one shard, unless it has been: where it is kept, what it holds, and its sums."""
         shard, begun = Shard(*task), time.perf_counter()
-        found = self._known(shard) or self._scored(shard)
-        return {**found, "name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - begun}
+        report: dict[str, Any] = {}
+        with request_counts.reporting(report):
+            found = self._known(shard) or self._scored(shard)
+        told = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - begun}
+        return {**found, **told, "requests": report}
 
     def close(self) -> None:
         """There is nothing to let go of."""

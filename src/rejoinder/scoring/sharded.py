@@ -21,6 +21,7 @@ from rejoinder.contract import SetMetric
 from rejoinder.data import conversations
 from rejoinder.data.remote import is_remote, shown
 from rejoinder.data.shards import Shard
+from rejoinder.engines import request_counts
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.registry import parse, signature
@@ -116,6 +117,7 @@ def _computed(
     ready, total = 0, sum(sizes)
     for outcome in engine.compute(work, [list(shard) for shard in shards]):
         done[outcome.number] = outcome.value
+        request_counts.add(outcome.value["requests"])
         ready += sizes[outcome.number]
         if progress is not None:
             progress(ready, total)

@@ -1,11 +1,13 @@
 """The score cache: what was computed for a chunk of pairs, under the digest of everything that decided it.
 
 A value stands at ``<signature's digest>/<content's digest>``, written once and whole, with a checksum: a file that was
-torn or tampered with is computed anew. Nothing in it depends on ids, so renaming a response keeps its scores.
+torn or tampered with is computed anew. Nothing in it depends on ids, so renaming a response keeps its scores, except
+those of a metric of the user's, which may read them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import uuid
@@ -15,10 +17,13 @@ from typing import Any
 
 import orjson
 
+from rejoinder.data.objects import to_object
 from rejoinder.errors import RunError
 from rejoinder.types import Pair
 
 _CHECK = 16
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+EVERYTHING = frozenset({"everything"})  # what somebody may read of whom nothing is known
 
 
 class Store:
@@ -49,6 +54,8 @@ class Store:
             part.write_bytes(_digest(payload, _CHECK) + payload)
             os.replace(part, target)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
             raise RunError(
                 f"{self._root}: scores cannot be kept there ({error.strerror}); "
                 "free some space, or move the cache with REJOINDER_CACHE"
@@ -64,6 +71,10 @@ def content_of(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
     """The digest of all that somebody with such needs reads of these pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)
+    if needs == EVERYTHING:
+        for pair in pairs:
+            content.update(_framed(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED)))
+        return content.hexdigest()
     item, prefix = None, b""
     for pair in pairs:
         if pair.item is not item:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -17,17 +17,28 @@ from rejoinder.scoring.intake import DataFile, Index
 
 def write_traces(folder: Path, job: Job, index: Index) -> None:
     """Write the traces of every metric that leaves some; metrics of one name share a file."""
-    metrics: dict[str, list[Metric]] = {}
-    for metric in map(parse, job.specs):
-        if type(metric).trace is not Metric.trace:
-            metrics.setdefault(name_of(type(metric)), []).append(metric)
-    for name, of_name in metrics.items():
+    for name, of_name in _metrics(job.specs).items():
         lines = _lines(of_name, job, index)
         first = next(lines, None)
         if first is None:
             continue
-        with whole_file(folder / f"{name}.jsonl") as file:
+        with whole_file(folder / name) as file:
             file.writelines(chain([first], lines))
+
+
+def trace_files(specs: Sequence[str]) -> list[str]:
+    """The files that metrics may leave."""
+    return list(_metrics(specs))
+
+
+def _metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
+    """The metrics that leave traces, by the file of those of one name; a metric of the user's is named by its file."""
+    metrics: dict[str, list[Metric]] = {}
+    for metric in map(parse, specs):
+        if type(metric).trace is not Metric.trace:
+            name = Path(name_of(type(metric)).partition(":")[0]).name
+            metrics.setdefault(f"{name}.jsonl", []).append(metric)
+    return metrics
 
 
 def _lines(metrics: list[Metric], job: Job, index: Index) -> Iterator[bytes]:

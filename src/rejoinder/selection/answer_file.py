@@ -1,4 +1,5 @@
-"""One system's scores in a file: a head with its signature, a line a question, and the check of order at the end.
+"""One system's scores in a file: a head with its signature, a line a question, and at the end the check of order and
+a digest.
 
 A system that was stopped goes on where it was: its lines stand in a hidden file until the last is there. NaN is null;
 an infinite score, which JSON has no number for, is the word ``inf`` or ``-inf``.
@@ -69,18 +70,24 @@ def fill(
             done += len(some)
             show(done, len(questions))
         check = turn_round(system, questions, turned)
-        part.write(orjson.dumps({"turned": {"asked": check.asked, "changed": check.changed}}) + b"\n")
+        part.seek(0)
+        last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": _sha256(part.read())}
+        part.write(orjson.dumps(last) + b"\n")
         part.flush()
+        os.fsync(part.fileno())
         os.replace(part.name, path)
 
 
 def read(path: Path) -> Answers:
     """A finished file."""
     try:
-        head, *lines, last = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        raw = path.read_bytes().splitlines(keepends=True)
+        head, *lines, last = [orjson.loads(line) for line in raw]
+        if last.get("sha256", digest := _sha256(b"".join(raw[:-1]))) != digest:
+            raise ValueError("it was changed since it was written")
         scores = [tuple(_meant(score) for score in line["scores"]) for line in lines]
         return Answers(head["system"], head["signature"], head["questions"], scores, Turned(**last["turned"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path}: cannot be read ({error}); remove it and select again") from None
 
 
@@ -113,6 +120,11 @@ def _held(path: Path) -> Iterator[IO[bytes]]:
         except OSError:
             raise RunError(f"{path}: another process is asking this system; wait for it to end") from None
         yield file
+
+
+def _sha256(raw: bytes) -> str:
+    """The digest of all lines before the last, which a file of an earlier version does not have."""
+    return hashlib.sha256(raw).hexdigest()
 
 
 def _told(score: float) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
+from rejoinder.engines import request_counts
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.engines.ordering import in_order
 from rejoinder.selection.answering import Line, ask
@@ -22,10 +23,13 @@ class SystemWorker:
     def __init__(self, spec: str) -> None:
         self._system = parse_system(spec)
 
-    def compute(self, task: Sequence[Any]) -> list[list[str]]:
-        """The scores of some questions; written as texts, for JSON has no NaN and no infinity."""
+    def compute(self, task: Sequence[Any]) -> list[Any]:
+        """The scores of some questions, as texts, for JSON has no NaN and no infinity; and failed requests."""
         questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
-        return [[repr(score) for score in line] for line in ask(self._system, questions)]
+        report: dict[str, Any] = {}
+        with request_counts.reporting(report):
+            lines = ask(self._system, questions)
+        return [[[repr(score) for score in line] for line in lines], report]
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -41,5 +45,6 @@ def ask_parts(
         return
     work = Work("rejoinder.selection.asking:SystemWorker", (str(system),))
     tasks = ([to_object(question) for question in some] for some in parts)
-    for some, lines in zip(parts, in_order(engine.compute(work, tasks)), strict=True):
+    for some, (lines, report) in zip(parts, in_order(engine.compute(work, tasks)), strict=True):
+        request_counts.add(report)
         yield some, [tuple(float(score) for score in line) for line in lines]

@@ -9,6 +9,7 @@ command.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +45,7 @@ def digest_of(questions: Sequence[Question]) -> str:
 
 def is_run(path: Path) -> bool:
     """Whether a path is the folder of a selection run."""
-    return (path / ABOUT).is_file()
+    return os.path.isfile(path / ABOUT)  # False, too, where it cannot be seen
 
 
 def prepare(folder: Path, questions: Sequence[Question], digest: str) -> None:

@@ -14,7 +14,7 @@ import rejoinder
 from rejoinder.data.ledger import Ledger
 from rejoinder.engines.contract import Engine
 from rejoinder.errors import RunError, SpecError
-from rejoinder.scoring.folder import write_json
+from rejoinder.scoring.folder import check_against, describe_files, write_json
 from rejoinder.scoring.inputs import Input
 from rejoinder.selection import answer_file
 from rejoinder.selection import folder as folders
@@ -89,6 +89,7 @@ def select(
 def load(folder: Path, systems: Sequence[str] = ()) -> Run:
     """A run folder as it stands, with all its systems or with those that are named."""
     about = folders.read_about(folder)
+    check_against(folder, about.get("files", {}))
     known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
     wanted = [typed if typed in known else name_of(parse_system(typed)) for typed in systems] or list(known)
     for spec in wanted:
@@ -148,5 +149,6 @@ def _about(
         "digest": digest,
         "questions": len(questions),
         "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in found],
+        "files": describe_files(folder, [folders.QUESTIONS]),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import numbers
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from rejoinder.contract import NAN
@@ -18,6 +13,7 @@ from rejoinder.errors import InputError, RejoinderError, SpecError, brief, neare
 from rejoinder.systems._contract import System
 from rejoinder.systems._texts import placed, replies, said
 from rejoinder.types import Question
+from rejoinder.user_file import load_user_file
 
 _NAME = "score"  # of the function, where the path says none
 
@@ -45,15 +41,15 @@ class Function(System):
         return [self._of_question(called, question) for question in questions]
 
     def details(self) -> dict[str, str]:
-        """The digest of the file."""
-        return {"file": hashlib.sha256(_content(self._file)).hexdigest()[:12]}
+        """The digest of the file and of what it imports from its folder."""
+        return {"file": load_user_file(self._file, "system").digest}
 
     @property
     def _file(self) -> str:
         return self.path.partition(":")[0]
 
     def _function(self) -> Callable[..., Any]:
-        return _loaded(self._file, self.path.partition(":")[2] or _NAME, _content(self._file))
+        return _function(self._file, self.path.partition(":")[2] or _NAME)
 
     def _of_question(self, called: Callable[..., Any], question: Question) -> list[float]:
         texts = replies(question)
@@ -83,26 +79,9 @@ def _number(value: Any, where: str) -> float:
     return float(value)
 
 
-def _content(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a system") from None
-
-
-@lru_cache(maxsize=16)
-def _loaded(file: str, name: str, content: bytes) -> Callable[..., Any]:
-    """A function of a file; the file is run once for each content that it has."""
-    digest = hashlib.sha256(str(Path(file).resolve()).encode() + content).hexdigest()[:12]
-    module = ModuleType(f"rejoinder_user_{Path(file).stem}_{digest}")
-    module.__file__ = file
-    sys.modules[module.__name__] = module
-    try:
-        exec(compile(content, file, "exec"), vars(module))  # not imported: Python's own cache looks at the time alone
-    except RejoinderError:
-        raise
-    except Exception as error:
-        raise SpecError(f"{file}: {type(error).__name__}: {error}") from error
+def _function(file: str, name: str) -> Callable[..., Any]:
+    """A function of a file as it stands now."""
+    module = load_user_file(file, "system").module
     functions = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
     if name not in functions:
         raise SpecError(f"{file}: has no function {name!r}; {nearest(name, functions)}; name one with {file}:NAME")

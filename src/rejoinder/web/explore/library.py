@@ -17,7 +17,7 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.datasets import list_datasets, read_dataset
-from rejoinder.errors import InputError, SpecError, nearest
+from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.paths import data_home
 from rejoinder.scoring.shard_reading import about_file
 from rejoinder.selection.folder import ABOUT, QUESTIONS, is_run
@@ -79,8 +79,7 @@ class Library:
             kind = _kind(path)
             if kind is not None:
                 name = _free(_name(path), found)
-                about = path / ABOUT if kind == "selection" else about_file(path)
-                found[name] = Found(name, path, kind, about.stat().st_mtime_ns if about is not None else 0)
+                found[name] = Found(name, path, kind, _changed(path, kind))
         return found
 
     def run(self, name: str) -> Found:
@@ -129,7 +128,18 @@ class Library:
 def _kind(path: Path) -> Kind | None:
     if is_run(path):
         return "selection"
-    return None if about_file(path) is None else "scores"
+    try:
+        return None if about_file(path) is None else "scores"
+    except RunError:  # its line on the page will say why it cannot be read
+        return "scores"
+
+
+def _changed(path: Path, kind: Kind) -> int:
+    try:
+        about = path / ABOUT if kind == "selection" else about_file(path)
+        return about.stat().st_mtime_ns if about is not None else 0
+    except (OSError, RunError):
+        return 0
 
 
 def _put(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:

@@ -1,0 +1,199 @@
+"""A Python file of the user's, run from its source: what its digest says is what runs, never bytecode of an older text.
+
+The digest is that of the file and of the modules that it imports from its own folder, at once or later; they are found
+there without further ado, and run from the very bytes that the digest is of.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from rejoinder.errors import RejoinderError, SpecError
+
+PREFIX = "rejoinder_user_"
+
+
+class UserFile(NamedTuple):
+    """A file that was run: its module, and the digest of everything of the user's that it consists of."""
+
+    module: ModuleType
+    digest: str
+
+
+class _Source(NamedTuple):
+    """A module of a user's folder."""
+
+    path: Path
+    content: bytes
+
+
+def load_user_file(file: str, called: str) -> UserFile:
+    """A file as it stands now; it is run again where its text has changed. ``called`` is what it was named as."""
+    path = Path(file)
+    if not path.is_file():
+        raise SpecError(f"{file}: no such file (it was named as a {called})")
+    try:
+        main = _Source(path.resolve(), path.read_bytes())
+        modules = dict(_modules_of(main))
+    except OSError as error:
+        raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a {called}") from None
+    text = [("", main), *sorted(modules.items())]
+    before = _RUN.get(main.path)
+    if before is None or before[0] != text:
+        _RUN[main.path] = text, _run(file, main, text[1:])
+    return _RUN[main.path][1]
+
+
+def _run(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) -> UserFile:
+    for name, source in modules:
+        _FINDER.serve(file, name, source)
+    digest = _digest(main, modules)
+    place = hashlib.sha256(str(main.path).encode() + digest.encode()).hexdigest()[:12]
+    module = ModuleType(f"{PREFIX}{main.path.stem}_{place}")
+    module.__file__ = str(main.path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(main.content, file, "exec"), vars(module))
+    except RejoinderError:
+        raise
+    except Exception as error:
+        raise SpecError(f"{file}: {type(error).__name__}: {error}") from error
+    return UserFile(module, digest)
+
+
+def _digest(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
+    whole = hashlib.sha256(main.content)
+    for name, source in modules:
+        whole.update(f"\n{name}:{hashlib.sha256(source.content).hexdigest()}".encode())
+    return whole.hexdigest()[:12]
+
+
+def _modules_of(main: _Source) -> Iterator[tuple[str, _Source]]:
+    """The modules of a file's folder that it imports, and that these import, wherever in their text they do so."""
+    folder, seen, waiting = main.path.parent, set(), [("", main)]
+    while waiting:
+        importer, source = waiting.pop()
+        package = importer if source.path.name == "__init__.py" else importer.rpartition(".")[0]
+        for name in _imported(source.content, package):
+            if name in seen:
+                continue
+            seen.add(name)
+            base = folder.joinpath(*name.split("."))
+            path = next((p for p in (base / "__init__.py", base.with_name(f"{base.name}.py")) if p.is_file()), None)
+            if path is not None and _is_imported_from(name, path):
+                found = _Source(path, path.read_bytes())
+                waiting.append((name, found))
+                yield name, found
+
+
+@functools.lru_cache(maxsize=256)
+def _imported(content: bytes, package: str) -> tuple[str, ...]:
+    """The names of all modules that a text may import, with their packages."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):  # running it will say what is wrong
+        return ()
+    names: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            targets = [base, *(f"{base}.{alias.name}" if base else alias.name for alias in node.names)]
+        elif isinstance(node, ast.Call) and _is_import_call(node):
+            targets = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and type(arg.value) is str]
+        else:
+            continue
+        for target in targets:
+            parts = target.split(".")
+            names |= dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts) + 1) if all(parts[:n]))
+    return tuple(names)
+
+
+def _is_import_call(node: ast.Call) -> bool:
+    """Whether a call is ``importlib.import_module(...)`` or ``__import__(...)``."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("import_module", "__import__")
+
+
+def _is_imported_from(name: str, path: Path) -> bool:
+    """Whether a module comes from this file: not one of the same name that Python has or that is installed."""
+    if name in _FINDER.sources:
+        return True
+    top, _, rest = name.partition(".")
+    if rest:
+        return top in _FINDER.sources or _is_imported_from(top, path.parents[rest.count(".")] / "__init__.py")
+    loaded = getattr(sys.modules.get(name), "__file__", None)
+    if loaded is not None or name in sys.builtin_module_names:
+        return loaded is not None and Path(loaded).resolve() == path
+    spec = PathFinder.find_spec(name)
+    return spec is None or spec.origin is None or Path(spec.origin).resolve() == path
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of users' folders, as they were when their digest was taken."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, _Source] = {}
+
+    def serve(self, file: str, name: str, source: _Source) -> None:
+        """Let a name be this module from now on."""
+        before = self.sources.get(name)
+        if before is not None and before.path != source.path:
+            raise SpecError(
+                f"{file}: imports {source.path}, and another file imports {before.path} under the same name; "
+                "rename one of them, or use one at a time"
+            )
+        sys.modules.pop(name, None)  # it is run anew, for what it imports may have changed
+        self.sources[name] = source
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module, where it is one of ours to serve."""
+        source = self.sources.get(fullname)
+        if source is None:
+            return None
+        spec = spec_from_loader(
+            fullname, _Loader(source), origin=str(source.path), is_package=source.path.name == "__init__.py"
+        )
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(str(source.path.parent))
+        if spec is not None:
+            spec.has_location = True
+        return spec
+
+
+class _Loader(InspectLoader):
+    """Runs a module from bytes in memory."""
+
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+
+    def get_source(self, fullname: str) -> str:
+        """Its text."""
+        return self._source.content.decode()
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Its text, compiled."""
+        code: CodeType = compile(self._source.content, str(self._source.path), "exec")
+        return code
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether it has modules below it."""
+        return self._source.path.name == "__init__.py"
+
+
+_FINDER = _Finder()
+_RUN: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with the texts that were run last
