@@ -78,6 +78,17 @@ def test_imports_point_one_way(path: Path) -> None:
     assert not upward, f"rejoinder.{module} must not import {upward}"
 
 
+def test_onnxruntime_is_imported_in_one_place_alone() -> None:
+    importers = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(a.name.partition(".")[0] == "onnxruntime" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "onnxruntime")
+    }
+    assert importers == {"models/device.py"}  # whose import_onnxruntime turns the telemetry off
+
+
 @pytest.mark.parametrize(
     "code",
     ["import rejoinder", "import sys; sys.argv = ['rejoinder', '--help']; import rejoinder.cli; rejoinder.cli.main()"],
