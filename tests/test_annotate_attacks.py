@@ -112,7 +112,9 @@ def test_the_cookie_is_out_of_reach_and_the_token_leaves_the_address(tmp_path: P
     assert "; secure" in safe.headers["set-cookie"].lower()
 
 
-@pytest.mark.parametrize("forged", ["none", "wrong", "empty", "twice", "of another", "cross-site"])
+@pytest.mark.parametrize(
+    "forged", ["none", "wrong", "empty", "twice", "own and another", "of another", "cross-site", "same-site"]
+)
 def test_forged_forms_change_nothing(forged: str, tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     client, owner = entered(store), entered(store, "chief", "owner")
@@ -120,19 +122,21 @@ def test_forged_forms_change_nothing(forged: str, tmp_path: Path) -> None:
     client.post("/work", data=answered(client.get("/work").text), follow_redirects=False)
     page = client.get("/work").text
     before = [store.judgements(superseded=True), store.raters(), store.next_unit(_me(store))]
-    changes: dict[str, Any] = {"none": None, "wrong": "0" * 64, "empty": "", "of another": mark, "twice": [mark, mark]}
+    marks = {client: form_of(page, "/undo")["csrf"]}
+    marks[owner] = form_of(owner.get("/owner/raters").text, "/owner/raters")["csrf"]
     for who, path, data in (
         (client, "/work", answered(page)),
         (client, "/undo", form_of(page, "/undo")),
         (client, "/leave", form_of(page, "/leave")),
-        (owner, "/owner/raters", {"csrf": "", "action": "add", "names": "mallory"}),
-        (owner, "/owner/raters", {"csrf": "", "action": "revoke", "name": "ann"}),
+        (owner, "/owner/raters", {"action": "add", "names": "mallory"}),
+        (owner, "/owner/raters", {"action": "revoke", "name": "ann"}),
     ):
-        sent, headers = dict(data), {}
-        if forged == "cross-site":
-            headers = {"Sec-Fetch-Site": "cross-site"}
-        else:
-            sent["csrf"] = changes[forged]
+        own = marks[who]
+        changes: dict[str, Any] = {"none": None, "wrong": "0" * 64, "empty": "", "of another": mark}
+        changes |= {"twice": [own, own], "own and another": [own, mark]}  # even where the first or each is right
+        sent, headers = {**data, "csrf": changes.get(forged, own)}, {}
+        if forged.endswith("-site"):
+            headers = {"Sec-Fetch-Site": forged}
         if sent["csrf"] is None:
             del sent["csrf"]
         refused = who.post(path, data=sent, headers=headers).status_code

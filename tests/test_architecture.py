@@ -14,7 +14,7 @@ import rejoinder
 ROOT = Path(rejoinder.__file__).parent
 # From what knows nothing to what knows everything: a module imports only from its own layer and those before it.
 LAYERS = [
-    ("types", "errors", "paths", "text", "folder", "spec"),
+    ("types", "errors", "escape", "paths", "text", "folder", "spec"),
     ("contract", "registry"),
     ("engines",),
     ("data",),

@@ -6,10 +6,12 @@ import atexit
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from rejoinder import __version__
+from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest
 from rejoinder.folder import modules
 
@@ -32,6 +34,11 @@ class Commands(click.Group):
                 return found if isinstance(found, click.Command) else None
         return None
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command; nothing that it prints can steer a terminal."""
+        with escaped_streams():
+            return super().main(*args, **settings)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -53,6 +60,11 @@ def program() -> None:
 
 def main() -> None:
     """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
+    with escaped_streams():
+        _main()
+
+
+def _main() -> None:
     try:
         status = program.main(prog_name="rejoinder", standalone_mode=False)
         if isinstance(status, int) and status:  # click gives back the status of an Exit
