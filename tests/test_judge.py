@@ -688,3 +688,21 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
     run([file], Plan.of(["length"]), tmp_path / "run")
     with pytest.raises(RunError, match="no judge at an endpoint was asked"):
         judge_table(tmp_path / "run")
+
+
+def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rejoinder.report.judge import judge_table, raw_answers
+    from rejoinder.scoring.run import Plan, run
+
+    with served(says(GOOD)) as server:
+        reach(server, monkeypatch)
+        run([chats(tmp_path, 2)], Plan.of(["judge(model='m')", "length"]), tmp_path / "run")
+    mine = tmp_path / "mine.py"
+    mine.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    about = tmp_path / "run" / "run.json"
+    about.write_text(about.read_text().replace('"length"', json.dumps(str(mine))))
+    assert judge_table(tmp_path / "run").rows
+    assert list(raw_answers(tmp_path / "run"))
+    assert not (tmp_path / "ran").exists()
