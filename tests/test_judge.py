@@ -402,6 +402,30 @@ def test_a_key_that_the_endpoint_repeats_is_blacked_out(own_cache: Path, monkeyp
     assert url.encode() not in kept
 
 
+@pytest.mark.parametrize("key", ["sk-a/b", 'sk"quoted"x', "sk\\back\\slash", "sk-<&>'x"])
+def test_a_key_is_blacked_out_however_json_writes_it(
+    key: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    escaped = json.dumps(key)[1:-1]
+    forms = {escaped, escaped.replace("/", "\\/"), "".join(f"\\u{ord(c):04x}" for c in key)}
+    forms |= {"".join(f"\\u{ord(c):04X}" for c in key), json.dumps(json.dumps(key))[1:-1]}
+    note = "".join(f', "note{n}": "you are {form}!"' for n, form in enumerate(forms))
+    body = completion(GOOD)[:-1] + note.encode() + b"}"
+    echo = '{"error": {"message": "no ' + escaped.replace("/", "\\/") + '"}}'
+    with served(lambda handler, _: handler.give(200, body)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_KEY", key)
+        judged()
+    kept = b"".join(path.read_bytes() for path in own_cache.rglob("*.jsonl"))
+    answer = json.loads(json.loads(kept.splitlines()[0])["body"])
+    assert {answer[f"note{n}"].strip('"') for n in range(len(forms))} <= {"you are ***!", 'you are "***"!'}
+    with served(fails(401, echo.encode())) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_KEY", key)
+        with pytest.raises(JudgeError, match=r"no \*\*\*"):
+            judged(2)
+
+
 # Where the judge is
 
 

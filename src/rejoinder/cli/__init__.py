@@ -13,6 +13,7 @@ import click
 from rejoinder import __version__
 from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest
+from rejoinder.escape import hide_credentials
 from rejoinder.folder import modules
 
 _GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
@@ -102,5 +103,5 @@ def _goes_on() -> bool:
 
 
 def _fail(message: str) -> None:
-    print("rejoinder: " + " ".join(message.split()), file=sys.stderr)
+    print("rejoinder: " + " ".join(hide_credentials(message).split()), file=sys.stderr)
     sys.exit(2)

@@ -125,6 +125,7 @@ def _show_links(
 def _carry(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
     """Take judgements in, or write them out; one of them."""
     from rejoinder.annotation.exports import export, take_in
+    from rejoinder.data.writing import whole_file
 
     if imported:
         if file is None or exported:
@@ -142,4 +143,5 @@ def _carry(store: Store, exported: str | None, imported: str | None, file: Path 
         if file is None:
             sys.stdout.buffer.write(made.content)
         else:
-            file.write_bytes(made.content)
+            with whole_file(file, private=True) as out:
+                out.write(made.content)

@@ -34,8 +34,8 @@ def write(records: Iterable[Record], path: str | Path) -> int:
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when the block has ended well."""
+def whole_file(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when the block has ended well; a private one is its owner's alone."""
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -56,7 +56,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
                     yield file  # type: ignore[misc]
             else:
                 yield raw
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, 0o600 if private else 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
