@@ -182,6 +182,10 @@ def test_an_entrance_lets_people_in_under_names_of_their_own(opened: Opened) -> 
     first = store.admit(entrance, "5f0000000000000000000001")
     assert store.admit(entrance, "5f0000000000000000000001") == first
     assert first.by == entrance.id
+    token = store.first_token(first.name)
+    assert token is not None
+    assert store.who(token) == first
+    assert store.first_token(first.name) is None
     assert store.next_unit(first) is not None
     assert store.next_unit(entrance) is None
     token = store.renew(first.name)
