@@ -36,6 +36,7 @@ class Nodes:
         os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
         from ray.cluster_utils import Cluster
 
+        Path(tempfile.gettempdir(), "ray").mkdir(exist_ok=True)  # Ray notes the address there, wherever its session is
         self._folder = tempfile.mkdtemp(prefix="rj-")  # short: sockets lie in it
         head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": self._folder, "object_store_memory": _STORE}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
@@ -54,6 +55,11 @@ class Nodes:
     def address(self) -> str:
         """Where drivers find the cluster."""
         return str(self._cluster.address)
+
+    @property
+    def folder(self) -> Path:
+        """Where Ray keeps its sessions and logs."""
+        return Path(self._folder)
 
     def add(self) -> None:
         """One node more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+import os
 import re
 import sys
 from functools import partial
@@ -234,11 +235,9 @@ def test_participants_come_through_an_entrance_under_their_own_ids(tmp_path: Pat
     client.get(link, params={"PROLIFIC_PID": "5f00aa", "STUDY_ID": "s"})
     client.post("/work", data=answered(client.get("/work").text))
     assert [j.rater for j in store.judgements()] == ["5f00aa"]
-    again = client_of(store)
-    again.get(link, params={"PROLIFIC_PID": "5f00aa"})
-    assert "1 of 6 done" in again.get("/").text
+    assert "1 of 6 done" in client.get(link, params={"PROLIFIC_PID": "5f00aa"}).text  # in the same browser
     store.revoke("pool")
-    assert again.get("/").status_code == 404
+    assert client.get("/").status_code == 404
 
 
 def test_the_page_of_an_entrance_has_its_style_for_who_has_the_link(tmp_path: Path) -> None:
@@ -529,11 +528,15 @@ def test_raters_links_go_into_a_file_that_is_nobody_elses(tmp_path: Path) -> Non
     path, file = str(write_project(tmp_path)), tmp_path / "links.csv"
     command = ["annotate", path, "--raters", "2", "--no-serve", "--file", str(file)]
     run = CliRunner()
-    made = run.invoke(program, command)
+    before = os.umask(0)
+    try:
+        made = run.invoke(program, command)
+    finally:
+        os.umask(before)
     assert [line.split("\t")[0] for line in made.output.splitlines()] == ["owner"]
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["rater"] for row in rows] == ["rater-1", "rater-2"]
-    assert file.stat().st_mode & 0o077 == 0
+    assert file.stat().st_mode & 0o777 == 0o600
     store = store_of(Path(path))
     assert client_of(store).get("/r/" + rows[0]["link"].partition("/r/")[2]).status_code == 200
     again = run.invoke(program, command)
@@ -576,3 +579,31 @@ def test_the_documented_limits_are_the_limits() -> None:
     assert f"{limits.body_bytes // 1024} KiB" in page
     for seconds_ in (limits.body_seconds, limits.request_seconds, HEAD_SECONDS):
         assert f"{seconds_:.0f} seconds" in page
+
+
+def test_an_export_is_nobody_elses_either_and_a_bad_path_is_one_line(tmp_path: Path) -> None:
+    path, file = str(write_project(tmp_path)), tmp_path / "new" / "said.csv"
+    file.parent.mkdir()
+    file.write_text("older")
+    file.chmod(0o666)
+    run = CliRunner()
+    before = os.umask(0)
+    try:
+        assert run.invoke(program, ["annotate", path, "--export", "csv", "--file", str(file)]).exit_code == 0
+    finally:
+        os.umask(before)
+    assert file.read_text().startswith("unit,kind")
+    assert file.stat().st_mode & 0o777 == 0o600
+    failed = run.invoke(program, ["annotate", path, "--export", "csv", "--file", str(tmp_path)])
+    assert isinstance(failed.exception, InputError)
+    assert "is a folder" in str(failed.exception)
+
+
+def test_a_database_that_nobody_knows_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(write_project(tmp_path, extra='database = "mysql://me:geheim@host/db"'))
+    for more in ([], ["--database", "mysql://me:geheim@host/db"]):
+        failed = CliRunner().invoke(program, ["annotate", path, "--no-serve", *more])
+        assert isinstance(failed.exception, InputError)
+        assert "geheim" not in str(failed.exception)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["data.jsonl", "rate.toml"]

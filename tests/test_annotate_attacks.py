@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import re
 import socket
 import time
@@ -20,6 +21,7 @@ from rejoinder.web.access import csrf
 from rejoinder.web.app import OWNER, RATER, app_of
 from rejoinder.web.guard import HEADERS
 from rejoinder.web.limits import Limits, Rate
+from rejoinder.web.serving import CONNECTIONS, IDLE_PER_ADDRESS
 from tests.annotate_site import (
     EXERCISE,
     FORMS,
@@ -112,7 +114,9 @@ def test_the_cookie_is_out_of_reach_and_the_token_leaves_the_address(tmp_path: P
     assert "; secure" in safe.headers["set-cookie"].lower()
 
 
-@pytest.mark.parametrize("forged", ["none", "wrong", "empty", "twice", "of another", "cross-site"])
+@pytest.mark.parametrize(
+    "forged", ["none", "wrong", "empty", "twice", "own and another", "of another", "cross-site", "same-site"]
+)
 def test_forged_forms_change_nothing(forged: str, tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     client, owner = entered(store), entered(store, "chief", "owner")
@@ -120,19 +124,21 @@ def test_forged_forms_change_nothing(forged: str, tmp_path: Path) -> None:
     client.post("/work", data=answered(client.get("/work").text), follow_redirects=False)
     page = client.get("/work").text
     before = [store.judgements(superseded=True), store.raters(), store.next_unit(_me(store))]
-    changes: dict[str, Any] = {"none": None, "wrong": "0" * 64, "empty": "", "of another": mark, "twice": [mark, mark]}
+    marks = {client: form_of(page, "/undo")["csrf"]}
+    marks[owner] = form_of(owner.get("/owner/raters").text, "/owner/raters")["csrf"]
     for who, path, data in (
         (client, "/work", answered(page)),
         (client, "/undo", form_of(page, "/undo")),
         (client, "/leave", form_of(page, "/leave")),
-        (owner, "/owner/raters", {"csrf": "", "action": "add", "names": "mallory"}),
-        (owner, "/owner/raters", {"csrf": "", "action": "revoke", "name": "ann"}),
+        (owner, "/owner/raters", {"action": "add", "names": "mallory"}),
+        (owner, "/owner/raters", {"action": "revoke", "name": "ann"}),
     ):
-        sent, headers = dict(data), {}
-        if forged == "cross-site":
-            headers = {"Sec-Fetch-Site": "cross-site"}
-        else:
-            sent["csrf"] = changes[forged]
+        own = marks[who]
+        changes: dict[str, Any] = {"none": None, "wrong": "0" * 64, "empty": "", "of another": mark}
+        changes |= {"twice": [own, own], "own and another": [own, mark]}  # even where the first or each is right
+        sent, headers = {**data, "csrf": changes.get(forged, own)}, {}
+        if forged.endswith("-site"):
+            headers = {"Sec-Fetch-Site": forged}
         if sent["csrf"] is None:
             del sent["csrf"]
         refused = who.post(path, data=sent, headers=headers).status_code
@@ -454,6 +460,54 @@ def test_unfit_characters_are_refused_and_odd_ones_kept(tmp_path: Path) -> None:
     assert client.post("/work", data={**whole, "accepting": "x" * 2001}).status_code == 422
     client.post("/work", data={**whole, "accepting": "\u202e right to left \U0001f600"})
     assert store.judgements()[0].answer["accepting"] == "\u202e right to left \U0001f600"
+
+
+def test_who_knows_the_id_of_a_participant_takes_nothing_over(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    link = f"/r/{store.add_rater('pool', 'entrance')}"
+    mine, other = client_of(store), client_of(store)
+    mine.get(link, params={"PROLIFIC_PID": "5f00aa"})
+    mine.post("/work", data=answered(mine.get("/work").text))
+    other.get(link, params={"PROLIFIC_PID": "5f00bb"})  # somebody with a session of their own
+    for eve in (client_of(store), other):
+        page = eve.get(link, params={"PROLIFIC_PID": "5f00aa"})
+        assert "Go on" in page.text  # through a page of ours, for a cookie does not come along from another site
+        refused = eve.get(html.unescape(re.findall('href="(/r/[^"]*)"', page.text)[0]))
+        assert refused.status_code == 403
+        assert "came in with this id before" in refused.text
+        assert "owner@example.org" in refused.text
+        assert "1 of 6 done" not in eve.get("/").text
+    assert "1 of 6 done" in mine.get("/").text
+    first = mine.get(link, params={"PROLIFIC_PID": "5f00aa"}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert first.status_code == 200
+    assert "1 of 6 done" in mine.get("/").text
+    fresh = client_of(store)
+    fresh.get(f"/r/{store.renew('5f00aa')}")  # the way back, through the owner
+    assert "1 of 6 done" in fresh.get("/").text
+    assert _nothing(mine.get("/"))
+
+
+def test_idle_connections_of_one_address_leave_room_for_others(tmp_path: Path) -> None:
+    with serving(write_project(tmp_path)) as (url, _, _process), contextlib.ExitStack() as held:
+        port = urlsplit(url).port
+        idle = [held.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS + 20)]
+        time.sleep(1)
+        for source in ("127.0.0.1", "127.0.0.2"):
+            with socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(source, 0)) as peer:
+                peer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                assert peer.recv(100).startswith(b"HTTP/1.1 404")
+        assert sum(_is_open(one) for one in idle) <= IDLE_PER_ADDRESS
+        assert _is_open(idle[-1])  # the oldest went first
+
+
+def _is_open(peer: socket.socket) -> bool:
+    peer.setblocking(False)
+    try:
+        return peer.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 def test_the_real_server_refuses_big_bodies_and_slow_heads(tmp_path: Path) -> None:

@@ -182,6 +182,10 @@ def test_an_entrance_lets_people_in_under_names_of_their_own(opened: Opened) -> 
     first = store.admit(entrance, "5f0000000000000000000001")
     assert store.admit(entrance, "5f0000000000000000000001") == first
     assert first.by == entrance.id
+    token = store.first_token(first.name)
+    assert token is not None
+    assert store.who(token) == first
+    assert store.first_token(first.name) is None
     assert store.next_unit(first) is not None
     assert store.next_unit(entrance) is None
     token = store.renew(first.name)
@@ -975,11 +979,15 @@ def test_a_failed_write_takes_none_of_its_neighbours_with_it(url: str) -> None:
 
 
 def test_the_sqlite_file_is_its_owners_alone(tmp_path: Path) -> None:
-    store = open_store(project_of(), str(tmp_path / "deep" / "store.sqlite"))
-    store.load(units_for(project_of()))
-    for path in (tmp_path / "deep").glob("store.sqlite*"):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    store.close()
+    before = os.umask(0)  # so that nobody else's caution makes up for ours
+    try:
+        store = open_store(project_of(), str(tmp_path / "deep" / "store.sqlite"))
+        store.load(units_for(project_of()))
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "deep").iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("store.sqlite", "store.sqlite-shm", "store.sqlite-wal"), 0o600)
 
 
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
@@ -996,6 +1004,34 @@ def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
     with pytest.raises(InputError, match="cannot be reached") as error:
         open_store(project_of(), "postgresql://me:geheim@127.0.0.1:9/nothing")
     assert "geheim" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:zqa zqb@127.0.0.1:9/nothing",
+        "postgresql://me:zqa/zqb@127.0.0.1:9/nothing",
+        "postgresql://me:12/zqa-zqb@127.0.0.1:9/nothing",
+        "postgresql://me:zqa@zqb@127.0.0.1:9/nothing",
+        "postgresql://me:zqa%zzzqb@127.0.0.1:9/nothing",
+        "postgresql://me@127.0.0.1:9/nothing?password=zqa zqb",
+    ],
+)
+def test_a_password_that_is_not_percent_encoded_is_told_without_it(url: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(InputError, match="percent-encoded") as error:
+        open_store(project_of(), url)
+    assert "zq" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", ["mysql://me:geheim@host/db", "mssql+pyodbc://me:geheim@host/db", "http://host/db"])
+def test_a_database_of_another_kind_is_refused_without_its_password(url: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^the database \S+:// is of no kind that .* a file or postgresql://"
+    ) as error:
+        open_store(project_of(), url)
+    assert "geheim" not in str(error.value)
+    assert not list(Path().glob("mysql*"))
 
 
 def test_answers_are_stored_as_json_in_the_order_of_the_form(opened: Opened, url: str) -> None:

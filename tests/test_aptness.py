@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -338,3 +340,44 @@ def test_a_score_needs_no_torch(own_cache: Path) -> None:
     score, loaded = done.stdout.splitlines()
     assert 0 < float(score[1:-1]) < 1
     assert loaded == "[]"
+
+
+# A process that scores, then waits until telemetry would have called home (about nine seconds after its start). From
+# the first line on, the kernel kills it if it opens an internet socket, which nobody can ask a name server without.
+_OFFLINE = """
+import ctypes, os, struct, sys, time
+number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]  # of the system call socket
+steps = [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 16), (0x15, 2, 0, 2), (0x15, 1, 0, 10)]
+steps += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x80000000)]
+code = b"".join(struct.pack("HBBI", *step) for step in steps)
+held = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(held))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
+if sys.argv[1] == "ask":
+    import socket
+    socket.gethostbyname("example.org")
+import rejoinder
+print(*rejoinder.aptness([["How do you do?"]], ["Fine, and you?"]))
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def _offline(home: Path, argument: str) -> subprocess.CompletedProcess[str]:
+    """That process in a home of its own, with nothing of ours in its environment but where the package is."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    environment = {**kept, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(home)}
+    return subprocess.run(
+        [sys.executable, "-c", _OFFLINE, argument], cwd=home, env=environment, capture_output=True, text=True
+    )
+
+
+@shipped
+@pytest.mark.skipif(sys.platform != "linux", reason="system calls are watched by the kernel of Linux")
+def test_scoring_writes_nothing_outside_our_cache_and_asks_no_name_server(tmp_path: Path) -> None:
+    done = _offline(tmp_path, "15")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert 0 < float(done.stdout) < 1
+    outside = [path for path in tmp_path.rglob("*") if path.is_file() and ".cache/rejoinder/" not in path.as_posix()]
+    assert outside == []
+    assert _offline(tmp_path, "ask").returncode == -signal.SIGSYS  # the watch works

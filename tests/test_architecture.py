@@ -14,7 +14,7 @@ import rejoinder
 ROOT = Path(rejoinder.__file__).parent
 # From what knows nothing to what knows everything: a module imports only from its own layer and those before it.
 LAYERS = [
-    ("types", "errors", "paths", "text", "folder", "spec", "user_file"),
+    ("types", "errors", "escape", "paths", "text", "folder", "spec", "user_file"),
     ("contract", "registry"),
     ("engines",),
     ("data",),
@@ -76,6 +76,17 @@ def test_imports_point_one_way(path: Path) -> None:
     upward = {name for name in imported_by(path) if layer_of(name) > mine}
     # The contract prints itself through the registry, which knows it: the one cycle, inside one layer.
     assert not upward, f"rejoinder.{module} must not import {upward}"
+
+
+def test_onnxruntime_is_imported_in_one_place_alone() -> None:
+    importers = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(a.name.partition(".")[0] == "onnxruntime" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "onnxruntime")
+    }
+    assert importers == {"models/device.py"}  # whose import_onnxruntime turns the telemetry off
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -225,3 +226,57 @@ def test_a_run_of_which_no_reply_has_a_score_says_why_and_fails(ran, tmp_path: P
         assert (ended.status, ended.err.endswith(said)) == (1, True), ended.err
     half = ran("score", str(chats), "-m", "bleu", "-m", "length", "-o", str(tmp_path / "half"))
     assert half.status == 0
+
+
+STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f"
+
+
+def on_a_terminal(folder: Path, *argv: str) -> str:
+    """What a command sends to a terminal."""
+    terminal, ours = os.openpty()
+    command = [sys.executable, "-m", "rejoinder", *argv]
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=ours, stderr=ours) as process:
+        os.close(ours)
+        seen = b""
+        while True:
+            try:
+                more = os.read(terminal, 65536)
+            except OSError:  # nobody writes any more
+                break
+            if not more:
+                break
+            seen += more
+        process.wait()
+    os.close(terminal)
+    return seen.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
+def test_names_and_file_names_never_steer_a_terminal(tmp_path: Path) -> None:
+    name = f"bot{STEERING}"
+    records: list[dict[str, object]] = [
+        {"kind": "item", "id": f"i{n}{name}", "context": [{"text": f"Is it {n}?{name}"}], "references": [f"It is {n}."]}
+        for n in range(6)
+    ]
+    for system in (name, "other"):
+        for n in range(6):
+            said = {"id": f"{system}{n}", "item": f"i{n}{name}", "system": system, "text": f"It is {n}, {system}."}
+            records.append({"kind": "response", **said})
+    data = tmp_path / f"{name}.jsonl"
+    data.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    seen = on_a_terminal(tmp_path, "score", data.name, "-m", "bleu", "-m", "length", "-o", f"run{name}")
+    assert "results: run" in seen
+    assert r"bot\u001b]0;owned\u0007\u001b[2J\u009b31m\u007f" in seen
+    for command in (["compare"], ["report", "--format", "csv", "-o", "-"], ["trust"], ["judge"], ["check"]):
+        seen += on_a_terminal(tmp_path, *command, f"run{name}")
+    for argv in (
+        ["score", f"no{name}"],
+        ["score", data.name, "-m", f"no{name}"],
+        [f"no{name}"],
+        ["score", f"--{name}"],
+    ):
+        seen += (failed := on_a_terminal(tmp_path, *argv))
+        assert r"\u001b" in failed or r"\x1b" in failed
+    # rich's bar hides and shows the cursor and clears its own line; everything else would be somebody else's.
+    seen = re.sub(r"\x1b\[(\?25[lh]|[0-9;]*m|[0-9]*[AK])", "", seen)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", seen)

@@ -403,6 +403,30 @@ def test_a_key_that_the_endpoint_repeats_is_blacked_out(own_cache: Path, monkeyp
     assert url.encode() not in kept
 
 
+@pytest.mark.parametrize("key", ["sk-a/b", 'sk"quoted"x', "sk\\back\\slash", "sk-<&>'x"])
+def test_a_key_is_blacked_out_however_json_writes_it(
+    key: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    escaped = json.dumps(key)[1:-1]
+    forms = {escaped, escaped.replace("/", "\\/"), "".join(f"\\u{ord(c):04x}" for c in key)}
+    forms |= {"".join(f"\\u{ord(c):04X}" for c in key), json.dumps(json.dumps(key))[1:-1]}
+    note = "".join(f', "note{n}": "you are {form}!"' for n, form in enumerate(forms))
+    body = completion(GOOD)[:-1] + note.encode() + b"}"
+    echo = '{"error": {"message": "no ' + escaped.replace("/", "\\/") + '"}}'
+    with served(lambda handler, _: handler.give(200, body)) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_KEY", key)
+        judged()
+    kept = b"".join(path.read_bytes() for path in own_cache.rglob("*.jsonl"))
+    answer = json.loads(json.loads(kept.splitlines()[0])["body"])
+    assert {answer[f"note{n}"].strip('"') for n in range(len(forms))} <= {"you are ***!", 'you are "***"!'}
+    with served(fails(401, echo.encode())) as server:
+        reach(server, monkeypatch)
+        monkeypatch.setenv("REJOINDER_JUDGE_KEY", key)
+        with pytest.raises(JudgeError, match=r"no \*\*\*"):
+            judged(2)
+
+
 # Where the judge is
 
 
@@ -732,3 +756,21 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
     assert done.stderr.endswith(f"rejoinder: {why}\n")
     again = score_by_command(tmp_path / "chats.jsonl", tmp_path / "run")
     assert (again.exit_code, why in again.stderr) == (1, True)
+
+
+def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rejoinder.report.judge import judge_table, raw_answers
+    from rejoinder.scoring.run import Plan, run
+
+    with served(says(GOOD)) as server:
+        reach(server, monkeypatch)
+        run([chats(tmp_path, 2)], Plan.of(["judge(model='m')", "length"]), tmp_path / "run")
+    mine = tmp_path / "mine.py"
+    mine.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    about = tmp_path / "run" / "run.json"
+    about.write_text(about.read_text().replace('"length"', json.dumps(str(mine))))
+    assert judge_table(tmp_path / "run").rows
+    assert list(raw_answers(tmp_path / "run"))
+    assert not (tmp_path / "ran").exists()

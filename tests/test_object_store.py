@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from object_store import Store, store
 from tiny_shards import placed, talk
 
+from rejoinder import cli
 from rejoinder.cli import program
 from rejoinder.data.packing import pack
 from rejoinder.data.remote import RemoteFolder, parent, shown, under
@@ -41,6 +43,21 @@ def test_addresses_keep_their_settings_and_hide_their_secrets() -> None:
     assert under(where, "a/b.jsonl") == "s3://KEY:SECRET@bucket/logs/a/b.jsonl?region=x"
     assert parent(under(where, "b.jsonl")) == (where, "b.jsonl")
     assert shown(where) == "s3://bucket/logs"
+    assert shown("s3://bucket/logs@v1/a.jsonl") == "s3://bucket/logs@v1/a.jsonl"
+
+
+@pytest.mark.parametrize("secret", ["zqa/zqb", "zqa?zqb", "zqa@zqb", "zqa zqb", "zqa#zqb", "zqa%zzzqb", "zqa:q/zqb"])
+@pytest.mark.parametrize("command", ["score", "shards check", "compare", "import openai", "report"])
+def test_no_message_shows_a_secret_however_it_is_written(
+    secret: str, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["rejoinder", *command.split(), f"s3://KEY:{secret}@bucket/logs"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    told = capsys.readouterr()
+    assert stop.value.code == 2
+    for piece in ("zqa", "zqb", "KEY"):
+        assert piece not in told.out + told.err
 
 
 def test_shards_are_written_once_and_read_back(server: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

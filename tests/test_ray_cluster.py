@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,3 +139,42 @@ def test_a_node_with_another_rejoinder_or_none_is_told() -> None:
         _check_versions({"10.0.0.1": rejoinder.__version__, "10.0.0.2": None})
     with pytest.raises(RunError, match=r"has rejoinder 0\.0\.9; install"):
         _check_versions({"10.0.0.2": "0.0.9"})
+
+
+SEES = """
+import os
+
+class Sees:
+    def compute(self, task):
+        return {name: value for name, value in os.environ.items() if name.startswith("REJOINDER_")}
+
+    def close(self):
+        pass
+"""
+DRIVER = """
+import json, sys
+from rejoinder.engines.contract import Work
+from rejoinder.engines.opening import open_engine
+
+engine = open_engine("ray", 2, sys.argv[1])
+print(json.dumps([one.value for one in engine.compute(Work("sees_worker:Sees", ()), range(3))]))
+"""
+KEYS = {"REJOINDER_JUDGE_KEY": "sk-zq0123456789abcdef", "REJOINDER_TOKEN": "token-zq9876543210fedcba"}
+
+
+def test_workers_get_the_key_that_they_need_and_no_file_of_rays_holds_any(nodes: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "sees_worker.py").write_text(SEES)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    mine = {**KEYS, "REJOINDER_CACHE": str(tmp_path / "cache"), "REJOINDER_JUDGE_TRIES": "2", "PYTHONPATH": path}
+    command = [sys.executable, "-c", DRIVER, nodes.address]
+    done = subprocess.run(command, env={**os.environ, **mine}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for seen in json.loads(done.stdout.splitlines()[-1]):
+        assert {name: seen.get(name) for name in mine if name not in ("REJOINDER_TOKEN", "PYTHONPATH")} == {
+            name: mine[name] for name in ("REJOINDER_JUDGE_KEY", "REJOINDER_CACHE", "REJOINDER_JUDGE_TRIES")
+        }
+        assert "REJOINDER_TOKEN" not in seen
+    files = [file for file in nodes.folder.rglob("*") if file.is_file()]
+    assert len(files) > 10
+    texts = {file.name: file.read_bytes() for file in files}
+    assert [name for name, text in texts.items() if any(key.encode() in text for key in KEYS.values())] == []

@@ -22,6 +22,7 @@ from rejoinder.web.api.examples import EXAMPLES
 from rejoinder.web.api.shapes import VALIDATOR, requests
 from tests.serve_site import TOKEN, client_of, house_of, write_lines
 
+BARE = {"context": ["Is it open?"], "reply": "Yes, from ten."}
 TALK = {
     "context": ["Hello.", "Is it open on Sunday?"],
     "reply": "Yes, from ten.",
@@ -55,8 +56,8 @@ def test_scores_are_those_of_the_library(client: Any) -> None:
 
 def test_what_cannot_be_scored_is_null(client: Any) -> None:
     pairs = [{"context": [], "reply": "Yes."}, {"context": ["Well?"], "reply": "  "}]
-    told = client.post("/score", json={"metrics": ["context_overlap", "bleu"], "pairs": pairs}).json()
-    assert told["scores"] == {"context_overlap": [None, None], "bleu": [None, None]}
+    told = client.post("/score", json={"metrics": ["context_overlap", "aptness"], "pairs": pairs}).json()
+    assert told["scores"] == {"context_overlap": [None, None], "aptness": [None, None]}
 
 
 def test_a_metric_of_whole_sets_takes_each_request_as_a_set(client: Any) -> None:
@@ -124,7 +125,14 @@ def test_trying_says_what_each_metric_matched_and_why_one_has_no_score(client: A
     assert [one["metric"] for one in told] == names
     assert told[0]["turn"] == 1
     assert told[1]["reference"] == 0
-    assert "catalog" in told[2]["error"]
+    assert "asks its owner's endpoint" in told[2]["error"]
+
+
+def test_a_pair_without_what_a_metric_needs_has_no_score_beside_others_that_have_it(client: Any) -> None:
+    told = client.post("/score", json={"metrics": ["bleu"], "pairs": [BARE, TALK]})
+    assert told.status_code == 200
+    assert told.json()["scores"]["bleu"][0] is None
+    assert told.json()["scores"]["bleu"][1] > 0
 
 
 def test_an_explanation_is_that_of_the_library(client: Any) -> None:
@@ -151,6 +159,8 @@ def test_attacks_stand_beside_the_reply(client: Any) -> None:
         ("score", {"pairs": [{"context": [" "], "reply": "x"}]}, 422, "pairs[0].context[0] is blank"),
         ("score", {"pairs": [{"context": [3], "reply": "x"}]}, 422, "is a whole number; it must be a string or an obj"),
         ("score", {"extra": 1}, 422, "unknown key 'extra'"),
+        ("score", {"metrics": ["length", "bleu"], "pairs": [BARE]}, 409, "bleu needs references, which no pair has"),
+        ("score", {"metrics": ["aptness"], "pairs": [{**BARE, "context": []}]}, 409, "aptness needs context"),
         ("rank", {"candidates": []}, 422, "candidates has 0 entries"),
         ("rank", {"system": "nobody"}, 404, "no system or metric 'nobody'"),
         ("select", {"questions": [{"context": [], "candidates": [{"text": "a", "grade": 1}] * 2}]}, 409, "one grade"),

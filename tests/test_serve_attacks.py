@@ -44,6 +44,9 @@ def client() -> Iterator[Any]:
         "ssrem(reference='mine.py')",
         "judge(rubric='/etc/passwd')",
         "judge(model='gpt-4')",
+        "judge(model='gpt2')",
+        "judge(model='smollm2-135m')",
+        "with_references(metric=\"judge(model='gpt2')\")",
         "bertscore(encoder='/etc')",
         "bleu(n=999999999999)",
         "meteor(alpha=1e999)",
@@ -70,6 +73,8 @@ def test_a_metric_cannot_reach_files_programs_or_addresses(client: Any, spec: st
         "causal(model='/etc')",
         "tfidf(fit='/etc/passwd')",
         "metric(spec='./mine.py')",
+        "metric(spec=\"judge(model='gpt2')\")",
+        "judge(model='gpt2')",
         "metric(spec=\"aptness(folder='/etc')\")",
     ],
 )
@@ -179,10 +184,13 @@ def test_a_browser_must_carry_the_mark_of_a_page() -> None:
         assert browser.post("/score", json=EXAMPLES["score"], headers={MARK: "0" * 64}).status_code == 403
         mark = {MARK: house.gate.mark}
         assert browser.post("/score", json=EXAMPLES["score"], headers=mark).status_code == 200
-        elsewhere = {**mark, "Sec-Fetch-Site": "cross-site"}
-        assert browser.post("/score", json=EXAMPLES["score"], headers=elsewhere).status_code == 403
+        for site in ("cross-site", "same-site"):
+            elsewhere = {**mark, "Sec-Fetch-Site": site}
+            assert browser.post("/score", json=EXAMPLES["score"], headers=elsewhere).status_code == 403
         form = {"Accept": "text/html"}
-        assert browser.post("/models/minilm/get", data={"csrf": "x"}, headers=form).status_code == 403
+        for marks in ("x", [], [house.gate.mark] * 2, ["x", house.gate.mark]):
+            sent = {"csrf": marks, "other": "1"}
+            assert browser.post("/models/minilm/get", data=sent, headers=form).status_code == 403
         assert house.fetching == {}
 
 

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import math
+import re
 from html.parser import HTMLParser
 
 import pytest
 
+from rejoinder.escape import unescape_cell
 from rejoinder.report import table as module
+from rejoinder.report.output import together
 from rejoinder.report.table import FORMATS, Estimate, Table
 
 TABLE = Table(
@@ -44,8 +47,8 @@ def test_on_a_terminal_long_texts_are_wrapped_and_nothing_is_lost(monkeypatch: p
     assert shown.count("word") == 40
 
 
-def test_markdown_escapes_bars() -> None:
-    assert "| a\\|b_<c> | 1,234 | 0.500 [0.250, 0.750] |" in FORMATS["markdown"](TABLE)
+def test_markdown_shows_names_as_they_are() -> None:
+    assert "| a\\|b\\_\\<c> | 1,234 | 0.500 [0.250, 0.750] |" in FORMATS["markdown"](TABLE)
 
 
 def test_html_is_well_formed_and_escaped() -> None:
@@ -71,3 +74,34 @@ def test_csv_and_json_keep_the_numbers_whole() -> None:
     found = json.loads(FORMATS["json"](TABLE))["rows"]
     assert found[0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
     assert found[2]["score"] is None
+
+
+NASTY = "\x1b]0;owned\x07\x1b[2J=1+1|[click](http://x.example)<b>*_\n\rnext\x9b31m"
+
+
+def test_nothing_in_a_table_steers_a_terminal() -> None:
+    shown = str(Table(NASTY, [NASTY], [[NASTY]], [NASTY]))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
+    assert shown.count(r"\u001b]0;owned\u0007") == 4
+
+
+def test_markdown_holds_no_link_no_html_and_no_line_of_somebody_elses() -> None:
+    shown = FORMATS["markdown"](Table(NASTY, [NASTY], [[NASTY]], [NASTY]))
+    assert len(shown.splitlines()) == 7
+    for text in (r"\](http", r"\<b>", r"\*", r"\_", r"=1+1\|["):
+        assert shown.count(text) == 4
+
+
+def test_csv_holds_no_formula_and_numbers_stay_numbers() -> None:
+    cells = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "-0.5", "+1e-5", -0.5, Estimate(-1.0, -2.0, -0.0)]
+    rows = list(csv.reader(io.StringIO(FORMATS["csv"](Table("T", ["=head"] * len(cells), [cells])), newline="")))
+    assert rows[0][0] == "'=head"
+    assert rows[1][:7] == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "'\rx", "''=x"]
+    assert rows[1][7:] == ["-0.5", "+1e-5", "-0.5", "-1.0", "-2.0", "-0.0"]
+    assert [unescape_cell(cell) for cell in rows[1][:7]] == cells[:7]
+
+
+def test_a_name_ends_no_comment() -> None:
+    latex = FORMATS["latex"](Table("T\n\\input{x}", ["a"], [["b"]], ["n\r\\input{x}"]))
+    assert all(line.startswith("%") for line in latex.splitlines() if "input" in line)
+    assert together([Table("T\n=1+1", ["a"], [["b"]])], "csv").splitlines()[0] == "# T =1+1"

@@ -15,6 +15,7 @@ from rejoinder.annotation.check_file import read_check, read_exercise
 from rejoinder.annotation.form import FORMS, Form
 from rejoinder.annotation.project import NOTICE, Project
 from rejoinder.annotation.redaction import KINDS
+from rejoinder.annotation.store import is_url
 from rejoinder.annotation.table import Table
 from rejoinder.annotation.unit import FormName
 from rejoinder.errors import InputError, brief, nearest
@@ -96,9 +97,8 @@ def _from(path: Path, given: str) -> str:
 
 
 def _database(given: str, path: Path) -> str:
-    if re.match(r"postgres(ql)?://", given):
-        return given
-    return _from(path, given.removeprefix("sqlite:///"))
+    file = given.removeprefix("sqlite:///")
+    return file if is_url(file) else _from(path, file)
 
 
 def _replies_per_unit(table: Table, form: Form) -> int:

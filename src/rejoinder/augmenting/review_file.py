@@ -14,14 +14,13 @@ from typing import IO, NamedTuple, TypeAlias
 from rejoinder.data.reading import LONGEST_LINE, Source
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
+from rejoinder.escape import escape_cell, unescape_cell
 from rejoinder.types import Item, Reference
 
 DECISIONS = ("accept", "edit", "reject")
 COLUMNS = ("item", "reference", "context", "text", "source", "score", "origin", "decision", "edited")
 _NEEDED = ("item", "reference", "text", "decision", "edited")
 _SHOWN = 6  # turns of the context
-# A spreadsheet takes a cell that begins so for a formula; an apostrophe before it keeps it a text.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 class Verdict(NamedTuple):
@@ -49,9 +48,9 @@ class ReviewFile:
         turns = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in item.context[-_SHOWN:]]
         score = "" if reference.score is None else f"{reference.score:g}"
         context, text, source, origin = map(
-            _guarded, ("\n".join(turns), reference.text, reference.source, reference.origin or "")
+            escape_cell, ("\n".join(turns), reference.text, reference.source, reference.origin or "")
         )
-        self._write([_guarded(item.id), str(number), context, text, source, score, origin, "", ""])
+        self._write([escape_cell(item.id), str(number), context, text, source, score, origin, "", ""])
 
     def _write(self, cells: Iterable[str]) -> None:
         line = io.StringIO()
@@ -66,7 +65,7 @@ def read_review(path: str | Path) -> Verdicts:
         number = row["reference"].strip()
         if not number.isdecimal():
             raise InputError(f"{place}: has {brief(number)} for the number of a reference; leave that column as it was")
-        key = _bare(row["item"]), int(number)
+        key = unescape_cell(row["item"]), int(number)
         if key in found:
             raise InputError(
                 f"{place}: reference {number} of the item {brief(key[0])} was decided on already in "
@@ -77,7 +76,7 @@ def read_review(path: str | Path) -> Verdicts:
 
 
 def _verdict(row: Mapping[str, str], place: Place) -> Verdict:
-    decision, edited = row["decision"].strip().lower(), _bare(row["edited"]).strip()
+    decision, edited = row["decision"].strip().lower(), unescape_cell(row["edited"]).strip()
     if not decision:
         raise InputError(f"{place}: has no decision; write accept, edit or reject")
     if decision not in DECISIONS:
@@ -89,15 +88,7 @@ def _verdict(row: Mapping[str, str], place: Place) -> Verdict:
             f"{place}: has the decision {decision} and yet a text under 'edited' ({brief(edited)}); "
             "write edit, or empty the cell"
         )
-    return Verdict(place, _bare(row["text"]), decision, edited)
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _bare(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+    return Verdict(place, unescape_cell(row["text"]), decision, edited)
 
 
 def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:

@@ -8,11 +8,14 @@ import io
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from rejoinder import __version__
+from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest, shorten
+from rejoinder.escape import hide_credentials
 from rejoinder.folder import modules
 
 _GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
@@ -35,6 +38,11 @@ class Commands(click.Group):
                 return found if isinstance(found, click.Command) else None
         return None
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command; nothing that it prints can steer a terminal."""
+        with escaped_streams():
+            return super().main(*args, **settings)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -56,6 +64,11 @@ def program() -> None:
 
 def main() -> None:
     """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
+    with escaped_streams():
+        _main()
+
+
+def _main() -> None:
     try:
         _check_streams()
         status = program.main(prog_name="rejoinder", standalone_mode=False)
@@ -116,5 +129,5 @@ def _fail(message: str) -> None:
             sys.stdout.flush()
     except OSError:  # it is full, and would complain again when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    print("rejoinder: " + " ".join(message.split()), file=sys.stderr)
+    print("rejoinder: " + " ".join(hide_credentials(message).split()), file=sys.stderr)
     sys.exit(2)

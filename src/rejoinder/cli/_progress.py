@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli._terminal import escaped_streams
 from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
 
@@ -118,7 +119,8 @@ def _bar(watch: Watch) -> Iterator[None]:
 
     texts = [TextColumn(f"{{task.fields[{name}]}}") for name in ("far", "rate", "trouble")]
     columns = (TextColumn(watch.what), BarColumn(), texts[0], texts[1], TimeRemainingColumn(), texts[2])
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(file=getattr(sys.stderr, "rich_proxied_file", sys.stderr))
+    with Bar(*columns, console=console, transient=True) as bar, escaped_streams():  # of what goes through the bar, too
         task = bar.add_task(watch.what, total=None, far="", rate="", trouble="")
 
         def show(done: int, total: int) -> None:

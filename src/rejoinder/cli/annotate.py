@@ -143,5 +143,5 @@ def _carry(store: Store, exported: str | None, imported: str | None, file: Path 
         if file is None:
             sys.stdout.buffer.write(made.content)
         else:
-            with whole_file(file) as out:
+            with whole_file(file, private=True) as out:
                 out.write(made.content)

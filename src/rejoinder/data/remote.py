@@ -15,8 +15,9 @@ from rejoinder.errors import InputError, MissingExtraError
 
 _MARK = "://"
 _BLOCK = 2**20
-_SECRETS = re.compile(r"(?<=://)[^/@?]*@")
+_SECRETS = re.compile(r"(?<=://)(?:[^/@?:]*:.*|[^/@?]*)@", re.DOTALL)  # where there is a colon, up to the last @
 _MEANING = {
+    "Cannot parse URI": "write its special characters percent-encoded, a / in a secret as %2F",
     "NO_SUCH_BUCKET": "there is no such bucket; check its name, or make it",
     "NETWORK_CONNECTION": "no server answers there; check the address and the network",
     "ACCESS_DENIED": "the server does not let you in; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
@@ -54,7 +55,7 @@ def parent(where: str) -> tuple[str, str]:
 
 def shown(where: str) -> str:
     """An address as it may be printed: without secrets and settings."""
-    return _SECRETS.sub("", where.partition("?")[0])
+    return _SECRETS.sub("", where).partition("?")[0]
 
 
 class RemoteFolder:

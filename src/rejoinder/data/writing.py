@@ -37,10 +37,10 @@ def write(records: Iterable[Record], path: str | Path) -> int:
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when the block has ended well; a device or a pipe is written as it is.
+def whole_file(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when the block has ended well; a private one is its owner's alone.
 
-    A failure to write (a full disk) is one sentence that names the file.
+    A device or a pipe is written as it is. A failure to write (a full disk) is one sentence that names the file.
     """
     if str(path) == "-":
         yield sys.stdout.buffer
@@ -62,7 +62,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
                 yield raw
             raw.flush()
             os.fsync(raw.fileno())  # else a power failure may leave the name and not what it names
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, 0o600 if private else 0o666 & ~_umask())
         os.replace(name, os.path.realpath(target))
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -12,8 +12,8 @@ import os
 import time
 import traceback
 import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -50,7 +50,7 @@ class RayEngine:
     def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
         """Every task, in the order in which they are done."""
         made = orjson.dumps([work.maker, list(work.given), os.getcwd()])
-        asked = Asked(made, self._account, uuid.uuid4().hex)
+        asked = Asked(made, self._account, uuid.uuid4().hex, _environment())
         together = 1
         most = max(_LEAST_TASKS, _WINDOW_TASKS * self.workers)
         for window in _windows(tasks, _FIRST_TASKS * self.workers, most):
@@ -116,11 +116,20 @@ def _windows(tasks: Iterable[Any], first: int, most: int) -> Iterator[_Tasks]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a flow's tasks need: how a worker is made, and where beginnings are counted under which name."""
+    """What a flow's tasks need: how a worker is made, and where beginnings are counted under which name.
+
+    Variables travel here and not in Ray's runtime environment, which it writes into logs that everybody can read.
+    """
 
     made: bytes
     account: Any
     flow: str
+    environment: Mapping[str, str] = field(repr=False)
+
+
+def _environment() -> dict[str, str]:
+    """The variables that a worker may read."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_READ_BY_WORKERS)}
 
 
 _COLUMNS = ("number", "value", "error", "times")
@@ -128,7 +137,15 @@ _LETHAL = (
     "a process died {} times over the same task (out of memory, or killed); what was done is kept: run the same "
     "command again, with more memory for each process"
 )
-_made: tuple[bytes, Worker] | None = None
+_READ_BY_WORKERS = (
+    "REJOINDER_CACHE",
+    "REJOINDER_DATA",
+    "REJOINDER_DEVICE",
+    "REJOINDER_JUDGE_",
+    "REJOINDER_MIRROR",
+    "REJOINDER_THREADS",
+)
+_made: tuple[bytes, Mapping[str, str], Worker] | None = None
 
 
 def compute_batch(batch: dict[str, Any], asked: Asked) -> dict[str, Any]:
@@ -144,25 +161,26 @@ def _row(number: int, task: bytes, asked: Asked) -> _Row:
     if times > MOST:
         return number, b"", f"RunError {_LETHAL.format(times - 1)}", times
     try:
-        return number, orjson.dumps(_worker(asked.made).compute(orjson.loads(task))), "", times
+        return number, orjson.dumps(_worker(asked).compute(orjson.loads(task))), "", times
     except RejoinderError as problem:
         return number, b"", f"{type(problem).__name__} {problem}", times
     except Exception:  # our bug: it is told as such, and not by Ray at length
         return number, b"", f"RuntimeError on a node: {traceback.format_exc()}", times
 
 
-def _worker(made: bytes) -> Worker:
+def _worker(asked: Asked) -> Worker:
     global _made
-    if _made is None or _made[0] != made:
+    if _made is None or _made[:2] != (asked.made, asked.environment):
         if _made is not None:
-            _made[1].close()
+            _made[2].close()
             _made = None
+        os.environ.update(asked.environment)
         os.environ.setdefault("REJOINDER_THREADS", "1")
-        maker, given, folder = orjson.loads(made)
+        maker, given, folder = orjson.loads(asked.made)
         with contextlib.suppress(OSError):  # names of files mean the same here as where they were typed
             os.chdir(folder)
-        _made = made, Work(maker, tuple(given)).worker()
-    return _made[1]
+        _made = asked.made, asked.environment, Work(maker, tuple(given)).worker()
+    return _made[2]
 
 
 def _told(error: str) -> Exception:

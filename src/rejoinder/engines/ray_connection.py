@@ -16,7 +16,7 @@ from typing import Any
 import rejoinder
 from rejoinder.errors import MissingExtraError, RunError
 
-_PASSED_ON = ("PYTHONPATH", "REJOINDER_")  # variables of these names go to the nodes
+_PASSED_ON = "PYTHONPATH"  # to the nodes before a process starts there; Ray writes it into its logs
 _PATIENCE = 10  # seconds
 _QUIET = {
     "RAY_DEDUP_LOGS": "1",
@@ -39,7 +39,7 @@ def connected(workers: int | None, address: str | None) -> Any:
         logging.getLogger(name).setLevel(logging.ERROR)
     if ray.is_initialized():
         return ray
-    passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    passed = {name: value for name, value in os.environ.items() if name == _PASSED_ON}
     atexit.register(_without_interrupts)  # before Ray's own end, which must not be stopped half-way
     quiet: dict[str, Any] = {
         "log_to_driver": False,

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
+from rejoinder.escape import escape_terminal
 from rejoinder.explaining.explanation import Explanation, Part, Span
 from rejoinder.report.table import Table
 
 _LONGEST = 200  # characters of an utterance that are shown
 _STRONG = 1 / 3  # of the strongest: weaker words stay unmarked in plain text
 _SHADES = {1: ("cyan", "bold cyan", "black on cyan"), -1: ("red", "bold red", "white on red")}  # earned, cost
-# A reply may hold control characters, which would steer the terminal.
-_HARMLESS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 _ALL = {"word": "words", "sentence": "sentences", "stretch": "stretches"}
 
 
@@ -44,7 +43,7 @@ def lines(found: Explanation) -> Iterator[list[Segment]]:
 
 def plain(found: Explanation) -> str:
     """The lines as plain text: ``[-cost-]`` and ``{+earned+}``."""
-    return "\n".join("".join(_bracketed(segment) for segment in line) for line in lines(found)).translate(_HARMLESS)
+    return escape_terminal("\n".join("".join(_bracketed(segment) for segment in line) for line in lines(found)))
 
 
 def show(found: Explanation) -> None:
@@ -54,7 +53,7 @@ def show(found: Explanation) -> None:
 
     console = Console(highlight=False)
     for line in lines(found):
-        marked = ((segment.text.translate(_HARMLESS), _style(segment.mark)) for segment in line)
+        marked = ((escape_terminal(segment.text), _style(segment.mark)) for segment in line)
         console.print(Text.assemble(*marked))
     legend = ((" earned ", _style(1)), " ", (" cost ", _style(-1)))
     console.print(Text.assemble(*legend))

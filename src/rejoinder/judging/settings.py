@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -33,8 +34,12 @@ class Settings:
     longest_wait: float = 60.0
 
     def without_key(self, text: str) -> str:
-        """A text that the endpoint sent, with the key blacked out where it repeats it."""
-        return text.replace(self.key, "***") if self.key else text
+        """A text that the endpoint sent, with the key blacked out where it repeats it, as it is or escaped in JSON."""
+        return self._written().sub("***", text) if self.key else text
+
+    def _written(self) -> re.Pattern[str]:
+        """The key as it stands in a text: JSON may put backslashes before a character, or its number in its place."""
+        return re.compile("".join(rf"\\*(?:{re.escape(c)}|u(?i:{ord(c):04x}))" for c in self.key))
 
 
 def read_settings() -> Settings:

@@ -100,10 +100,19 @@ def has_driver() -> bool:
     return True
 
 
-def _onnx_providers() -> Sequence[str]:
+def import_onnxruntime() -> Any:
+    """The module onnxruntime without its telemetry, which leaves files in the user's cache and calls an events host.
+
+    It reads the variable once, when it is loaded: so it is imported here and nowhere else.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    found: Sequence[str] = onnxruntime.get_available_providers()
+    return onnxruntime
+
+
+def _onnx_providers() -> Sequence[str]:
+    found: Sequence[str] = import_onnxruntime().get_available_providers()
     return found
 
 

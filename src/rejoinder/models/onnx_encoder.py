@@ -143,8 +143,7 @@ def open_session(graph: Path) -> Any:
 
 
 def _onnxruntime(graph: Path, where: device.Device) -> Any:
-    import onnxruntime
-
+    onnxruntime = device.import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # batches run side by side instead
     options.inter_op_num_threads = 1

@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from rejoinder.contract import Metric
+from rejoinder import spec as specs
 from rejoinder.errors import RunError
 from rejoinder.judging.consistency import Tally, consistency, price, tally
 from rejoinder.judging.remote import RemoteJudge, Said
 from rejoinder.judging.settings import prices
 from rejoinder.metrics.judge import Judge
-from rejoinder.registry import parse
+from rejoinder.registry import name_of, parse
 from rejoinder.report.findings import JUDGE
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.folder import check_files, read_about
@@ -53,7 +53,9 @@ def raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
-    metrics: list[Metric] = [parse(metric["spec"]) for metric in read_about(folder)["metrics"]]
+    written = (metric["spec"] for metric in read_about(folder)["metrics"])
+    # By name: to parse a metric of the user's own runs its file, and a run folder may come from anybody.
+    metrics = [parse(spec) for spec in written if specs.read(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
     if not any(isinstance(metric.judge(), RemoteJudge) for metric in judges):
         raise RunError(

@@ -49,7 +49,7 @@ def together(tables: list[Table], form: str) -> str:
     if form == "json":
         return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
     if form == "csv":
-        return "\n".join(f"# {table.title}\n{to_csv(table)}" for table in tables)
+        return "\n".join(f"# {' '.join(table.title.splitlines())}\n{to_csv(table)}" for table in tables)
     return "\n\n".join(FORMATS[form](table) for table in tables)
 
 

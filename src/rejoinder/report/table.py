@@ -7,12 +7,15 @@ import html
 import io
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+from rejoinder.escape import escape_cell, escape_markdown, escape_terminal
 
 
 class Estimate(NamedTuple):
@@ -23,6 +26,7 @@ class Estimate(NamedTuple):
     high: float
 
 
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf")
 _NARROWEST = 12  # characters: a narrower column of text cannot be read
 
 
@@ -62,6 +66,10 @@ class Table:
                 return f"{cell:,}"
         return cell
 
+    def texts(self, row: Sequence[Cell]) -> list[str]:
+        """The cells of a row as a person reads them."""
+        return [self.text(cell) for cell in row]
+
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds numbers, which are set to the right."""
         return all(not isinstance(row[column], str) for row in self.rows)
@@ -78,7 +86,7 @@ class Table:
 
 def to_terminal(table: Table) -> str:
     """The table in plain characters; on a terminal, long texts are wrapped to its width, and nothing is ever cut."""
-    cells = [list(table.heads), *([table.text(c) for c in row] for row in table.rows)]
+    cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
     widths = _widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
@@ -94,7 +102,7 @@ def to_terminal(table: Table) -> str:
     rule = "  ".join("─" * w for w in widths)
     shown = [table.title, "", *lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
     shown += ["", *table.notes] if table.notes else []
-    return "\n".join(shown)
+    return escape_terminal("\n".join(shown))
 
 
 def _widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int | None) -> list[int]:
@@ -113,12 +121,12 @@ def to_markdown(table: Table) -> str:
     """The table as GitHub-flavoured Markdown."""
 
     def line(row: Sequence[str]) -> str:
-        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in row) + " |"
+        return "| " + " | ".join(map(escape_markdown, row)) + " |"
 
     rule = "|" + "|".join("---:" if table.is_numeric(i) else "---" for i in range(len(table.heads))) + "|"
-    rows = [line([table.text(c) for c in row]) for row in table.rows]
-    notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
-    return "\n".join([f"### {table.title}", "", line(table.heads), rule, *rows, *notes, ""])
+    rows = [line(table.texts(row)) for row in table.rows]
+    notes = ["", *(f"- {escape_markdown(note)}" for note in table.notes)] if table.notes else []
+    return "\n".join([f"### {escape_markdown(table.title)}", "", line(table.heads), rule, *rows, *notes, ""])
 
 
 def to_html(table: Table) -> str:
@@ -140,10 +148,10 @@ def to_latex(table: Table) -> str:
     """The table as a LaTeX tabular with booktabs rules."""
     columns = "".join("r" if table.is_numeric(i) else "l" for i in range(len(table.heads)))
     heads = " & ".join(map(_latex, table.heads)) + r" \\"
-    rows = [" & ".join(_latex(table.text(c)) for c in row) + r" \\" for row in table.rows]
-    notes = [f"% {note}" for note in table.notes]
+    rows = [" & ".join(map(_latex, table.texts(row))) + r" \\" for row in table.rows]
+    notes = [f"% {_one_line(note)}" for note in table.notes]
     body = [r"\toprule", heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([f"% {table.title}", rf"\begin{{tabular}}{{{columns}}}", *body, *notes, ""])
+    return "\n".join([f"% {_one_line(table.title)}", rf"\begin{{tabular}}{{{columns}}}", *body, *notes, ""])
 
 
 def _latex(text: str) -> str:
@@ -152,24 +160,35 @@ def _latex(text: str) -> str:
     return "".join(special.get(c, c) for c in text)
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())  # a comment ends with its line
+
+
 def to_csv(table: Table) -> str:
     """The table as CSV, numbers in full; an estimate takes three columns."""
     wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([h for head, w in zip(table.heads, wide, strict=True) for h in _heads(head, w)])
-    for row in table.rows:
-        writer.writerow([v for cell, w in zip(row, wide, strict=True) for v in _values(cell, w)])
-    return out.getvalue()
+    heads = [h for head, w in zip(table.heads, wide, strict=True) for h in _heads(head, w)]
+    rows = ([v for cell, w in zip(row, wide, strict=True) for v in _values(cell, w)] for row in table.rows)
+    return "".join(map(_csv_line, (heads, *rows)))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out).writerow(cells)  # which quotes a carriage return only where its own lines end in one
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _heads(head: str, wide: bool) -> list[str]:
-    return [head, f"{head} low", f"{head} high"] if wide else [head]
+    return list(map(escape_cell, [head, f"{head} low", f"{head} high"] if wide else [head]))
 
 
 def _values(cell: Cell, wide: bool) -> list[str]:
     values = list(cell) if isinstance(cell, Estimate) else [cell, None, None][: 3 if wide else 1]
-    return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else str(v) for v in values]
+    return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else _csv_cell(str(v)) for v in values]
+
+
+def _csv_cell(text: str) -> str:
+    return text if _NUMBER.fullmatch(text) else escape_cell(text)  # -0.5 is no formula
 
 
 def to_json(table: Table) -> str:

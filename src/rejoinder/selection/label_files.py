@@ -16,6 +16,7 @@ from rejoinder.data.grades import right
 from rejoinder.data.reading import Line, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
+from rejoinder.escape import unescape_cell
 from rejoinder.selection.labels import LABELS, check_labels, false_places, response_id, with_labels
 from rejoinder.types import Item, Question, Rating, Record, Response
 
@@ -116,13 +117,15 @@ def _of_table(content: bytes, name: str) -> Said:
         columns: Mapping[str, str] = rows[0][1] if rows else {}
         if "labels" in columns and "candidate" in columns:
             for number, row in rows:
-                words = [word.strip() for word in _plain(row["labels"]).replace(";", ",").split(",") if word.strip()]
-                said[_plain(row["candidate"])] = {"people": _votes(words, f"{name} line {number}")}
+                words = [
+                    word.strip() for word in unescape_cell(row["labels"]).replace(";", ",").split(",") if word.strip()
+                ]
+                said[unescape_cell(row["candidate"])] = {"people": _votes(words, f"{name} line {number}")}
             return said
         for number, row in rows_of(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
                 votes = _votes(orjson.loads(row["value"]), f"{name} line {number}")
-                said.setdefault(_plain(row["response"]), {})[_plain(row["rater"])] = votes
+                said.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
     except orjson.JSONDecodeError:
         raise InputError(f"{name}: a value is no list of labels; export it again as csv") from None
     except InputError as error:
@@ -132,7 +135,3 @@ def _of_table(content: bytes, name: str) -> Said:
 
 def _votes(words: Iterable[str], where: str) -> set[str]:
     return set(check_labels((word for word in words if word != NONE), where))
-
-
-def _plain(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" else cell

@@ -15,6 +15,7 @@ from rejoinder.data.reading import LONGEST_LINE, Source
 from rejoinder.data.schema import Place
 from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, brief
+from rejoinder.escape import escape_cell, unescape_cell
 from rejoinder.selection.people import Scores
 from rejoinder.selection.rules import SCALE
 from rejoinder.types import Question
@@ -22,8 +23,6 @@ from rejoinder.types import Question
 RATERS = 5
 _FIXED = ("question", "candidate", "context", "text")
 _SCORE = "score"
-# A spreadsheet takes a cell that begins so for a formula; an apostrophe before it keeps it a text.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
@@ -35,7 +34,7 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
     for pool in pools:
         context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in pool.context)
         for one in pool.candidates:
-            rows.writerow([*map(_guarded, (pool.id, str(one.id), context, one.text)), *[""] * raters])
+            rows.writerow([*map(escape_cell, (pool.id, str(one.id), context, one.text)), *[""] * raters])
             n += 1
     with whole_file(path) as file:
         file.write(b"\xef\xbb\xbf" + out.getvalue().encode())  # else a spreadsheet takes it for anything but UTF-8
@@ -47,13 +46,13 @@ def read_sheet(path: str | Path, pools: Sequence[Question]) -> Scores:
     texts = {(pool.id, str(one.id)): one.text for pool in pools for one in pool.candidates}
     found: dict[tuple[str, str], tuple[int, ...]] = {}
     for place, row, scores in _rows(path):
-        key = _bare(row["question"]), _bare(row["candidate"])
+        key = unescape_cell(row["question"]), unescape_cell(row["candidate"])
         if key not in texts:
             raise InputError(
                 f"{place}: the pools have no candidate {brief(key[1])} of a question {brief(key[0])}; "
                 "give the pools that the sheet was written for"
             )
-        if texts[key].split() != _bare(row["text"]).split():
+        if texts[key].split() != unescape_cell(row["text"]).split():
             raise InputError(
                 f"{place}: candidate {key[1]} of {brief(key[0])} is {brief(texts[key])}, not {brief(row['text'])}; "
                 "leave 'text' as it was, or give the pools that the sheet was written for"
@@ -71,14 +70,6 @@ def _score(cell: str, place: Place) -> int:
     if found not in map(str, SCALE):
         raise InputError(f"{place}: has the score {brief(cell)}; write a whole number from 0 to 5, or nothing")
     return int(found)
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _bare(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 
 def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]:

@@ -16,6 +16,7 @@ from rejoinder.web.site import Site, go, recognised
 
 HOME = {"rater": "/", "owner": "/owner"}
 PARTICIPANT = "PROLIFIC_PID"
+_AGAIN = "again"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -36,16 +37,34 @@ def _enter(request: Request) -> Response:
 
 
 def _admitted(site: Site, request: Request, entrance: Rater) -> Response:
-    """A participant gets a token of their own, new at each coming: the one before ends."""
+    """A participant gets a token of their own at the first coming; later ones must bring it, for ids are no secret."""
     name = request.query_params.get(PARTICIPANT, "")
     if not _NAME.fullmatch(name):
         return _asked(site, str(request.path_params["token"]), name)
     try:
         rater = site.store.admit(entrance, name)
-        token = site.store.renew(rater.name)
+        token = site.store.first_token(rater.name)
     except AnnotationError:
         return nothing_here()
-    return _let_in(site, request, rater, token)
+    if token is not None:
+        return _let_in(site, request, rater, token)
+    token = request.cookies.get(site.cookie("rater"), "")
+    me = recognised(site, token)
+    return (
+        _let_in(site, request, me, token) if me is not None and me.id == rater.id else _not_again(site, request, name)
+    )
+
+
+def _not_again(site: Site, request: Request, name: str) -> Response:
+    """A refusal; first by way of a page of ours, since a strict cookie does not come along from another site."""
+    if _AGAIN not in request.query_params:
+        return html("enter.html", home=f"{request.url.path}?{PARTICIPANT}={name}&{_AGAIN}=1")
+    contact = site.project.contact
+    sentence = (
+        "Somebody came in with this id before. Please go on in the browser in which you began, or ask for a link of "
+        f"your own{f': {contact}' if contact else ''}."
+    )
+    return html("bare.html", 403, title="This id is in use", sentence=sentence)
 
 
 def _asked(site: Site, token: str, given: str) -> Response:

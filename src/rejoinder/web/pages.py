@@ -33,13 +33,10 @@ def warm() -> None:
         _environment().get_template(found.name)
 
 
-def left() -> Response:
-    """What is shown to who has left; it belongs to nobody, so it has no style either."""
-    return html(
-        "bare.html",
-        title="You have left",
-        sentence="This browser does not know you any more. Your personal link still works.",
-    )
+def left(contact: str | None = None) -> Response:
+    """What is shown to who has left; without a personal link, ``contact`` can make one. It has no style either."""
+    way_back = "Your personal link still works." if contact is None else f"To come back, ask for a link: {contact}."
+    return html("bare.html", title="You have left", sentence=f"This browser does not know you any more. {way_back}")
 
 
 def nothing_here() -> Response:

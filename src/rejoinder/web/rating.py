@@ -56,9 +56,9 @@ def undo(visit: Visit) -> Response:
 
 
 def leave(visit: Visit) -> Response:
-    """Forget this browser's session; the personal link still works."""
+    """Forget this browser's session; a personal link still works."""
     visit.site.known.drop(digest(visit.token))
-    response = left()
+    response = left(visit.site.project.contact if visit.me.by else None)
     response.delete_cookie(visit.site.cookie(visit.me.role), path="/", httponly=True, samesite="strict")
     return response
 

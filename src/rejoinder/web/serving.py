@@ -14,10 +14,11 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.contract import Store
 from rejoinder.errors import InputError
 from rejoinder.web.app import app_of
-from rejoinder.web.limits import Limits
+from rejoinder.web.limits import Limits, client_of
 
 HEAD_SECONDS = 10.0
 CONNECTIONS = 500
+IDLE_PER_ADDRESS = 100  # several browsers have one address, each with a handful of connections
 HEAD_BYTES = 16 * 1024
 
 
@@ -25,14 +26,33 @@ class HurryingProtocol(H11Protocol):
     """HTTP that closes a connection whose request does not come: uvicorn itself would wait for its head forever."""
 
     _alarm: asyncio.TimerHandle | None = None
+    _heard = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is under way that has come whole."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _address(self) -> str:
+        return client_of(self.client[0] if self.client else None)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
+        """Begin to wait for a head; the longest idle connection makes room where its address has too many."""
         super().connection_made(transport)
+        self._heard = self.loop.time()
         self._watch()
+        # Behind a proxy all of them have the proxy's address.
+        if not self.config.proxy_headers:
+            address = self._address
+            every = (one for one in self.server_state.connections if isinstance(one, HurryingProtocol))
+            idle = [one for one in every if one.is_idle and one._address == address and not one.transport.is_closing()]
+            if len(idle) > IDLE_PER_ADDRESS:
+                min(idle, key=lambda one: one._heard).transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Take in what came, and wait on where that was no whole head."""
+        self._heard = self.loop.time()
         super().data_received(data)
         self._watch()
 
@@ -43,7 +63,7 @@ class HurryingProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        waiting = self.cycle is None or self.cycle.response_complete
+        waiting = self.is_idle
         if waiting and self._alarm is None:
             self._alarm = self.loop.call_later(HEAD_SECONDS, self._close)
         elif not waiting and self._alarm is not None:
@@ -52,7 +72,7 @@ class HurryingProtocol(H11Protocol):
 
     def _close(self) -> None:
         self._alarm = None
-        if self.cycle is None or self.cycle.response_complete:
+        if self.is_idle:
             self.transport.close()
 
 

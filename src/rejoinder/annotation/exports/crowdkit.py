@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.exports._taking import Foreign, TakenIn, put, taken_in
-from rejoinder.annotation.exports.csv import plain, rows_of, table
+from rejoinder.annotation.exports.csv import rows_of, table
 from rejoinder.annotation.fields import TIE, fields_of
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.results import Results, labels_of, said, sides
 from rejoinder.annotation.store.contract import Store
 from rejoinder.annotation.unit import Unit
+from rejoinder.escape import unescape_cell
 
 _Place: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and what a label means there
 
@@ -74,7 +75,7 @@ def read(store: Store, content: bytes) -> TakenIn:
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     for _, row in rows_of(content, needed):
-        cells = {name: plain(cell) for name, cell in row.items()}
+        cells = {name: unescape_cell(cell) for name, cell in row.items()}
         place = places.get(_pair(project, cells) if pairs else cells["task"])
         if place is None:
             left_out["of something that this project does not ask about"] += 1

@@ -20,6 +20,7 @@ from rejoinder.annotation.results import Results, Said, label_of, said, sides
 from rejoinder.annotation.store.contract import Store
 from rejoinder.annotation.unit import Field, Value
 from rejoinder.errors import InputError, brief
+from rejoinder.escape import escape_cell, unescape_cell
 
 COLUMNS = (
     "unit",
@@ -39,7 +40,6 @@ COLUMNS = (
     "at",
 )
 _NEEDED = ("unit", "rater", "field", "value")
-_FORMULA = "=+-@\t\r'"
 
 
 def write(results: Results) -> bytes:
@@ -59,12 +59,7 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 def _safe(cell: object) -> object:
     if cell is None:
         return ""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA and cell else cell
-
-
-def plain(cell: str) -> str:
-    """A cell without the apostrophe before it."""
-    return cell[1:] if cell[:1] == "'" else cell
+    return escape_cell(cell) if isinstance(cell, str) else cell
 
 
 def _rows(results: Results) -> Iterator[tuple[object, ...]]:
@@ -110,10 +105,10 @@ def read(store: Store, content: bytes) -> TakenIn:
     for number, row in rows_of(content, _NEEDED):
         if row.get("kind") == "exercise":
             continue
-        key = plain(row["rater"]), plain(row["unit"])
-        field = fields.get(key[1], {}).get(plain(row["field"]))
+        key = unescape_cell(row["rater"]), unescape_cell(row["unit"])
+        field = fields.get(key[1], {}).get(unescape_cell(row["field"]))
         answer = answers.setdefault(key, {})
-        answer[plain(row["field"])] = _value(field, row["value"]) if field is not None else row["value"]
+        answer[unescape_cell(row["field"])] = _value(field, row["value"]) if field is not None else row["value"]
         about[key] = _number(row.get("seconds", ""), number) or 0.0, _time(row.get("at", ""), number)
     return taken_in(store, (Foreign(*key, answer, *about[key]) for key, answer in answers.items()))
 
@@ -139,14 +134,14 @@ def _value(field: Field, cell: str) -> Value:
     """A cell's value for a field; what does not fit is left to be refused."""
     if field.kind == "choice":
         meant = {str(option.value): option.value for option in field.options}
-        return meant.get(cell, meant.get(plain(cell), cell))
+        return meant.get(cell, meant.get(unescape_cell(cell), cell))
     if field.kind == "labels":
         try:
             found: list[str] = orjson.loads(cell)
             return found
         except orjson.JSONDecodeError:
             return cell
-    return plain(cell)
+    return unescape_cell(cell)
 
 
 def _number(cell: str, line: int) -> float | None:

@@ -139,6 +139,9 @@ class Store(Protocol):
     def renew(self, name: str, expires: float | None = None) -> str:
         """A new token for somebody; the old one is worth nothing from now on."""
 
+    def first_token(self, name: str) -> str | None:
+        """A token for somebody who has never had one; None where they have."""
+
     def revoke(self, name: str) -> None:
         """Shut somebody out; what was judged stays."""
 

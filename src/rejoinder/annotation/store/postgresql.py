@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,6 +54,7 @@ class PostgresqlDatabase:
         except ImportError:
             raise MissingExtraError("psycopg", "postgres", "a PostgreSQL database") from None
         self._psycopg, self._url = psycopg, url
+        self._check_url()
         self._places = Turnstile(_MOST_CONNECTIONS)
         self._idle: list[tuple[float, psycopg.Connection[Any]]] = []
         try:
@@ -62,6 +64,19 @@ class PostgresqlDatabase:
             # The error names the host, never the password.
             what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise InputError(f"the PostgreSQL database cannot be reached ({what})") from None
+
+    def _check_url(self) -> None:
+        """Raise where a name or a password ends too early: what libpq says of the rest would show some of it."""
+        try:
+            parts = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        except self._psycopg.Error:
+            parts = {"host": "@"}
+        named = f"{parts.get('host', '')}{parts.get('dbname', '')}"
+        if "@" in named or not re.fullmatch(r"[0-9,]*", str(parts.get("port", ""))):
+            raise InputError(
+                "the URL of the PostgreSQL database cannot be read; write special characters of its name and password "
+                "percent-encoded, a space as %20"
+            )
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:

@@ -60,6 +60,13 @@ class SqlStore:
         self._change(name, "token = ?, expires = ?, revoked = 0", people.digest(token), expires)
         return token
 
+    def first_token(self, name: str) -> str | None:
+        """A token for somebody who has never had one."""
+        token = people.new_token()
+        statement = "UPDATE raters SET token = ? WHERE project = ? AND name = ? AND token IS NULL"
+        values = people.digest(token), self._project.name, name
+        return token if self._database.write(lambda session: session.run(statement, *values)) else None
+
     def revoke(self, name: str) -> None:
         """Shut somebody out."""
         self._change(name, "revoked = 1")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.requests import Request
 
 from rejoinder.errors import InputError
-from rejoinder.web.access import cookie_name, csrf, digest
+from rejoinder.web.access import cookie_name, csrf, digest, genuine
 from rejoinder.web.guard import BEARER
 from rejoinder.web.limits import Known
 from rejoinder.web.site import own_origin
@@ -57,12 +57,12 @@ class Gate:
         """Whether a request comes with the token."""
         return self._by_header(request.headers) or self.is_token(request.cookies.get(self.cookie, ""))
 
-    def is_forged(self, request: Request, mark: str = "") -> bool:
-        """Whether another site may have made the browser send this; ``mark`` is that of a form."""
+    def is_forged(self, request: Request, form: Sequence[tuple[str, str]] | None = None) -> bool:
+        """Whether another site may have made the browser send this; the mark is in its form, or else in a header."""
         if request.method in _SAFE or self._by_header(request.headers):
             return False
-        given = mark or request.headers.get(MARK, "")
-        return not (own_origin(request.headers) and hmac.compare_digest(given.encode(), self.mark.encode()))
+        sent = [("csrf", mark) for mark in request.headers.getlist(MARK)] if form is None else form
+        return not (own_origin(request.headers) and genuine(self.token, sent))
 
     def _by_header(self, headers: Mapping[str, str]) -> bool:
         given = headers.get("authorization", "")

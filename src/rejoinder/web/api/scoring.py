@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rejoinder.contract import Metric, SetMetric
-from rejoinder.errors import SpecError, brief
+from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.registry import signature
 from rejoinder.scoring import kernel
 from rejoinder.scoring.memory import score_pairs
@@ -31,6 +31,8 @@ async def score(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a request's pairs."""
     metrics = list(dict.fromkeys(desk.offer.metric(text) for text in body["metrics"]))
     pairs = [pair_of(one, number) for number, one in enumerate(body["pairs"])]
+    for metric in metrics:
+        _check_needs(metric, pairs)
     matched = bool(body.get("matched"))
     found = await asyncio.gather(*(measured(desk, metric, pairs, matched) for metric in metrics))
     named = {str(metric): one for metric, one in zip(metrics, found, strict=True)}
@@ -40,6 +42,13 @@ async def score(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         "cut": {spec: one.cut for spec, one in named.items() if one.cut},
         "metrics": {str(metric): facts(metric, named[str(metric)].signature) for metric in metrics},
     }
+
+
+def _check_needs(metric: Metric, pairs: Sequence[Pair]) -> None:
+    """Raise where no pair has what a metric needs; where some have it, the others have no score."""
+    for part in sorted(metric.needs):
+        if not any(getattr(pair.item, part) for pair in pairs):
+            raise InputError(f"{metric} needs {part}, which no pair has; send it with them, or leave the metric out")
 
 
 async def measured(desk: Desk, metric: Metric, pairs: Sequence[Pair], matched: bool = False) -> Measured:

@@ -23,6 +23,7 @@ from rejoinder.systems import System, parse_system, system_class, system_names
 CLOSED = frozenset({"chat", "completion", "function", "generator"})  # systems that ask or run somebody else's
 NESTED = frozenset({"metric", "reference", "spec"})
 MODEL_NAMES = frozenset({"model", "encoder", "vectors"})
+REMOTE = frozenset({("judge", "model")})  # any model but the default is asked of an endpoint, at its owner's cost
 WORDS = frozenset({"sources"})
 LARGEST = 1_000_000.0
 _REMEMBERED = 512
@@ -110,6 +111,11 @@ def _is_free(hint: Any) -> bool:
 
 
 def _check_text(owner: str, name: str, value: str) -> None:
+    if (owner, name) in REMOTE:
+        raise SpecError(
+            f"{owner}: {name}={value!r} asks its owner's endpoint, which is not done over HTTP; leave {name} out; the "
+            "owner of the server can allow a spec with --allow"
+        )
     if name in NESTED:
         _check_metric(value)
     elif name in MODEL_NAMES:

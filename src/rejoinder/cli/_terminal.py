@@ -1,0 +1,43 @@
+"""Standard output and standard error as every command has them: what others wrote cannot steer a terminal there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from rejoinder.escape import escape_terminal
+
+
+class EscapedStream:
+    """A text stream that shows control characters instead of sending them; bytes (``buffer``) pass as they are."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        # Where rich writes, whose colours are its own.
+        self.rich_proxied_file: TextIO = getattr(stream, "rich_proxied_file", stream)
+
+    def write(self, text: str) -> int:
+        """Write a text, escaped."""
+        self._stream.write(escape_terminal(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts, escaped."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def escaped_streams() -> Iterator[None]:
+    """Within it, whatever is printed is escaped."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, stream and EscapedStream(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
