@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import engine_options, table_form
+from rejoinder.cli._options import engine_options, page_file, run_folder, table_form
 
 if TYPE_CHECKING:
     from rejoinder.engines.contract import Engine
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what the file allows].",
 )
 @click.option(
-    "-o", "--out", metavar="RUN", help="The run folder, or for many files its address too [runs/NAME-IDENTITY]."
+    "-o",
+    "--out",
+    type=run_folder(),
+    metavar="RUN",
+    help="The run folder, or for many files its address too [runs/NAME-IDENTITY].",
 )
 @click.option(
     "--empty",
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--matched", is_flag=True, help="Also say which reference each reply matched best.")
 @table_form
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
+@click.option("--report", type=page_file, metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @engine_options("all cores, one where models compute on a GPU")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
