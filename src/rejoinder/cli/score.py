@@ -72,7 +72,7 @@ def command(
     from rejoinder.data.shards import is_sharded
     from rejoinder.engines.opening import open_engine
     from rejoinder.errors import SpecError
-    from rejoinder.report.table import FORMATS
+    from rejoinder.report.output import shown
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
@@ -87,9 +87,8 @@ def command(
     with watching("scoring", "replies", computing) as watch:
         folder = Path(out) if out else None
         finished = run(files, plan, folder, cache=not no_cache, progress=watch.progress, engine=computing)
-    click.echo(FORMATS[form](finished.scores.table()))
-    if dialogues:
-        click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
+    tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
+    click.echo(shown(tables, form))
     for given in finished.about["inputs"]:
         if "imported_as" in given:
             left_out = ", ".join(f"{reason} ({n:,})" for reason, n in given["left_out"].items()) or "nothing"
