@@ -110,11 +110,15 @@ def test_the_ending_of_a_report_decides_its_form(tmp_path: Path) -> None:
         assert file.read_text().strip() == shown.strip()
 
 
-@pytest.mark.parametrize("words", ["score F -m length -m bleu -o again --dialogues", "compare run", "trust run --resamples 100"])
+@pytest.mark.parametrize(
+    "words", ["score F -m length -m bleu -o again --dialogues", "compare run", "trust run --resamples 100"]
+)
 def test_json_is_one_value_and_csv_tells_its_tables_apart(tmp_path: Path, words: str) -> None:
     chats = str(Path(__file__).parent.parent / "examples" / "chats.jsonl")
     names = {"F": chats, "run": str(tmp_path / "run"), "again": str(tmp_path / "again")}
-    assert CliRunner().invoke(program, ["score", chats, "-m", "length", "-m", "bleu", "-o", names["run"]]).exit_code == 0
+    assert (
+        CliRunner().invoke(program, ["score", chats, "-m", "length", "-m", "bleu", "-o", names["run"]]).exit_code == 0
+    )
     given = [names.get(word, word) for word in words.split()]
     tables = json.loads(CliRunner().invoke(program, [*given, "--format", "json"]).stdout)
     assert len(tables) > 1

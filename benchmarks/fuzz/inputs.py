@@ -20,13 +20,23 @@ from rejoinder.data.seed import Seed
 from rejoinder.data.seeds import write_seeds
 from rejoinder.data.writing import write
 from rejoinder.types import (
-    Candidate, Dialogue, Item, Preference, Question, Rating, Record, Reference, Response, Statement, Turn,
+    Candidate,
+    Dialogue,
+    Item,
+    Preference,
+    Question,
+    Rating,
+    Record,
+    Reference,
+    Response,
+    Statement,
+    Turn,
 )  # fmt: skip
 
 META: dict[str, Any] = {
     "deep": {"list": [1, [2, [3, {"end": None}]]], "empty": {}, "": "no key"},
     "numbers": [0, -0.0, 1e300, -1e-300, 2**53, True],
-    "text": "tab\t, line\n, quote \", nul \x00, escape \x1b[31m, turn \u202e, face 👍",
+    "text": 'tab\t, line\n, quote ", nul \x00, escape \x1b[31m, turn \u202e, face 👍',
 }
 _THINGS = ("window", "tea", "garden", "piano", "letter", "bicycle", "carpet", "ladder", "candle", "basket")
 
@@ -71,7 +81,15 @@ def chats() -> list[Record]:
         references = (Reference(f"Yes, the {thing} is ready."), Reference("Not before nine.", "example", 0.5, "x"))
         situation = (Statement(f"The {thing} stands nearby.", "environment", True),)
         records.append(
-            Item(name, context, references, (Turn("Great 👍"),), situation, f"d{i // 2}", meta={**META, "goal": "to rest"})
+            Item(
+                name,
+                context,
+                references,
+                (Turn("Great 👍"),),
+                situation,
+                f"d{i // 2}",
+                meta={**META, "goal": "to rest"},
+            )
         )
         for n, system in enumerate(("a", "b")):
             text = (f"Yes, the {thing} is ready since {i}.", f"I like the {thing}, and nine of {i} do.")[n]
@@ -135,7 +153,7 @@ def seeds() -> list[Seed]:
     """Seeds of a situated set."""
     return [
         Seed(f"s{i}", f"Please bring the {thing}.", f"to enjoy the {thing}", f"Shall I fetch another {thing}?",
-             (Statement(f"The {thing} is old.", "environment", True), Statement(f"[user] owns {i} of it.", "possession", True)),
+             (Statement(f"The {thing} is old.", "environment", True), Statement(f"[user] owns {i}.", "possession", True)),
              "yes" if i % 2 else "no")
         for i, thing in enumerate(_THINGS)
     ]  # fmt: skip
@@ -172,11 +190,13 @@ every = 10
 of = "i0/a"
 answer = { apt = [1, 2] }
 """
-_RUBRIC = 'rate = "Say how apt the reply is."\nscale = { low = 1, high = 5 }\nanchors = { 1 = "not at all", 5 = "very" }\n'
+_RUBRIC = (
+    'rate = "Say how apt the reply is."\nscale = { low = 1, high = 5 }\nanchors = { 1 = "not at all", 5 = "very" }\n'
+)
 _KEYWORDS = 'discard = ["midnight"]\nnegations = ["not", "never"]\n[[exclude]]\nwords = [["hot"], ["cold"]]\n'
 _ATOMIC = "".join(f"PersonX brings the {thing}\toWant\tto use the {thing}\n" for thing in _THINGS)
 _TEXTS = {
-    "table.csv": 'id,context,response,system,good,score\n1,"Hello,\n\nyou",Yes.,a,No.,3\n2,Hi,Yo.,b,,\n3,=1+1,-x,a,b,2\n',
+    "table.csv": 'id,context,response,system,good,score\n1,"Hello,\n\nyou",Yes.,a,No.,3\n2,Hi,Yo.,b,,\n3,=1,-x,a,b,2\n',
     "table.tsv": "id\tcontext\tresponse\tsystem\tgood\tscore\n1\tHello\tYes.\ta\tNo.\t3\n2\tHi\tYo.\tb\t\t\n",
     "daily.txt": "Hello , you ! __eou__ Hi . __eou__ Tea ? __eou__\nBye ! __eou__ So long . __eou__\n",
     "parlai.txt": "text:a\\nb\tlabels:c|d\nid:x\ttext:e\tlabels:f\tepisode_done:True\ntext:g\tlabels:h\n",
@@ -206,8 +226,8 @@ _OPENAI: list[Any] = [
     for i in range(3)
 ]
 _ROWS: list[Any] = [
-    {"context": ["Hello!", {"speaker": "A", "text": "Hi."}], "response": f"Yes {i}.", "system": "ab"[i % 2], "good": ["No."],
-     "score": [1, 2.5], "who": "ann", "dialogue": "d", "id": i, "meta": META}
+    {"context": ["Hello!", {"speaker": "A", "text": "Hi."}], "response": f"Yes {i}.", "system": "ab"[i % 2],
+     "good": ["No."], "score": [1, 2.5], "who": "ann", "dialogue": "d", "id": i, "meta": META}
     for i in range(3)
 ]  # fmt: skip
 _DSTC10: list[Any] = [
@@ -235,8 +255,8 @@ _MADE = (
     "shards write chats.jsonl -o chats.parquet",
     "label questions.jsonl --for-people labels.csv",
     "augment chats.jsonl --corpus dialogues.jsonl --no-comet -k 2 -o more.jsonl --review review.csv",
-    "build set.jsonl --from dialogues.jsonl --repository utterances.txt --source bm25(query='reply') --judge-with none --pool 4 "
-    "--write-csv sheet.csv",
+    "build set.jsonl --from dialogues.jsonl --repository utterances.txt --source bm25(query='reply') --judge-with none "
+    "--pool 4 --write-csv sheet.csv",
     "annotate project.toml --import crowdkit --file said.csv",
     "situate build seeds.jsonl -o situated.jsonl --rounds 0 --statements 2",
     "situate project grade situated.jsonl -o grading.toml --write-csv grades.csv",
@@ -246,7 +266,8 @@ _MADE = (
 def make_inputs(folder: Path) -> None:
     """Write every input into a folder, some of them by commands."""
     records: dict[str, Sequence[Record]] = {
-        "chats.jsonl": chats(), "dialogues.jsonl": dialogues(), "questions.jsonl": questions(), "graded.jsonl": graded(),
+        "chats.jsonl": chats(), "dialogues.jsonl": dialogues(), "questions.jsonl": questions(),
+        "graded.jsonl": graded(),
         "held.jsonl": [replace(one, id=f"h{one.id}") for one in graded()],
         "later.jsonl": [replace(one, id=f"l{one.id}") for one in dialogues()],
     }  # fmt: skip
@@ -269,7 +290,9 @@ def make_inputs(folder: Path) -> None:
 def _fill_in(folder: Path) -> None:
     """Answer the sheets as people would."""
     answers = {
-        "sheet.csv": lambda row: ["5", "4", "5", "", ""] if row[3].startswith("Do you see") else ["1", "2", "1", "", ""],
+        "sheet.csv": lambda row: (
+            ["5", "4", "5", "", ""] if row[3].startswith("Do you see") else ["1", "2", "1", "", ""]
+        ),
         "grades.csv": lambda row: ["1", "2", "1"],
         "review.csv": lambda row: ["accept", ""],
     }

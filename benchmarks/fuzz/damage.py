@@ -21,7 +21,20 @@ _ODD: tuple[Any, ...] = (
     [], [None], [[]], ["x", 3], {}, {"": {}}, {"text": 1}, {"text": "x", "speaker": "y"}, [{}],
 )  # fmt: skip
 _KEYS = ("x", "kind", "id", "text", "value", "turns", "meta", "item", "response", "context", "", "__class__", "é")
-_BYTES = (b"\xff", b"\xc3", b"\x00", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\r", b"\n\n", b'"', b",", b"{", b"\x1b[2J", b"1e999")
+_BYTES = (
+    b"\xff",
+    b"\xc3",
+    b"\x00",
+    b"\xef\xbb\xbf",
+    b"\xe2\x80\xa8",
+    b"\r",
+    b"\n\n",
+    b'"',
+    b",",
+    b"{",
+    b"\x1b[2J",
+    b"1e999",
+)
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -59,7 +72,9 @@ def _change(values: Any, r: random.Random) -> None:
     elif what == 5 and isinstance(holder[key], (dict, list)):
         holder[key] = type(holder[key])()
     elif what == 6 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
-        holder[key] = r.choice([v for v in _ODD if isinstance(v, (int, float)) or str(v)[:5] in (_RAW + "1", _RAW + "N")])
+        holder[key] = r.choice(
+            [v for v in _ODD if isinstance(v, (int, float)) or str(v)[:5] in (_RAW + "1", _RAW + "N")]
+        )
     else:
         holder[key] = copy.deepcopy(r.choice(_ODD))
 
@@ -128,8 +143,8 @@ def damage_table(raw: bytes, r: random.Random) -> bytes:
 def damage_toml(raw: bytes, r: random.Random) -> bytes:
     """Changes in the lines and values of TOML."""
     lines = raw.decode("utf-8", "replace").splitlines()
-    odd = ('""', "[]", "{}", "-1", "0", "1e308", "nan", "inf", "true", '"x"', '["x"]', "[[1]]", "{ a = 1 }", "1979-05-27",
-           "9223372036854775807", '"\\u0000"', '"' + "a" * 5_000 + '"')  # fmt: skip
+    odd = ('""', "[]", "{}", "-1", "0", "1e308", "nan", "inf", "true", '"x"', '["x"]', "[[1]]", "{ a = 1 }",
+           "1979-05-27", "9223372036854775807", '"\\u0000"', '"' + "a" * 5_000 + '"')  # fmt: skip
     for _ in range(r.randint(1, 2)):
         at = r.randrange(len(lines))
         key, equals, _ = lines[at].partition(" = ")
