@@ -57,7 +57,7 @@ CASES = (
     Case("augment chats.jsonl --corpus dialogues.jsonl --no-comet -k 2 -o out.jsonl --format json", "chats.jsonl dialogues.jsonl"),
     Case("augment chats.jsonl --corpus dialogues.jsonl --knowledge atomic.tsv --no-comet -k 2 -o out.jsonl --review out.csv", "chats.jsonl dialogues.jsonl atomic.tsv", "atomic.tsv"),
     Case("augment more.jsonl --reviewed review.csv -o out.jsonl", "more.jsonl review.csv"),
-    Case("propose chats.jsonl --corpus dialogues.jsonl --source same_partner -k 2 -o out.jsonl", "chats.jsonl dialogues.jsonl"),
+    Case("propose chats.jsonl --corpus dialogues.jsonl --source bm25 -k 2 -o out.jsonl", "chats.jsonl dialogues.jsonl"),
     Case("build out.jsonl --from dialogues.jsonl --repository utterances.txt --source bm25(query='reply') --judge-with none --second none --pool 4 --false 1 --format json", "dialogues.jsonl utterances.txt"),
     Case("build out.jsonl --pools set.pools.jsonl --people sheet.csv --judge-with none --false 1 --format json", "set.pools.jsonl set.pools.card.json sheet.csv"),
     Case("build out.jsonl --from dialogues.jsonl --repository dialogues.jsonl --random --format json", "dialogues.jsonl"),

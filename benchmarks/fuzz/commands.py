@@ -131,8 +131,9 @@ def complaint(case: Case, ended: Ending, told: Sequence[str], folder: Path, befo
 
 
 def _stays(case: Case, new: set[str]) -> bool:
-    """Whether what an error leaves is what a user wants to have: a database that was opened."""
-    return case.words.startswith("annotate") and all(name.startswith("out.db") for name in new)
+    """Whether what an error leaves is meant to stay: a database that was opened, the shards that were scored."""
+    meant = {"annotate": "out.db", "score shards-in": "out/shards/"}
+    return any(case.words.startswith(words) and all(n.startswith(where) for n in new) for words, where in meant.items())
 
 
 def error_of(err: str) -> str | None:
@@ -160,7 +161,8 @@ def _whole(text: str) -> str | None:
 
 def _lines(path: Path) -> str | None:
     text = path.read_text(encoding="utf-8")
-    for part in text.removesuffix("\n").split("\n") if path.suffix == ".jsonl" and text else [text]:
+    parts = text.split("\n")[:-1] if path.suffix == ".jsonl" else [text]  # not splitlines(): a text may hold U+2028
+    for part in parts:
         if found := _whole(part):
             return f"{path.name}: {found}"
     return None

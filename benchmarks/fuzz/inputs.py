@@ -153,7 +153,7 @@ def seeds() -> list[Seed]:
     """Seeds of a situated set."""
     return [
         Seed(f"s{i}", f"Please bring the {thing}.", f"to enjoy the {thing}", f"Shall I fetch another {thing}?",
-             (Statement(f"The {thing} is old.", "environment", True), Statement(f"[user] owns {i}.", "possession", True)),
+             (Statement(f"The {thing} is old.", "environment", True), Statement(f"Owns {i}.", "possession", True)),
              "yes" if i % 2 else "no")
         for i, thing in enumerate(_THINGS)
     ]  # fmt: skip
@@ -293,7 +293,7 @@ def _fill_in(folder: Path) -> None:
         "sheet.csv": lambda row: (
             ["5", "4", "5", "", ""] if row[3].startswith("Do you see") else ["1", "2", "1", "", ""]
         ),
-        "grades.csv": lambda row: ["1", "2", "1"],
+        "grades.csv": lambda row: ["2", "2", "2"] if row[0] == row[1] else ["0", "0", "1"],
         "review.csv": lambda row: ["accept", ""],
     }
     for name, answer in answers.items():
