@@ -215,7 +215,8 @@ def damage(path: Path, others: Sequence[Path], r: random.Random) -> str:
         elif how == "swapped":
             shutil.copy(r.choice(others), path)
         return how
+    raw = path.read_bytes()
     by_kind = _BY_ENDING.get(path.suffix, damage_bytes)
-    change = by_kind if chance < 0.75 else damage_bytes
-    path.write_bytes(change(path.read_bytes(), r))
+    change = by_kind if raw.strip() and chance < 0.75 else damage_bytes
+    path.write_bytes(change(raw, r))
     return change.__name__

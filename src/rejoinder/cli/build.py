@@ -18,7 +18,13 @@ from rejoinder.cli._options import engine_options, project_file, records_file, s
 @click.option("--questions", type=click.IntRange(min=1), metavar="N", help="How many questions [all that can be had].")
 @click.option("--context-turns", type=click.IntRange(min=1), default=3, show_default=True, help="Turns of context.")
 @click.option("--position", default="first", show_default=True, help="The true reply: first, last, random, or a turn.")
-@click.option("--source", "sources", multiple=True, metavar="SPEC", help="Where candidates come from [bm25 and sif].")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="SPEC",
+    help="Where candidates come from, e.g. \"bm25(query='reply')\" [bm25 and sif].",
+)
 @click.option("--pool", type=click.IntRange(min=1), default=10, show_default=True, help="Utterances found a question.")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Part of the repository used.")
 @click.option("--false", "n_false", type=click.IntRange(min=1), default=3, show_default=True, help="False candidates.")
