@@ -29,9 +29,9 @@ def pools_path(path: str | Path) -> Path:
 
 
 _FACTS = {
-    "settings": {str: object}, "dialogues": {str: int}, "repository": {str: (int, str)}, "leakage": {str: int},
-    "sources": [{"spec": str, "version": int, "citation": str}],
-    "inputs": [{"role": str, "name": str, "sha256": str, "licence": str}],
+    "settings?": {str: object}, "dialogues?": {str: int}, "repository?": {str: (int, str)}, "leakage?": {str: int},
+    "sources?": [{"spec": str, "version": int, "citation": str}],
+    "inputs?": [{"role": str, "name": str, "sha256": str, "licence": str}],
 }  # fmt: skip
 
 
