@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ def run(argv: Sequence[str], text: bytes = b"") -> Ending:
         except Exception:
             crash = traceback.format_exc(limit=-4)
     out.flush()
-    shown = out.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
+    shown = out.buffer.getvalue().decode("utf-8", "replace")
     return Ending(status, shown, err.getvalue(), crash)
 
 
@@ -289,7 +289,7 @@ def make_inputs(folder: Path) -> None:
 
 def _fill_in(folder: Path) -> None:
     """Answer the sheets as people would."""
-    answers = {
+    answers: dict[str, Callable[[list[str]], list[str]]] = {
         "sheet.csv": lambda row: (
             ["5", "4", "5", "", ""] if row[3].startswith("Do you see") else ["1", "2", "1", "", ""]
         ),

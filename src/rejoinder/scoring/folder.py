@@ -25,7 +25,7 @@ _METRIC = {
 _ABOUT = {
     "id": str, "inputs": [{"name": str, "sha256": str, "bytes": int, "left_out?": {str: int}}], "empty": str,
     "matched": bool, "metrics": [_METRIC], "counts": {str: int}, "systems": {str: int}, "flags": {str: int},
-    "versions": {str: str}, "files?": {str: {"lines": int, "bytes?": int, "sha256?": str}},
+    "versions": {str: str}, "files?": {str: {"lines": int, "bytes": int, "sha256": str}},
 }  # fmt: skip
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 

@@ -29,7 +29,7 @@ ABOUT, QUESTIONS, SYSTEMS, TIMINGS = "selection.json", "questions.jsonl", "syste
 _ABOUT = {
     "input": {"name": str, "sha256": str, "bytes": int}, "digest": str, "questions": int, "versions": {str: str},
     "systems": [{"system": str, "signature": str, "file": str}],
-    "files?": {str: {"lines": int, "bytes?": int, "sha256?": str}},
+    "files?": {str: {"lines": int, "bytes": int, "sha256": str}},
 }  # fmt: skip
 
 
