@@ -181,6 +181,15 @@ def test_places_that_are_not_there_are_named(corpus: str, wanted: int, split: st
         places(talks(), wanted, corpus, split)
 
 
+def test_as_many_contexts_can_be_asked_for_as_an_error_says_there_are() -> None:
+    uneven = [*talks(10, turns=2), *talks(2, turns=9, corpus="street")]
+    with pytest.raises(InputError, match="the dialogues of the split 'train' have 26;"):
+        places(uneven, 3_750)
+    with pytest.raises(InputError, match="have 26;"):
+        places(uneven, 27)
+    assert len(set(places(uneven, 26))) == 26
+
+
 # Vectors and their cache
 
 

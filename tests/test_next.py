@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,6 +123,15 @@ def test_the_command_writes_data_for_a_project(tmp_path: Path) -> None:
     assert (len(chosen.items), len(chosen.responses)) == (3, 6)
     run("next", tmp_path / "data.jsonl", "-n", 6, "-o", tmp_path / "next.txt")
     assert (tmp_path / "next.txt").read_text().split() == list(chosen.responses)
+
+
+def test_a_name_that_ends_in_csv_gets_the_table_as_csv(tmp_path: Path) -> None:
+    write(rivals(), tmp_path / "data.jsonl")
+    done = run("next", tmp_path / "data.jsonl", "-n", 6, "--format", "csv", "-o", tmp_path / "next.csv")
+    assert (tmp_path / "next.csv").read_text() == done.stdout.removesuffix("\n")
+    assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == 6
+    refused = run("next", tmp_path / "data.jsonl", "-o", tmp_path / "next.xlsx")
+    assert ".xlsx means a spreadsheet, and JSONL is written" in refused.output
 
 
 def test_a_run_is_asked_by_metrics_or_by_ranking(tmp_path: Path) -> None:

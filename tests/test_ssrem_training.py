@@ -235,6 +235,15 @@ def test_labels_that_do_not_last_leave_the_same_conversation(tmp_path: Path) -> 
     roles = talks(names=("user", "assistant"))
     train(tmp_path / "m", quick(), roles, say=told.append)
     assert any("same partner 0%, same speaker 0%, random 100%" in line for line in told)
+    (warning,) = [part for line in told for part in line.splitlines() if part.startswith("warning: ")]
+    assert "places have a negative of same partner (0) and same speaker (0)" in warning
+    assert "or train rsrem" in warning
+
+
+def test_speakers_who_last_are_no_reason_to_warn(tmp_path: Path) -> None:
+    told: list[str] = []
+    train(tmp_path / "m", quick(), say=told.append)
+    assert "warning" not in "".join(told)
 
 
 def test_empty_turns_are_passed_over(tmp_path: Path) -> None:

@@ -54,8 +54,15 @@ def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:
     from rejoinder.annotation.judged import said_so_far
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
+    from rejoinder.errors import InputError
 
-    store = open_store(read_project(path))
+    project = read_project(path)
+    file = project.database.removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).exists():  # opening it would make one
+        raise InputError(
+            f"{path}: nobody has judged anything yet (no {file}); serve it with: rejoinder annotate {path}"
+        )
+    store = open_store(project)
     try:
         records, checks = said_so_far(store)
         return list(records), checks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,46 @@ table_form = click.option(
     show_default=True,
     help="How tables are printed.",
 )
+_MEANING = {
+    ".csv": "CSV", ".tsv": "TSV", ".xlsx": "a spreadsheet", ".parquet": "Parquet", ".json": "one JSON value",
+    ".jsonl": "JSONL", ".txt": "plain text", ".md": "Markdown", ".html": "HTML", ".tex": "LaTeX", ".toml": "TOML",
+    ".svg": "a drawing", ".png": "a picture", ".pdf": "PDF", ".npy": "vectors",
+}  # fmt: skip
+
+
+class Output(click.Path):
+    """The name of something to write, which must not end like the name of something else."""
+
+    def __init__(self, what: str, *endings: str, path_type: type[Any] | None = None) -> None:
+        super().__init__(path_type=path_type)
+        self.what, self.endings = what, endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name as it is, or an error that says what would have been written under it."""
+        self.check(str(value), param, ctx)
+        return super().convert(value, param, ctx)
+
+    def check(self, name: str, param: click.Parameter | None = None, ctx: click.Context | None = None) -> None:
+        """Raise where a name ends like that of another format."""
+        ending = PurePath(name.removesuffix(".gz")).suffix.lower()
+        if ending in _MEANING and ending not in self.endings:
+            usual = f"end the name in {' or '.join(self.endings)}" if self.endings else f"leave out {ending}"
+            self.fail(f"{name}: {ending} means {_MEANING[ending]}, and {self.what} is written; {usual}", param, ctx)
+
+
+def records_file(path_type: type[Any] | None = None) -> Output:
+    """A file of records, or of other things one per line."""
+    return Output("JSONL", ".jsonl", path_type=path_type)
+
+
+def run_folder(path_type: type[Any] | None = None) -> Output:
+    """The folder of a run."""
+    return Output("a folder", path_type=path_type)
+
+
+page_file = Output("an HTML page", ".html", path_type=Path)
+sheet_file = Output("CSV", ".csv")
+project_file = Output("a project in TOML", ".toml")
 seed = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 
 

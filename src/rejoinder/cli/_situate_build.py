@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import records_file, seed, table_form
 
 given = click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
 
 
 @click.command("build", short_help="Questions with distractors and situations")
 @given
-@click.option("-o", "--output", required=True, metavar="SET.jsonl", help="Where to.")
+@click.option("-o", "--output", required=True, type=records_file(), metavar="SET.jsonl", help="Where to.")
 @click.option("--candidates", type=click.IntRange(min=2), default=3, show_default=True, help="Of each question.")
 @click.option("--statements", type=click.IntRange(min=0), default=12, show_default=True, help="Of each question.")
 @click.option("--overlap", type=click.FloatRange(0, 1, min_open=True), default=0.75, show_default=True,
@@ -60,7 +60,7 @@ def build(seeds: tuple[str, ...], output: str, contradictions: str | None, form:
 
 @click.command("seeds", short_help="Seeds of questions or items")
 @given
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to [standard output].")
+@click.option("-o", "--output", default="-", type=records_file(), metavar="FILE", help="Where to [standard output].")
 def seeds(seeds: tuple[str, ...], output: str) -> None:
     """Take questions or items apart into seeds: a request, its goal, the reply and the relevant statements."""
     from rejoinder.data.seeds import read_seeds, write_seeds

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli._options import project_file, records_file, sheet_file
+
 if TYPE_CHECKING:
     from rejoinder.types import Question
 
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
 @click.command("project", short_help="A project for people: one of the human steps")
 @click.argument("step", type=click.Choice(["situation", "write", "validate", "complete", "grade"]))
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("-o", "--output", required=True, metavar="PROJECT.toml", help="Where to.")
-@click.option("--write-csv", metavar="FILE", help="Also write a sheet to grade on (of the step grade).")
+@click.option("-o", "--output", required=True, type=project_file, metavar="PROJECT.toml", help="Where to.")
+@click.option(
+    "--write-csv", type=sheet_file, metavar="FILE", help="Also write a sheet to grade on (of the step grade)."
+)
 def project(step: str, files: tuple[str, ...], output: str, write_csv: str | None) -> None:
     """Write a project for rejoinder annotate: one of the steps that people do for a situated set.
 
@@ -42,7 +46,7 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
 @click.command("grade", short_help="Grades from what people said")
 @click.argument("set_", metavar="SET.jsonl")
 @click.option("--people", required=True, metavar="FILE", help="The sheet, ratings in JSONL, or PROJECT.toml.")
-@click.option("-o", "--output", required=True, metavar="GRADED.jsonl", help="Where to.")
+@click.option("-o", "--output", required=True, type=records_file(), metavar="GRADED.jsonl", help="Where to.")
 @click.option("--aggregation", default="minimax_entropy_ordinal", show_default=True, metavar="NAME",
               help="How several ratings become a grade (see docs/agreement.md).")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep questions that must be rated again.")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import click
 
+from rejoinder.cli._options import records_file
+
 
 @click.command("statements", short_help="More statements, written by a model")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where the seeds go [standard output].")
+@click.option(
+    "-o", "--output", default="-", type=records_file(), metavar="FILE", help="Where the seeds go [standard output]."
+)
 @click.option("--writer", metavar="NAME", help="What rejoinder train statements made, or a sequence model [our own].")
 @click.option("--category", "categories", multiple=True, metavar="NAME", help="Only of this category (repeatable).")
 @click.option("--beam", type=click.IntRange(min=1), default=3, show_default=True, help="The width of the beam.")

@@ -5,11 +5,19 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli._judged import said, source, without
+from rejoinder.cli._options import records_file
 
 
 @click.command(short_help="One rating from several raters'")
 @source
-@click.option("-o", "--output", required=True, metavar="FILE", help='Where to; "-" is standard output, *.gz is packed.')
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=records_file(),
+    metavar="FILE",
+    help='Where to; "-" is standard output, *.gz is packed.',
+)
 @click.option(
     "--method",
     default="mean",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, table_form
+from rejoinder.cli._options import Output, engine_of, engine_options, table_form
 
 _KEPT = 5  # worst cases of each trial that a file holds at least
 
@@ -27,7 +27,11 @@ _KEPT = 5  # worst cases of each trial that a file holds at least
 @click.option("--by-corpus", is_flag=True, help="Also print each metric corpus by corpus.")
 @click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Write figures and worst cases."
+    "-o",
+    "--out",
+    type=Output("JSON", ".json", path_type=Path),
+    metavar="FILE.json",
+    help="Write figures and worst cases.",
 )
 @engine_options("1 here, all of a cluster")
 @table_form

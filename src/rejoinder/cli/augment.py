@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, seed, table_form
+from rejoinder.cli._options import engine_of, engine_options, records_file, seed, sheet_file, table_form
 
 if TYPE_CHECKING:
     from rejoinder.augmenting.plan import Plan
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="More references for every item")
 @click.argument("items")
-@click.option("-o", "--out", default="-", metavar="FILE", help="Where the items go [standard output].")
+@click.option(
+    "-o", "--out", default="-", type=records_file(), metavar="FILE", help="Where the items go [standard output]."
+)
 @click.option("--corpus", metavar="FILE", help="Dialogues to retrieve from: JSONL or dataset:NAME [those of ITEMS].")
 @click.option("--split", metavar="NAME", help="Only the corpus's dialogues of this split [all].")
 @click.option("--retrieval", default="bm25", show_default=True, metavar="SPEC", help="bm25, dense, hybrid or none.")
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
 @click.option(
     "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out what is less apt [keep all]."
 )
-@click.option("--review", metavar="FILE.csv", help="Also write a file for people to accept, edit or reject.")
+@click.option(
+    "--review", type=sheet_file, metavar="FILE.csv", help="Also write a file for people to accept, edit or reject."
+)
 @click.option("--reviewed", metavar="FILE.csv", help="Do what people decided in that file, and propose nothing.")
 @seed
 @engine_options("1 here, all of a cluster")

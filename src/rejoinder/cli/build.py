@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rejoinder.cli._options import engine_options, seed, table_form
+from rejoinder.cli._options import engine_options, project_file, records_file, seed, sheet_file, table_form
 
 
 @click.command(short_help="Response-selection test sets with well-chosen false candidates")
@@ -18,7 +18,13 @@ from rejoinder.cli._options import engine_options, seed, table_form
 @click.option("--questions", type=click.IntRange(min=1), metavar="N", help="How many questions [all that can be had].")
 @click.option("--context-turns", type=click.IntRange(min=1), default=3, show_default=True, help="Turns of context.")
 @click.option("--position", default="first", show_default=True, help="The true reply: first, last, random, or a turn.")
-@click.option("--source", "sources", multiple=True, metavar="SPEC", help="Where candidates come from [bm25 and sif].")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="SPEC",
+    help="Where candidates come from, e.g. \"bm25(query='reply')\" [bm25 and sif].",
+)
 @click.option("--pool", type=click.IntRange(min=1), default=10, show_default=True, help="Utterances found a question.")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Part of the repository used.")
 @click.option("--false", "n_false", type=click.IntRange(min=1), default=3, show_default=True, help="False candidates.")
@@ -27,9 +33,14 @@ from rejoinder.cli._options import engine_options, seed, table_form
 @click.option("--second", type=click.Choice(["people", "model", "none"]), default="people", show_default=True)
 @click.option("--least-raters", type=click.IntRange(min=1), default=3, show_default=True, help="Fewer decide nothing.")
 @click.option("--random", "at_random", is_flag=True, help="Draw false candidates at random, and let nobody judge.")
-@click.option("--write-csv", metavar="FILE", help="Write pools and a sheet for people to score, and no set yet.")
 @click.option(
-    "--write-project", metavar="FILE", help="Write pools and a project for rejoinder annotate, and no set yet."
+    "--write-csv", type=sheet_file, metavar="FILE", help="Write pools and a sheet for people to score, and no set yet."
+)
+@click.option(
+    "--write-project",
+    type=project_file,
+    metavar="FILE",
+    help="Write pools and a project for rejoinder annotate, and no set yet.",
 )
 @click.option("--pools", metavar="FILE", help="Make the set of pools that were written before.")
 @click.option("--people", metavar="FILE", help="What people said: the sheet, ratings in JSONL, or PROJECT.toml.")
@@ -51,6 +62,7 @@ def command(out: str, **options: Any) -> None:
     if options["measure_acceptability"]:
         steps.measure(out, judge, options["form"])
         return
+    records_file().check(out)
     steps.check(options)
     settings = Settings(
         context_turns=options["context_turns"],

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from rejoinder.cli._options import seed, table_form
+
+if TYPE_CHECKING:
+    from rejoinder.report.table import Table
+
+    Result: TypeAlias = tuple[list[Table], str]  # its tables, and a sentence for people
 
 
 @click.command(short_help="Which system is better")
@@ -21,12 +27,18 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
     """
+    from rejoinder.report.output import shown, together
+
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()
-    if not preferences and not is_file:
-        _by_metrics(folder, metrics, seed, form)
+    results = [] if preferences or is_file else _by_metrics(folder, metrics, seed)
     if is_file or preferences or _has_preferences(folder):
-        _by_preferences(run, form)
+        results += _by_preferences(run)
+    if form in ("text", "markdown"):
+        for tables, sentence in results:
+            click.echo(f"{together(tables, form)}\n\n{sentence}\n")
+    else:
+        click.echo(shown([table for tables, _ in results for table in tables], form))
 
 
 def _has_preferences(folder: Path) -> bool:
@@ -35,23 +47,19 @@ def _has_preferences(folder: Path) -> bool:
     return bool(read_about(folder)["counts"].get("preference"))
 
 
-def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int, form: str) -> None:
-    from rejoinder.report.table import FORMATS
+def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
     from rejoinder.scoring.run import load
     from rejoinder.verdict.comparison import compare
 
-    for found in compare(load(run), metrics or None, seed=seed):
-        click.echo(FORMATS[form](found.leaderboard()))
-        if found.differences:
-            click.echo("\n" + FORMATS[form](found.matrix()))
-        if form in ("text", "markdown"):
-            click.echo("\n" + found.sentence() + "\n")
+    return [
+        ([one.leaderboard(), *([one.matrix()] if one.differences else [])], one.sentence())
+        for one in compare(load(run), metrics or None, seed=seed)
+    ]
 
 
-def _by_preferences(run: str, form: str) -> None:
+def _by_preferences(run: str) -> list[Result]:
     from rejoinder.cli._judged import said
     from rejoinder.errors import InputError
-    from rejoinder.report.table import FORMATS
     from rejoinder.verdict.preferred import preferred
 
     ranked = preferred(said(run)[0])
@@ -59,7 +67,4 @@ def _by_preferences(run: str, form: str) -> None:
         raise InputError(
             f"{run} holds no preferences; to compare scores, name a run folder (rejoinder score makes one)"
         )
-    for found in ranked:
-        click.echo(FORMATS[form](found.table()))
-        if form in ("text", "markdown"):
-            click.echo("\n" + found.sentence() + "\n")
+    return [([one.table()], one.sentence()) for one in ranked]

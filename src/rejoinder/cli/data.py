@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli._options import records_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -73,7 +75,14 @@ def show(name: str) -> None:
 
 @command.command("write")
 @click.argument("name")
-@click.option("-o", "--output", required=True, metavar="FILE", help='Where to; "-" is standard output, *.gz is packed.')
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=records_file(),
+    metavar="FILE",
+    help='Where to; "-" is standard output, *.gz is packed.',
+)
 @click.option("--no-verify", is_flag=True, help="Do not compare the sha256 of the files.")
 def write(name: str, output: str, no_verify: bool) -> None:
     """Check the files of the set NAME and write its records as JSONL."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from rejoinder.cli._options import records_file
+
 
 class _WithFormats(click.Command):
     """A command whose help ends with the formats; they are looked up only then."""
@@ -33,7 +35,12 @@ def _pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -
 @click.argument("name", metavar="NAME")
 @click.argument("path", metavar="PATH")
 @click.option(
-    "-o", "--out", default="-", metavar="OUT", help="The JSONL file to write [standard output]; *.gz is zipped."
+    "-o",
+    "--out",
+    type=records_file(),
+    default="-",
+    metavar="OUT",
+    help="The JSONL file to write [standard output]; *.gz is zipped.",
 )
 @click.option("--system", metavar="NAME", help="Whose replies these are, where the file does not say it.")
 @click.option(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import records_file, table_form
 
 
 @click.command(short_help="How steady a run's judge is, and its cost")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Also write every raw answer to this JSONL file.")
+@click.option("-o", "--out", type=records_file(Path), help="Also write every raw answer to this JSONL file.")
 @click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million tokens read.")
 @click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million tokens written.")
 @table_form

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import Output, records_file, table_form
 
 if TYPE_CHECKING:
     from rejoinder.types import Question
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Why false candidates are false")
 @click.argument("testset", required=False)
-@click.option("-o", "--out", metavar="FILE", help="Where the labelled questions go [standard output].")
+@click.option(
+    "-o", "--out", type=records_file(), metavar="FILE", help="Where the labelled questions go [standard output]."
+)
 @click.option("--suggest", is_flag=True, help="Suggest labels by rules; they stay suggestions, in 'meta'.")
 @click.option("--accept", is_flag=True, help="Take what was suggested as labels, where there are none yet.")
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="Labels that people gave.")
 @click.option(
     "--for-people",
+    type=Output("JSONL", ".jsonl", ".csv"),
     metavar="FILE",
     help="Write the false candidates for people: FILE.jsonl for `rejoinder annotate`, FILE.csv for a spreadsheet.",
 )

@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 @table_form
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the models that have a name here; fetch one (get), export an encoder, or say where one lies (path)."""
+    """List the models that have a name here (list); fetch one (get), export an encoder, or print its folder (path)."""
     if context.invoked_subcommand is None:
-        from rejoinder.report.table import FORMATS
+        context.invoke(list_, form=form)
 
-        click.echo(FORMATS[form](_table()))
+
+@command.command("list")
+@table_form
+def list_(form: str) -> None:
+    """List the models that have a name here; without a command this is what is done."""
+    from rejoinder.report.table import FORMATS
+
+    click.echo(FORMATS[form](_table()))
 
 
 @command.command("get")

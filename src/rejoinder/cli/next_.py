@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import Output, seed, table_form
 
 
 @click.command("next", short_help="Which replies to have rated next")
@@ -23,8 +23,10 @@ from rejoinder.cli._options import seed, table_form
 @click.option(
     "-o",
     "--output",
+    type=Output("JSONL", ".jsonl", ".csv", ".txt"),
     metavar="FILE",
-    help="Write the replies with their items, as data for an annotation project; to *.txt, their ids alone.",
+    help="Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, their "
+    "ids alone.",
 )
 @seed
 @table_form
@@ -63,12 +65,14 @@ def command(
         found = where_metrics_disagree(scores, data, count, seed)
     else:
         found = where_the_order_is_open(data, count, aspect, scores, seed)
-    click.echo(FORMATS[form](next_table(found)))
+    table = next_table(found)
+    click.echo(FORMATS[form](table))
     if output is None:
         return
-    if output.endswith(".txt"):
+    if output.lower().endswith((".csv", ".txt")):
+        ids = "".join(f"{one.response}\n" for one in found)
         with whole_file(output) as file:
-            file.write("".join(f"{one.response}\n" for one in found).encode())
+            file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](table)).encode())
     else:
         write(records_of(found, data), output)
     click.echo(f"written: {output}", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import seed
+from rejoinder.cli._options import records_file, seed
 
 if TYPE_CHECKING:
     from rejoinder.types import Candidate, Dialogue, Item, Question
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 @click.option("--corpus", required=True, metavar="FILE", help="The dialogues to draw from: JSONL or dataset:NAME.")
 @click.option("--source", "spec", required=True, metavar="SPEC", help="e.g. random, bm25 or same_partner.")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates an item at most.")
-@click.option("-o", "--out", default="-", metavar="FILE", help="Where the questions go [standard output].")
+@click.option(
+    "-o", "--out", default="-", type=records_file(), metavar="FILE", help="Where the questions go [standard output]."
+)
 @seed
 def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> None:
     """Let a source propose candidates for every item in ITEMS, and write questions (items with candidates).

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import records_file, run_folder, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.ranking.running import Run
@@ -37,8 +37,14 @@ RANKER, INPUT = "ranker", "u+S"
     metavar="NAME",
     help="What rankers are shown: u, u+S1, u+S, or 5, 10, 15 distractors; may be repeated.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-rank-DIGEST].")
-@click.option("--write", "file", metavar="FILE", help="Also write the order of every question here (JSONL; - for out).")
+@click.option("-o", "--out", type=run_folder(Path), help="The run folder [runs/NAME-rank-DIGEST].")
+@click.option(
+    "--write",
+    "file",
+    type=records_file(),
+    metavar="FILE",
+    help="Also write the order of every question here (JSONL; - for out).",
+)
 @click.option("--train", metavar="FILE", help="What rankers were trained on: count what of it comes again.")
 @click.option(
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Show the first N orders."

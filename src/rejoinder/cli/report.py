@@ -6,6 +6,12 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli._options import Output
+
+_ENDINGS = {
+    "html": ".html", "text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"
+}  # fmt: skip
+
 
 @click.command(short_help="One HTML page of a run")
 @click.argument("run", type=click.Path(path_type=Path))
@@ -15,17 +21,19 @@ import click
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "text", "markdown", "latex", "csv", "json"]),
-    default="html",
-    show_default=True,
-    help="html is the whole page; the others are its tables, printed unless -o names a file.",
+    type=click.Choice(list(_ENDINGS)),
+    help="html is the whole page; the others are its tables, printed unless -o names a file [as -o ends, or html].",
 )
 @click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all of them].")
 @click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
-def command(run: Path, out: Path | None, form: str, aspect: str | None, seed: int) -> None:
+def command(run: Path, out: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
     """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
     from rejoinder.report.output import default_file, save, written
 
+    if form is None:
+        form = next((name for name, ending in _ENDINGS.items() if out and out.suffix.lower() == ending), "html")
+    if out is not None:
+        Output(form, _ENDINGS[form]).check(str(out))
     file = out or (default_file(run) if form == "html" else Path("-"))
     told = written(run, form, aspect, seed)
     if str(file) == "-":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import engine_options, table_form
+from rejoinder.cli._options import engine_options, page_file, run_folder, table_form
 
 if TYPE_CHECKING:
     from rejoinder.engines.contract import Engine
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what the file allows].",
 )
 @click.option(
-    "-o", "--out", metavar="RUN", help="The run folder, or for many files its address too [runs/NAME-IDENTITY]."
+    "-o",
+    "--out",
+    type=run_folder(),
+    metavar="RUN",
+    help="The run folder, or for many files its address too [runs/NAME-IDENTITY].",
 )
 @click.option(
     "--empty",
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--matched", is_flag=True, help="Also say which reference each reply matched best.")
 @table_form
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
+@click.option("--report", type=page_file, metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @engine_options("all cores, one where models compute on a GPU")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
@@ -68,7 +72,7 @@ def command(
     from rejoinder.data.shards import is_sharded
     from rejoinder.engines.opening import open_engine
     from rejoinder.errors import SpecError
-    from rejoinder.report.table import FORMATS
+    from rejoinder.report.output import shown
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
@@ -83,9 +87,8 @@ def command(
     with watching("scoring", "replies", computing) as watch:
         folder = Path(out) if out else None
         finished = run(files, plan, folder, cache=not no_cache, progress=watch.progress, engine=computing)
-    click.echo(FORMATS[form](finished.scores.table()))
-    if dialogues:
-        click.echo("\n" + FORMATS[form](finished.scores.dialogue_table()))
+    tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
+    click.echo(shown(tables, form))
     for given in finished.about["inputs"]:
         if "imported_as" in given:
             left_out = ", ".join(f"{reason} ({n:,})" for reason, n in given["left_out"].items()) or "nothing"

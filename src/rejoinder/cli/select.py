@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, seed, table_form
+from rejoinder.cli._options import engine_of, engine_options, page_file, run_folder, seed, table_form
 
 if TYPE_CHECKING:
     from rejoinder.cli._progress import Watch
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="e.g. tfidf, aptness, hf:NAME or ./mine.py:function; may be repeated.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The run folder [runs/NAME-select-DIGEST].")
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Also write the HTML report.")
+@click.option("-o", "--out", type=run_folder(Path), help="The run folder [runs/NAME-select-DIGEST].")
+@click.option("--report", type=page_file, metavar="FILE", help="Also write the HTML report.")
 @click.option(
     "--disputed",
     type=click.IntRange(min=0),

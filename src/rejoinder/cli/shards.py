@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import engine_options
+from rejoinder.cli._options import Output, engine_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rejoinder.types import Record
 
 
-@click.group("shards", short_help="Data in many files: write, list, check")
+@click.group("shards", short_help="Data in many files: write, catalogue, check")
 def command() -> None:
     """Write records as shards (JSONL or Parquet, here or in an object store), list them in a catalogue, check them."""
 
@@ -24,7 +24,12 @@ def command() -> None:
 @command.command("write")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "-o", "--out", required=True, metavar="OUT", help="A folder or its address; or one file, *.jsonl, *.gz, *.parquet."
+    "-o",
+    "--out",
+    required=True,
+    type=Output("shards", ".jsonl", ".parquet"),
+    metavar="OUT",
+    help="A folder or its address; or one file, *.jsonl, *.gz, *.parquet.",
 )
 @click.option(
     "--form",

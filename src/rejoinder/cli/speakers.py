@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import Output, table_form
 
 if TYPE_CHECKING:
     from rejoinder.sources._corpus import Corpus
@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, help="The seed of what is drawn.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the similarities to a file."
+    "-o",
+    "--out",
+    type=Output("a drawing in SVG", ".svg", path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the similarities to a file.",
 )
 @table_form
 def command(

@@ -195,7 +195,7 @@ def comet(
 ) -> None:
     """Teach a language model to write the tails of knowledge FILES (ATOMIC's or ConceptNet's layout).
 
-    Use what comes out as rejoinder augment --comet FOLDER.
+    Use what comes out as rejoinder augment ITEMS --comet-model FOLDER.
     """
     from importlib.util import find_spec
     from typing import Any

@@ -50,6 +50,7 @@ def command(
     Workers share the resamples of a large run; the numbers are the same.
     """
     from rejoinder.cli._progress import watching
+    from rejoinder.report.output import shown
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.loading import load_data
     from rejoinder.scoring.run import load
@@ -60,10 +61,14 @@ def command(
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*aspects(data)]
     computing = engine_of(engine, processes, address)
+    tables = []
     for one in wanted or [None]:  # where there are no ratings, trust says so
         with watching("drawing again", "resamples", computing) as watch:
             found = trust(scores, data, one, method, test, resamples, seed, computing, watch.progress)
-        click.echo(FORMATS[form](agreement_table(found)))
         if form in ("text", "markdown"):
-            click.echo("\n" + sentence(found) + "\n")
+            click.echo(FORMATS[form](agreement_table(found)) + "\n\n" + sentence(found) + "\n")
+        else:
+            tables.append(agreement_table(found))
         watch.tell(resamples * len(LEVELS), "resamples", note=f" of {len(found.evidence.mean):,} rated replies")
+    if tables:
+        click.echo(shown(tables, form))

@@ -7,14 +7,17 @@ is not listed is an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
+from rejoinder.data.shape import fits
 from rejoinder.errors import InputError, brief
 
 NAME = "catalogue.json"
 _FORMAT = 1
+_SHARD = {"name": str, "bytes": int, "sha256": str, "records": {str: int}, "conversations": int}
+_SHAPE = {"shards": [_SHARD]}
 _AGAIN = "make it again with: rejoinder shards catalogue"
 
 
@@ -62,9 +65,11 @@ def decode(raw: bytes, where: str) -> Catalogue:
         found = orjson.loads(raw)
         if found["format"] != _FORMAT:
             raise InputError(f"{where}: was written by another version of rejoinder; {_AGAIN}")
-        entries = [_entry(one) for one in found["shards"]]
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(f"{where}: is no catalogue of shards ({type(error).__name__}: {error}); {_AGAIN}") from None
+    if not fits(found, _SHAPE):
+        raise InputError(f"{where}: is not as it was written; {_AGAIN}")
+    entries = [Entry(**{key: one[key] for key in Entry._fields}) for one in found["shards"]]
     seen: dict[str, int] = {}
     for number, entry in enumerate(entries):
         for mark in (entry.name, entry.sha256):
@@ -73,11 +78,6 @@ def decode(raw: bytes, where: str) -> Catalogue:
                     f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_AGAIN}"
                 )
     return Catalogue(sorted(entries))
-
-
-def _entry(o: Mapping[str, Any]) -> Entry:
-    records = {str(kind): int(n) for kind, n in o["records"].items()}
-    return Entry(str(o["name"]), int(o["bytes"]), str(o["sha256"]), records, int(o["conversations"]))
 
 
 def compare(catalogue: Catalogue, sizes: Mapping[str, int], where: str, whole: bool = True) -> dict[str, Entry]:

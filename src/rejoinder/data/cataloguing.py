@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from rejoinder.data import catalogue, remote
 from rejoinder.data.catalogue import Catalogue, Entry
 from rejoinder.data.conversations import first_shared, save, unpacked
 from rejoinder.data.shards import is_sharded, shards_of
+from rejoinder.data.writing import whole_file
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.errors import InputError
 
@@ -50,12 +50,8 @@ def write_catalogue(found: Catalogue, where: str) -> None:
     if remote.is_remote(where):
         remote.RemoteFolder(where).put(catalogue.NAME, raw)
         return
-    part = Path(where) / f".{catalogue.NAME}.part"
-    try:
-        part.write_bytes(raw)
-        os.replace(part, Path(where) / catalogue.NAME)
-    except OSError as error:
-        raise InputError(f"{where}: the catalogue cannot be written there ({error.strerror})") from None
+    with whole_file(Path(where) / catalogue.NAME) as file:
+        file.write(raw)
 
 
 def check_shards(where: str, engine: Engine, progress: Progress | None = None) -> Catalogue:

@@ -66,15 +66,19 @@ def opened(path: Path, form: Form) -> Writer | Lines:
 def pack(records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS) -> Catalogue:
     """Write records as shards of about so many, and their catalogue last."""
     shelf = Shelf(where)
-    with shelf.workplace() as workplace:
-        packing = _Packing(shelf, workplace, form, size)
-        try:
-            for record, place in records:
-                packing.add(record, place)
-        finally:
-            packing.stop()
-        found = packing.end()
-    shelf.close(found)
+    try:
+        with shelf.workplace() as workplace:
+            packing = _Packing(shelf, workplace, form, size)
+            try:
+                for record, place in records:
+                    packing.add(record, place)
+            finally:
+                packing.stop()
+            found = packing.end()
+        shelf.close(found)
+    except InputError:  # nothing can go on from here: leave no trace
+        shelf.undo()
+        raise
     return found
 
 

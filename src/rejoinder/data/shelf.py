@@ -22,6 +22,8 @@ class Shelf:
         self._where = where
         self._remote = remote.RemoteFolder(where) if remote.is_remote(where) else None
         self._folder = Path(where)
+        self._new: list[Path] = []
+        self._made = self._remote is None and not self._folder.exists()
         if self._remote is not None:
             self._remote.check()
             self._sizes = {one.name: one.size for one in self._remote.files(missing=True)}
@@ -42,9 +44,19 @@ class Shelf:
         """Move a file there, unless it is there already."""
         if self._remote is None:
             os.chmod(source, 0o644)
+            if not (self._folder / name).exists():
+                self._new.append(self._folder / name)
             os.replace(source, self._folder / name)
         elif self._sizes.get(name) != source.stat().st_size:
             self._remote.send(source, name)
+
+    def undo(self) -> None:
+        """Take away what was put into a folder of this machine, and the folder where nothing else is in it."""
+        for path in self._new:
+            path.unlink(missing_ok=True)
+        if self._made:
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
 
     def close(self, found: Catalogue) -> None:
         """Write the catalogue; raises where other shards are there, too."""

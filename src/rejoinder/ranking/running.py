@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from rejoinder.data.grades import ranks
 from rejoinder.data.situations import shown
 from rejoinder.errors import InputError, RunError
 from rejoinder.ranking.ordering import write_ranked
@@ -89,6 +90,9 @@ def read_questions(opened: Input) -> list[Question]:
         raise InputError(
             f"{opened.called}: holds no questions; a question has a context and candidates (docs/formats.md)"
         )
+    for question in found:
+        if all(one.grade is not None for one in question.candidates):
+            ranks(question)  # grades of no known scale are told before anybody is asked
     return found
 
 

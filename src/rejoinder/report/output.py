@@ -53,6 +53,11 @@ def together(tables: list[Table], form: str) -> str:
     return "\n\n".join(FORMATS[form](table) for table in tables)
 
 
+def shown(tables: list[Table], form: str) -> str:
+    """What a command prints of its tables: one alone as it is, several together, so that JSON stays one value."""
+    return FORMATS[form](tables[0]) if len(tables) == 1 else together(tables, form)
+
+
 def default_file(run: Path) -> Path:
     """``RUN.html`` beside the run folder, which never changes itself; a file there that is no report stays."""
     named = run if run.name not in ("", "..") else run.resolve()

@@ -30,7 +30,7 @@ def title(findings: Findings) -> str:
 
 def records(findings: Findings) -> str:
     """How many records of each kind there are."""
-    return ", ".join(many(n, *_KINDS[kind]) for kind, n in findings.about["counts"].items())
+    return ", ".join(many(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
 
 
 def lead(findings: Findings) -> str:

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
 
+from rejoinder.data.shape import fits
 from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, SpecError, brief
 
@@ -25,6 +26,10 @@ MANIFEST = "manifest.json"
 VERSION = 1  # of the folder's layout
 T = TypeVar("T")
 _DIGITS = 16
+_SHAPE = {
+    "kind": str, "settings": {str: object}, "counts": {str: float},
+    "parts": [{"role": str, "name": str, "files": {str: [(int, str)]}}],
+}  # fmt: skip
 _AGAIN = "build the index again"
 
 
@@ -57,6 +62,12 @@ class Manifest:
 
 def settings_of(manifest: Manifest, folder: Path, form: type[T]) -> T:
     """The settings of an index as the dataclass that its kind has for them."""
+    for name, hint in get_type_hints(form).items():
+        value = manifest.settings.get(name)
+        of = get_args(hint)
+        shape = [of[0]] if get_origin(hint) is list else hint
+        if name in manifest.settings and not (value in of if get_origin(hint) is Literal else fits(value, shape)):
+            raise damaged(folder / MANIFEST, f"its setting {name} is {brief(value)}")
     try:
         return form(**manifest.settings)
     except TypeError as error:
@@ -145,6 +156,8 @@ def read_manifest(folder: Path, kind: str | None = None) -> Manifest:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{folder / MANIFEST}: is damaged; {_AGAIN}") from None
+    if not fits(found, _SHAPE):
+        raise InputError(f"{folder / MANIFEST}: is damaged; {_AGAIN}")
     if kind not in (None, manifest.kind):
         raise SpecError(f"{folder}: is a {brief(manifest.kind)} index, not a {kind!r} one; name another folder")
     for part in parts:

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,6 @@ def load(folder: Path, name: str) -> NDArray[Any]:
     path = folder / f"{name}.npy"
     try:
         found: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # slices of it are lighter
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # of a header, too
         raise damaged(path, str(error)) from None
     return found

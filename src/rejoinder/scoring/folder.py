@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import orjson
 
+from rejoinder.data.shape import fits
 from rejoinder.data.writing import is_part, whole_file
 from rejoinder.errors import InputError, RunError, shorten
 from rejoinder.scoring.shard_reading import merged, parts
@@ -20,6 +21,16 @@ from rejoinder.scoring.shard_reading import merged, parts
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
 FILES = (DATA, SCORES, DIALOGUES)  # on which the numbers of a run stand, beside the traces of its metrics
+_MAYBE = type(None)
+_METRIC = {
+    "spec": str, "signature": str, "higher_is_better": (bool, _MAYBE), "needs": [str], "range": [(float, _MAYBE)],
+    "n": int, "missing": int, "cut?": int,
+}  # fmt: skip
+_ABOUT = {
+    "id": str, "inputs": [{"name": str, "sha256": str, "bytes": int, "left_out?": {str: int}}], "empty": str,
+    "matched": bool, "metrics": [_METRIC], "counts": {str: int}, "systems": {str: int}, "flags": {str: int},
+    "versions": {str: str}, "files?": {str: {"lines": int, "bytes": int, "sha256": str}},
+}  # fmt: skip
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
@@ -181,4 +192,6 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / 'run.json'}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
+    if not fits(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
+        raise RunError(f"{folder / 'run.json'}: is not as it was written; score the input again")
     return about

@@ -26,6 +26,15 @@ def load_data(folder: Path) -> Collection:
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
     check_files(folder)
+    try:
+        return _load_scores(folder, about)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise RunError(
+            f"{folder}: scores.jsonl does not fit run.json; the run is damaged: score the input again"
+        ) from None
+
+
+def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     specs = [metric["spec"] for metric in about["metrics"]]
     columns: dict[str, list[float]] = {spec: [] for spec in specs}
     matched: dict[str, list[int | None]] = {}

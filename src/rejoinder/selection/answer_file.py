@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 import orjson
 
 from rejoinder.engines.contract import Engine
-from rejoinder.errors import RunError
+from rejoinder.errors import RunError, brief
 from rejoinder.selection.answering import Line, Progress, name_of, parts
 from rejoinder.selection.asking import ask_parts
 from rejoinder.selection.placing import turn_round
@@ -88,7 +88,7 @@ def read(path: Path) -> Answers:
         scores = [tuple(_meant(score) for score in line["scores"]) for line in lines]
         return Answers(head["system"], head["signature"], head["questions"], scores, Turned(**last["turned"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path}: cannot be read ({error}); remove it and select again") from None
+        raise RunError(f"{path}: cannot be read ({brief(str(error), 200)}); remove it and select again") from None
 
 
 def _kept(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) -> int:

@@ -19,6 +19,7 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.objects import turn_object
+from rejoinder.data.shape import fits
 from rejoinder.data.writing import write
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
@@ -26,6 +27,11 @@ from rejoinder.types import Question
 
 FORMAT = 1
 ABOUT, QUESTIONS, SYSTEMS, TIMINGS = "selection.json", "questions.jsonl", "systems", "timings.json"
+_ABOUT = {
+    "input": {"name": str, "sha256": str, "bytes": int}, "digest": str, "questions": int, "versions": {str: str},
+    "systems": [{"system": str, "signature": str, "file": str}],
+    "files?": {str: {"lines": int, "bytes": int, "sha256": str}},
+}  # fmt: skip
 
 
 def digest_of(questions: Sequence[Question]) -> str:
@@ -93,6 +99,8 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; select again")
+    if not fits(about, _ABOUT) or not about["systems"]:
+        raise RunError(f"{folder / ABOUT}: is not as it was written; select again")
     return about
 
 

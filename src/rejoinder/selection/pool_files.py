@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.data.collection import read_files
+from rejoinder.data.shape import fits
 from rejoinder.data.writing import whole_file, write
 from rejoinder.errors import InputError
 from rejoinder.selection.building import Pools
@@ -25,6 +26,13 @@ def pools_path(path: str | Path) -> Path:
     """Where the pools of a set stand: ``SET.pools.jsonl``."""
     path = Path(path)
     return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.pools.jsonl")
+
+
+_FACTS = {
+    "settings?": {str: object}, "dialogues?": {str: int}, "repository?": {str: (int, str)}, "leakage?": {str: int},
+    "sources?": [{"spec": str, "version": int, "citation": str}],
+    "inputs?": [{"role": str, "name": str, "sha256": str, "licence": str}],
+}  # fmt: skip
 
 
 def write_pools(pools: Pools, path: str | Path) -> None:
@@ -45,7 +53,7 @@ def read_pools(path: str | Path) -> Pools:
         return Pools(questions)
     except (OSError, ValueError):
         facts = None
-    if not isinstance(facts, dict):
+    if not fits(facts, _FACTS):
         raise InputError(f"{card_paths(path)[0].name}: cannot be read; put it back as it was, or take it away")
     return Pools(questions, facts)
 

@@ -37,7 +37,7 @@ def places(dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None
             if len(turns) > 1:
                 spoken[dialogue.id] = turns
     _check(spoken, seen, corpus, split)
-    each = -(-wanted // len(spoken))
+    each = _each([len(turns) - 1 for turns in spoken.values()], wanted)
     found: list[Place] = []
     for name in sorted(spoken, key=_mark):
         turns = spoken[name]
@@ -50,6 +50,14 @@ def places(dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None
             "give more dialogues or ask for fewer (--contexts)"
         )
     return found[:wanted]
+
+
+def _each(room: Sequence[int], wanted: int) -> int:
+    """How many places a dialogue gives: the same for all, and more where some are too short to give as many."""
+    each = -(-wanted // len(room))
+    while each < max(room) and sum(min(each, most) for most in room) < wanted:
+        each += 1
+    return each
 
 
 def _check(spoken: dict[str, list[str]], seen: Counter[str], corpus: str | None, split: str) -> None:

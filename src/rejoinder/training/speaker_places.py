@@ -157,4 +157,12 @@ def check_sets(corpus: Corpus, kind: Kind, turns: Numbers) -> str:
             "the turns, or train rsrem, which needs none"
         )
     shares = ", ".join(f"{name} {100 * n / len(turns):.0f}%" for name, n in zip(names, found, strict=True))
-    return f"{len(turns):,} places to train on; of these have negatives: {shares}"
+    counted = f"{len(turns):,} places to train on; of these have negatives: {shares}"
+    rare = [f"{name} ({n:,})" for name, n in zip(names, found, strict=True) if n < 0.005 * len(turns)]
+    if kind == "ssrem" and rare:
+        counted += (
+            f"\nwarning: too few of {len(turns):,} places have a negative of {' and '.join(rare)} for ssrem to learn "
+            "from it; give dialogues whose speakers keep their names from one dialogue to the next (A, B and user do "
+            "not count), or train rsrem, which needs no speakers"
+        )
+    return counted

@@ -1,26 +1,19 @@
-"""Mutated input files: each must give a result or one line of error, never a traceback, never a changed number.
-
-``python -m benchmarks.fuzz 20000`` tries 20,000 files and prints how they ended.
-"""
+"""Mutated files for ``score``: a result or one line of error, never a traceback, never a changed number."""
 
 from __future__ import annotations
 
 import collections
-import contextlib
 import gzip
-import io
 import json
-import os
 import random
-import sys
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-from rejoinder import cli
+from benchmarks.fuzz.commands import error_of, open_files
+from benchmarks.fuzz.inputs import META, Ending, run
 from rejoinder.data.writing import encode
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
@@ -39,11 +32,12 @@ def seed_records() -> list[Record]:
                 (Reference("Yes, until nine."), Reference("It closed an hour ago.", "example")),
                 (Turn("Great 👍", "user"),),
                 dialogue="d0",
+                meta=META,
             )
         )
         for system in ("a", "b"):
-            found.append(Response(f"i{i}/{system}", f"i{i}", system, f"Yes, it is open until {system} nine {i}."))
-            found.append(Rating("ann", "apt", 4.0, f"i{i}/{system}"))
+            found.append(Response(f"i{i}/{system}", f"i{i}", system, f"Yes, it is open until {system} nine {i}.", META))
+            found.append(Rating("ann", "apt", 4.0, f"i{i}/{system}", meta=META))
     return found
 
 
@@ -118,21 +112,10 @@ MUTATIONS: Sequence[Callable[[bytes, random.Random], bytes]] = (
 )  # fmt: skip
 
 
-def run_command(path: Path, out: Path) -> tuple[int, str]:
-    """``rejoinder score`` in this process: exit status and what it said on the error stream."""
-    argv = ["rejoinder", "score", str(path), "-o", str(out), "--processes", "1", "--no-cache"]
-    argv += [word for metric in METRICS for word in ("-m", metric)]
-    said = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", argv),
-        contextlib.redirect_stderr(said),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        try:
-            cli.main()
-            return 0, said.getvalue()
-        except SystemExit as stop:
-            return int(stop.code or 0), said.getvalue()
+def run_command(path: Path, out: Path) -> Ending:
+    """``rejoinder score`` in this process."""
+    metrics = [word for metric in METRICS for word in ("-m", metric)]
+    return run(["score", str(path), "-o", str(out), "--processes", "1", "--no-cache", *metrics])
 
 
 def scores_of(out: Path) -> Scores:
@@ -148,60 +131,48 @@ def content_of(out: Path) -> dict[str, str]:
     return {r["id"]: json.dumps([r["text"], items[r["item"]]]) for r in lines if r["kind"] == "response"}
 
 
-def complaint(path: Path, out: Path, truth: Scores, content: dict[str, str]) -> str | None:
+def complaint(ended: Ending, out: Path, truth: Scores, content: dict[str, str]) -> str | None:
     """What is wrong with how a file ended; None where all is well."""
-    try:
-        status, said = run_command(path, out)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    if status == 2:
-        return None if said.count("\n") == 1 and said.startswith("rejoinder: ") else f"not one line: {said[:200]!r}"
-    if status != 0:
-        return f"exit status {status}: {said[:200]!r}"
+    if ended.crash:
+        return ended.crash
+    if ended.status == 2:
+        return error_of(ended.err)
+    if ended.status != 0:
+        return f"exit status {ended.status}: {ended.err[:200]!r}"
     unchanged = {name for name, text in content_of(out).items() if content.get(name) == text}
     found = scores_of(out)
     wrong = [name for name in unchanged if found[name] != truth[name]]
     return f"changed numbers: {wrong}" if wrong else None
 
 
+def mutate(raw: bytes, seed: int) -> bytes:
+    """The file of a seed."""
+    r = random.Random(seed)
+    for _ in range(r.choice([1, 1, 1, 2])):
+        raw = r.choice(MUTATIONS)(raw, r) if raw else raw
+    return raw
+
+
 def try_seeds(seeds: Sequence[int]) -> tuple[collections.Counter[str], list[str]]:
-    """One mutated file a seed: how many gave a result, how many an error, and what went wrong."""
+    """One mutated file per seed: how many gave a result, how many an error, and what went wrong."""
     ended: collections.Counter[str] = collections.Counter()
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         raw = b"".join(map(encode, seed_records()))
         path, out = Path(folder) / "mutated.jsonl", Path(folder) / "truth"
         path.write_bytes(raw)
-        if run_command(path, out)[0] != 0:
+        if run_command(path, out).status != 0:
             raise RuntimeError("the unchanged file does not score")
         truth, content = scores_of(out), content_of(out)
+        before = open_files()
         for seed in seeds:
-            r = random.Random(seed)
-            mutated = raw
-            for _ in range(r.choice([1, 1, 1, 2])):
-                mutated = r.choice(MUTATIONS)(mutated, r) if mutated else mutated
-            path.write_bytes(mutated)
+            path.write_bytes(mutate(raw, seed))
             out = Path(folder) / str(seed)
-            found = complaint(path, out, truth, content)
+            found = complaint(run_command(path, out), out, truth, content)
             ended["result" if out.exists() else "one line of error"] += 1
+            shutil.rmtree(out, ignore_errors=True)
             if found:
-                wrong.append(f"seed {seed}: {found}")
+                wrong.append(f"readers {seed}: {found}")
+        if (left := open_files() - before) > 0:
+            wrong.append(f"readers {seeds[0]} to {seeds[-1]}: {left} files were left open")
     return ended, wrong
-
-
-def main(n: int) -> None:
-    """Try ``n`` files on all cores."""
-    cores = os.cpu_count() or 1
-    ended: collections.Counter[str] = collections.Counter()
-    wrong: list[str] = []
-    with ProcessPoolExecutor(cores) as pool:
-        for counts, found in pool.map(try_seeds, [range(i, n, cores * 8) for i in range(cores * 8)]):
-            ended += counts
-            wrong += found
-    print(f"{n} mutated files: {dict(ended)}, {len(wrong)} complaints")
-    print("\n".join(wrong[:20]))
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

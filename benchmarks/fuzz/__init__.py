@@ -1,0 +1,1 @@
+"""Damaged files, for every command that reads one."""

@@ -1,0 +1,35 @@
+"""The shape of JSON that rejoinder wrote itself: checked when it is read back, for somebody may have changed it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether a JSON value has a shape.
+
+    A shape is a type, or several in a tuple; ``float`` takes whole numbers too, ``object`` anything. ``[shape]`` is a
+    list of such, ``{"key": shape}`` an object with at least these keys (one that ends in ``?`` may be missing), and
+    ``{str: shape}`` an object with any keys. Numbers must be finite.
+
+    >>> fits({"n": 3, "of": ["a"]}, {"n": int, "of": [str], "more?": str})
+    True
+    """
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(one, shape[0]) for one in value)
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return False
+        if str in shape:
+            return all(fits(one, shape[str]) for one in value.values())
+        return all(
+            fits(value[key.rstrip("?")], of) if key.rstrip("?") in value else key.endswith("?")
+            for key, of in shape.items()
+        )
+    if shape is object:
+        return True
+    kinds = shape if isinstance(shape, tuple) else (shape,)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return type(value) in kinds or (type(value) is int and float in kinds)
