@@ -84,7 +84,7 @@ def find_mutants(path: str, source: bytes) -> list[Mutant]:
         before = source[start:end].decode()
         lines = (node.lineno, node.end_lineno or node.lineno) if node is not statement else (statement.lineno,) * 2
         negated = [f"(not ({before}))"] if id(node) in conditions else []
-        for after in [*_changes(node), *negated]:
+        for after in {*_changes(node), *negated} - {before}:
             mutants.append(Mutant(path, node.lineno, start, end, before, after, lines, at_import))
     return sorted(mutants, key=lambda mutant: (mutant.line, mutant.start, mutant.end, mutant.after))
 
