@@ -25,11 +25,11 @@ ROOT = Path(__file__).parent.parent
 # Slow, or about something else than the mutated packages; so are those that need torch.
 LEFT_OUT = re.compile(
     r"test_(\w+_(browser|accessible|simulated)|ray_\w+|reproduce_\w+|wheel|docs\w*|architecture|mutate|skips|examples"
-    r"|attack|augment_(cli|engine)|embed\w*|ranking_\w+|retrieval|serve_schemathesis|sharded_index|ssrem_\w+|systems_\w+"
+    r"|attack|augment_(cli|engine)|embed\w*|ranking_(tfidf|evaluating)|retrieval|serve_schemathesis|sharded_index|ssrem_\w+|systems_\w+"
     r"|three_field)\.py"
 )
 # About the mutated packages without importing them.
-ALSO = re.compile(r"test_(cli|knowledge|report|serve_pages)\.py")
+ALSO = re.compile(r"test_(cli|knowledge|ranking_measures|report|serve_pages)\.py")
 NEEDS_TORCH = re.compile(r"import torch|importorskip\(\"(torch|transformers)")
 TEST_LIMIT_S = 10  # of the processor's time
 
