@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
+import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,3 +257,31 @@ def test_a_ranking_that_cannot_be_measured_is_nan() -> None:
     assert ndcg([0.0, 1.0], [0.2, 0.1]) == pytest.approx(1 / math.log2(3))
     # the best comes fourth, and only three places count
     assert ndcg([0.0, 0.0, 0.0, 1.0], [4, 3, 2, 1]) == 0.0
+
+
+def test_crowd_kit_gets_the_votes_in_one_order_and_its_probabilities_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    frames = []
+
+    class Model:
+        def __init__(self, **settings: object) -> None:
+            self.settings = settings
+
+        def fit_predict_proba(self, frame: Any) -> Any:
+            frames.append((self.settings, frame.to_dict("list")))
+            # unit 2 is left out, and the columns come the other way round
+            return pandas.DataFrame([[0.9, 0.1], [0.3, 0.7]], index=[0, 1], columns=[1, 0])
+
+    library = types.ModuleType("crowdkit.aggregation")
+    library.GLAD = library.MACE = Model  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", library)
+    ratings = np.array([[3.0, 5.0], [3.0, NAN], [NAN, 5.0], [NAN, NAN]])
+    for method in ("glad", "mace"):
+        found = aggregate(ratings, method)
+        assert found.values[:2].tolist() == [5.0, 3.0]
+        assert found.confidence[:2].tolist() == [0.9, 0.7]
+        assert np.isnan(found.values[2:]).all()
+        assert frames.pop()[1] == {"task": [0, 0, 1, 2], "worker": [0, 1, 0, 1], "label": [0, 1, 0, 1]}
+        assert aggregate(np.array([[2.0, 2.0], [2.0, NAN]]), method).values.tolist() == [2.0, 2.0]
+        assert frames == []  # one category needs no model
