@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import math
 import zlib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +17,22 @@ import pytest
 import rejoinder
 from rejoinder.contract import Metric
 from rejoinder.data.collection import collect
-from rejoinder.errors import RejoinderError, RunError
+from rejoinder.data.datasets import dataset
+from rejoinder.engines.contract import Counts, Outcome, Work
+from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
+from rejoinder.registry import parse
 from rejoinder.report.table import Estimate
+from rejoinder.scoring.by_engine import score_pairs_by
+from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.flags import flags_of, looks_english
+from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.intake import Index
 from rejoinder.scoring.kernel import cut, match, measure, missing_part, reads_whole
+from rejoinder.scoring.memory import default_metrics
 from rejoinder.scoring.result import Scores, _fold
+from rejoinder.scoring.shard_reading import ABOUT, SHARDS, merged, parts
+from rejoinder.scoring.store import Store, address, content_of
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan
@@ -281,3 +295,174 @@ def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> Non
 def test_nonsense_of_a_metric_is_told(values: tuple[Any, ...], told: str) -> None:
     with pytest.raises(RejoinderError, match=told):
         measure(Given(values), [WHOLE])
+
+
+# ---- by an engine, and what is kept
+
+
+class Backwards:
+    """An engine that computes here and gives what was asked last first."""
+
+    name = "backwards"
+    counts = Counts()
+
+    def __init__(self, workers: int = 2) -> None:
+        self.workers = workers
+        self.tasks: list[Any] = []
+
+    def compute(self, work: Work, tasks: Any) -> Any:
+        worker = work.worker()
+        self.tasks = list(tasks)
+        found = [Outcome(number, worker.compute(task)) for number, task in enumerate(self.tasks)]
+        worker.close()
+        return iter(found[::-1])
+
+
+def many_pairs(n: int) -> list[Pair]:
+    items = [Item(f"i{i}", (Turn("Well?"),)) for i in range(0, n, 2)]
+    texts = ["word " * (1 + i % 7) if i % 5 else "" for i in range(n)]
+    return [Pair(items[i // 2], Response(f"r{i}", items[i // 2].id, "s", text)) for i, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("n", [512, 513, 1300])
+def test_an_engine_gives_the_scores_that_are_computed_here_in_the_order_of_the_pairs(n: int) -> None:
+    pairs, engine = many_pairs(n), Backwards()
+    metric = parse("length")
+    expected = [len(pair.response.text.split()) or NAN for pair in pairs]
+    found = score_pairs_by(engine, metric, pairs)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(score_pairs_by(None, metric, pairs), expected)
+    sizes = [sum(len(responses) for _, responses in task) for task in engine.tasks]
+    assert sizes == {512: [], 513: [512, 1], 1300: [512, 512, 276]}[n]
+    if engine.tasks:
+        assert len(engine.tasks[0]) == 256  # two replies share an item, which is sent once
+    alone = Backwards(workers=1)
+    score_pairs_by(alone, metric, pairs)
+    assert alone.tasks == []
+
+
+def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    where = address("signature", "content")
+    assert store.get(where) is None
+    store.put(where, [1.5, None, "x"])
+    assert store.get(where) == [1.5, None, "x"]
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    raw = file.read_bytes()
+    for torn in (raw[:-1], raw[:20], b"", raw[:16] + b"[]", bytes([raw[0] ^ 1]) + raw[1:]):
+        file.write_bytes(torn)
+        assert store.get(where) is None
+    assert address("signature", "content") != address("signature2", "content")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RunError, match="scores cannot be kept there"):
+        Store(tmp_path / "file").put(where, [1])
+
+
+def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
+    item = Item("i", (Turn("Well?"),), (Reference("Yes."),))
+    pairs = [Pair(item, Response("r", "i", "s", "Yes.")), Pair(item, Response("q", "i", "s", "No."))]
+    renamed = [Pair(replace(item, id="j"), Response("x", "j", "t", pair.response.text)) for pair in pairs]
+    assert content_of(pairs, {"references"}) == content_of(renamed, {"references"})
+    other = [Pair(replace(item, references=()), pair.response) for pair in pairs]
+    assert content_of(pairs, {"references"}) != content_of(other, {"references"})
+    assert content_of(pairs, {"context"}) == content_of(other, {"context"})
+    assert content_of(pairs, ()) != content_of(pairs[::-1], ())
+    joined = [Pair(item, Response("r", "i", "s", "Yes.N")), Pair(item, Response("q", "i", "s", "o."))]
+    assert content_of(pairs, ()) != content_of(joined, ())
+
+
+def test_columns_are_scores_matches_cuts_and_flags() -> None:
+    assert [column.kind for column in columns_of(["length", "bleu"])] == ["score", "score", "flags"]
+    assert [column.kind for column in columns_of(["length", "bleu"], True)] == ["score", "score", "match", "flags"]
+    assert Column("flags").needs == {"truncated"}
+    assert Column("flags").signature.startswith("flags|flags|version:1|rejoinder:")
+
+
+def test_runs_over_parts_add_up() -> None:
+    def part(name: str, signature: str, n: int) -> dict[str, Any]:
+        metric = {"spec": "m", "signature": signature, "n": n, "missing": 1, "range": [0, 1]}
+        counts = {"item": n, "response": n}
+        return {
+            "id": name,
+            "inputs": [name],
+            "metrics": [metric],
+            "counts": counts,
+            "systems": {"s": n},
+            "flags": {"empty": 0},
+        }
+
+    found = merged([part("a", "m|1", 2), part("b", "m|1", 3)])
+    assert (found["counts"], found["systems"], found["flags"]) == ({"item": 5, "response": 5}, {"s": 5}, {"empty": 0})
+    assert found["metrics"] == [{"spec": "m", "signature": "m|1", "n": 5, "missing": 2, "range": [0, 1]}]
+    assert (found["inputs"], found["shards"]) == (["a", "b"], 2)
+    assert found["id"] == hashlib.sha256(b"ab").hexdigest()[:16]
+    three = merged([part("a", "m|1", 2), part("b", "m|2", 3), part("c", "m|3", 3)])
+    assert three["metrics"][0]["signature"] == "m|1 (and 2 more in other shards)"
+
+
+def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
+    assert parts(tmp_path) == [tmp_path]
+    for raw, told in (
+        (b"{", "cannot be read"),
+        (b'{"shards": []}', "lists no shards with replies"),
+        (b'{"shards": [{"address": "x", "responses": 0}]}', "lists no shards with replies"),
+        (b'{"shards": [{"address": "x", "responses": 2}]}', r"the scores of 1 shards are not there \(first x\)"),
+    ):
+        (tmp_path / ABOUT).write_bytes(raw)
+        with pytest.raises(RunError, match=told):
+            parts(tmp_path)
+    (tmp_path / SHARDS / "x").mkdir(parents=True)
+    assert parts(tmp_path) == [tmp_path / SHARDS / "x"]
+
+
+def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such run folder; make one with: rejoinder score FILE -o"):
+        read_about(tmp_path / "nothing")
+    with pytest.raises(RunError, match="an address; copy the run here first"):
+        read_about(Path("s3://bucket/run"))
+    with pytest.raises(RunError, match=r"holds no finished run \(no run\.json\)"):
+        read_about(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(RunError, match="cannot be read"):
+        read_about(tmp_path)
+    for other in ("[]", '{"format": 0}'):
+        (tmp_path / "run.json").write_text(other)
+        with pytest.raises(RunError, match="was written by another version of rejoinder"):
+            read_about(tmp_path)
+
+
+def test_what_is_named_wrongly_is_told() -> None:
+    with pytest.raises(SpecError, match="no metric was named"):
+        rejoinder.score(["a"], metrics=[])
+    with pytest.raises(InputError, match="there are no responses to score"):
+        rejoinder.score([])
+    with pytest.raises(InputError, match="go with a plain list of replies"):
+        rejoinder.score(collect([]), "length", references=["a"])
+    assert list(rejoinder.score(["a"], ["length", "length"]).facts) == ["length"]
+
+
+def test_the_metrics_that_are_used_where_none_is_named() -> None:
+    assert default_metrics(True, True) == ["aptness", "bleu", "rouge_l", "meteor", "chrf"]
+    assert default_metrics(False, True) == ["bleu", "rouge_l", "meteor", "chrf"]
+    assert default_metrics(True, False) == ["aptness", "context_overlap", "distinct", "length"]
+    assert default_metrics(False, False) == ["context_overlap", "distinct", "length"]
+
+
+def test_an_input_knows_its_name_and_whether_it_is_a_chat_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Yes."}]}\n')
+    ours = tmp_path / "a.jsonl.gz"
+    line = {"kind": "item", "id": "i", "context": [{"text": "Hi."}], "meta": {"messages": []}}
+    ours.write_bytes(gzip.compress(json.dumps(line).encode() + b"\n"))
+    read = Input(log)
+    assert [type(record).__name__ for record, _ in read.records()] == ["Item", "Response"]
+    assert (read.imported_as, read.stem, read.name) == ("openai", "log", "log.jsonl")
+    assert read.digest == hashlib.sha256(log.read_bytes()).hexdigest()
+    assert read.size == log.stat().st_size
+    other = Input(ours)
+    assert [type(record).__name__ for record, _ in other.records()] == ["Item"]
+    assert (other.imported_as, other.stem) == (None, "a")
+    assert [item.id for item in other.first_items()] == ["i"]
+    named = Input("dataset:gupta/multi")
+    assert (named.stem, named.name) == ("gupta-multi", "dataset:gupta/multi")
+    assert named.size == sum(file.size for file in dataset("gupta/multi").files)
