@@ -151,8 +151,7 @@ class _Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         file = nodeid.partition("::")[0]
         if file != self.file:
-            self.pytest_sessionfinish()
-            self.coverage.start()
+            self._write()
             self.file = file
         self.coverage.switch_context(nodeid)
 
@@ -173,15 +172,19 @@ class _Recorder:
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
+        self._write()
+
+    def _write(self) -> None:
+        """Write what is known of the file that is done; coverage goes on, since it does not start twice."""
         if self.file in self.outputs:
             Path(self.outputs[self.file]).write_text(json.dumps(self._rows()), encoding="utf-8")
-        self.coverage.erase()
         self.outcomes.clear()
 
     def _rows(self) -> list[dict[str, Any]]:
         """Per test that passed in time: its name, its seconds, its lines by file."""
         lines: dict[str, dict[str, list[int]]] = defaultdict(dict)
         data = self.coverage.get_data()
+        data.set_query_contexts([f"^{re.escape(self.file)}::"])
         for file in data.measured_files():
             path = Path(file).relative_to(self.source).as_posix()
             by_test: dict[str, list[int]] = defaultdict(list)

@@ -18,6 +18,7 @@ import rejoinder
 from rejoinder.contract import Metric
 from rejoinder.data.collection import collect
 from rejoinder.data.datasets import dataset
+from rejoinder.data.writing import write
 from rejoinder.engines.contract import Counts, Outcome, Work
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
 from rejoinder.registry import parse
@@ -27,7 +28,7 @@ from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.flags import flags_of, looks_english
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.inputs import Input
-from rejoinder.scoring.intake import Index
+from rejoinder.scoring.intake import DataFile, Index, take_in
 from rejoinder.scoring.kernel import cut, match, measure, missing_part, reads_whole
 from rejoinder.scoring.memory import default_metrics
 from rejoinder.scoring.result import Scores, _fold
@@ -466,3 +467,49 @@ def test_an_input_knows_its_name_and_whether_it_is_a_chat_log(tmp_path: Path) ->
     named = Input("dataset:gupta/multi")
     assert (named.stem, named.name) == ("gupta-multi", "dataset:gupta/multi")
     assert named.size == sum(file.size for file in dataset("gupta/multi").files)
+
+
+@pytest.mark.parametrize(
+    ("text", "english"), [("Ich weiß", True), ("Ich weiß nicht", False), ("Je ne sais pas", False)]
+)
+def test_three_words_are_enough_to_tell_a_language(text: str, english: bool) -> None:
+    assert looks_english(text) is english
+
+
+def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    records: list[Record] = [
+        Item(
+            "i",
+            (Turn("Hi.", "a"),),
+            (Reference("x", "bm25", 0.5), Reference("y")),
+            (Turn("So."),),
+            (Statement("s", "date", True),),
+            "d",
+            True,
+            {"n": 1},
+        ),
+        Item("j", (Turn("Ho."),)),
+        *(Response(f"r{n}", item, "s", f"text {n}", {"m": n}) for n, item in enumerate("iijji")),
+    ]
+    write(records, path)
+    index = take_in([Input(path)], tmp_path / "data.jsonl", False)
+    data = DataFile(tmp_path / "data.jsonl")
+    found = data.pairs(index.where(range(5)))
+    data.close()
+    assert [pair.item.id for pair in found] == list("iijji")
+    assert [pair.response for pair in found] == records[2:]
+    assert [found[0].item, found[2].item] == records[:2]
+    with pytest.raises(ValueError, match="closed"):
+        data.pairs(index.where(range(1)))
+    again = take_in(
+        [Input(path), Input(write_items(tmp_path / "more.jsonl", records[:2]))], tmp_path / "b.jsonl", False
+    )
+    assert again.counts == {"item": 2, "response": 5}  # the same items in another file count once
+    with pytest.raises(InputError, match=r"more\.jsonl: there are no responses to score \(found 2 items\)"):
+        take_in([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
+
+
+def test_a_column_of_scores_is_had_by_its_spec() -> None:
+    scores = rejoinder.score(["one", "one two"], "length")
+    assert scores["length"].tolist() == [1.0, 2.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("starlette")
 from starlette.exceptions import HTTPException
 
 from rejoinder.annotation.errors import AnnotationError
+from rejoinder.annotation.store.contract import Rater
 from rejoinder.errors import InputError
 from rejoinder.web.access import cookie_name, csrf, digest, genuine
 from rejoinder.web.api import limits as api_limits
@@ -21,7 +23,7 @@ from rejoinder.web.api.limits import Load, serving_limits
 from rejoinder.web.api.reading import items_of, pair_of, question_of, questions_of
 from rejoinder.web.guard import HEADERS, Guard
 from rejoinder.web.limits import Buckets, Known, Limits, Rate, client_of
-from rejoinder.web.links import MOST_NEW, link, new_names
+from rejoinder.web.links import MOST_NEW, link, new_links, new_names, owner_link, write_links
 
 # ---- rates
 
@@ -279,3 +281,64 @@ def test_records_of_requests_are_those_of_a_file() -> None:
     assert [one.text for one in question_of({**asked, "id": "q"}).candidates] == ["Yes.", "No."]
     with pytest.raises(InputError, match="request line 2"):
         items_of([{"id": "x", "context": [{"text": "Hi."}]}, {"id": "x", "context": [{"text": "So?"}]}])
+
+
+def test_a_body_may_take_its_time() -> None:
+    async def slowly() -> Any:
+        await asyncio.sleep(0.1)
+        return {"type": "http.request", "body": b"12345", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    sent: list[Any] = []
+    served = Served(Limits(body_seconds=20.0))
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "client": None}
+    asyncio.run(served.guard(scope, slowly, send))
+    assert (sent[0]["status"], sent[1]["body"]) == (200, b"5")
+
+
+def test_the_limits_by_default_are_those_of_the_docs() -> None:
+    assert serving_limits() == Limits(session=Rate(1e9, 1e9), body_bytes=4 * 1024 * 1024, request_seconds=75.0)
+    assert Limits() == Limits(Rate(200, 5), Rate(100, 10), 256 * 1024, 20.0, 30.0, 2000, 20_000)
+    assert Load() == Load(256, 20_000, 60.0, 0.003, 0.03, 512)
+
+
+class People:
+    """A store that knows who was entered."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+
+    def raters(self) -> list[Rater]:
+        return [Rater(name, name, "rater", 0.0, None, False, None) for name in self.names]
+
+    def renew(self, name: str) -> str:
+        return f"new-{name}"
+
+    def add_rater(self, name: str, role: str = "rater", expires: float | None = None) -> str:
+        self.names.append(name)
+        return f"{role}-{name}-{expires}"
+
+
+def test_the_owner_has_one_link_and_raters_have_theirs(tmp_path: Path) -> None:
+    assert owner_link(People("ann"), "http://x") == "http://x/r/owner-owner-None"  # type: ignore[arg-type]
+    assert owner_link(People("ann", "owner"), "http://x") == "http://x/r/new-owner"  # type: ignore[arg-type]
+    store = People("ann")
+    assert new_links(store, "http://x", "bob, cyd", expires=5.0) == {  # type: ignore[arg-type]
+        "bob": "http://x/r/rater-bob-5.0",
+        "cyd": "http://x/r/rater-cyd-5.0",
+    }
+    (entrance,) = new_links(store, "http://x", "door", "entrance").values()  # type: ignore[arg-type]
+    assert entrance.startswith("http://x/r/entrance-door-None?PROLIFIC_PID=")
+    file = tmp_path / "links.csv"
+    write_links(file, lambda: {"bob": "http://x/r/1"})
+    assert b"http://x/r/1" in file.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o600
+    made: list[int] = []
+    with pytest.raises(InputError, match=r"links cannot be written there .*; name a new file"):
+        write_links(file, lambda: made.append(1) or {})  # type: ignore[func-returns-value]
+    assert made == []
+    with pytest.raises(ZeroDivisionError):
+        write_links(tmp_path / "other.csv", lambda: {"bob": str(1 // 0)})
+    assert not (tmp_path / "other.csv").exists()
