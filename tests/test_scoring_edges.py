@@ -502,9 +502,8 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
     assert [found[0].item, found[2].item] == records[:2]
     with pytest.raises(ValueError, match="closed"):
         data.pairs(index.where(range(1)))
-    again = take_in(
-        [Input(path), Input(write_items(tmp_path / "more.jsonl", records[:2]))], tmp_path / "b.jsonl", False
-    )
+    write(records[:2], tmp_path / "more.jsonl")
+    again = take_in([Input(path), Input(tmp_path / "more.jsonl")], tmp_path / "b.jsonl", False)
     assert again.counts == {"item": 2, "response": 5}  # the same items in another file count once
     with pytest.raises(InputError, match=r"more\.jsonl: there are no responses to score \(found 2 items\)"):
         take_in([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
