@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz docs clean
+.PHONY: demo test check bench bench-gpu fuzz mutate docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,13 @@ bench-gpu: $(VENV)/dev.stamp
 
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.fuzz 20000
+
+# Small changes of the source that tests should notice: how many, by which draw, how many at once.
+N ?= 200
+SEED ?= 13
+WORKERS ?= 1
+mutate: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.mutate -n $(N) --seed $(SEED) --workers $(WORKERS)
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-"""What every test has: a cache of its own, and the published sets where they are."""
+"""What every test has: a cache of its own, and the published sets where they are; what was skipped, told at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+
+from tests.skips import pytest_configure, pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,11 @@
 """Every page of ``rejoinder annotate`` under axe-core, light and dark, on a phone and on a desk.
 
-axe-core is no part of this project: REJOINDER_AXE names its file (``npm install axe-core`` puts one at
-node_modules/axe-core/axe.min.js), and without it these tests are skipped. With REJOINDER_SHOTS a folder gets a picture
-of every page.
+With REJOINDER_SHOTS a folder gets a picture of every page.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,20 +16,16 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import CHROMIUM, chromium
+from tests.annotate_chromium import AXE, AXE_SHA256, chromium, needs_axe, needs_chromium
 from tests.annotate_gallery import PAGES, Shown
 from tests.annotate_site import stores_are_closed  # noqa: F401
 
-AXE = Path(os.environ.get("REJOINDER_AXE", "node_modules/axe-core/axe.min.js"))
 SHOTS = os.environ.get("REJOINDER_SHOTS")
 WIDTHS = {"phone": 390, "desk": 1280}
 PLAIN = ("too-many-requests",)  # a text without markup has no language, no title and no parts
 # Of the rules that are off by default, the one of WCAG 2.2: whether fingers can hit what they should.
 RUN = "axe.run(document, {resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}}})"
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium"),
-    pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: set REJOINDER_AXE to its axe.min.js"),
-]
+pytestmark = [needs_chromium, needs_axe]
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +69,10 @@ def picture(shown: Shown, place: str) -> None:
         shown.page.set_viewport_size({**size, "height": height})
         shown.page.screenshot(path=str(Path(SHOTS) / f"{place}.png"))
         shown.page.set_viewport_size(size)
+
+
+def test_axe_is_the_pinned_one_unless_another_is_named() -> None:
+    assert os.environ.get("REJOINDER_AXE") or hashlib.sha256(AXE.read_bytes()).hexdigest() == AXE_SHA256
 
 
 def test_axe_is_awake(browser: Any) -> None:

@@ -18,10 +18,10 @@ pytest.importorskip("httpx2")
 import httpx2 as httpx
 
 from rejoinder.cli import program
-from tests.annotate_chromium import CHROMIUM, chromium, opened, press, title
+from tests.annotate_chromium import chromium, needs_chromium, opened, press, title
 from tests.annotate_site import EXERCISE, FORMS, answered, serving, write_project
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+pytestmark = needs_chromium
 WIDTHS = (1280, 360)
 
 

@@ -297,6 +297,16 @@ def test_every_set_has_a_made_up_file() -> None:
     assert {file.path for found in list_datasets() for file in found.files} == set(TINY)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_made_up_file_of_a_set_gives_its_kinds_of_record_which_can_be_written_and_read_back(
+    name: str, tiny: Path
+) -> None:
+    records = list(collect(dataset(name).read(tiny)))
+    assert {type(record).__name__.lower() + "s" for record in records} == set(dataset(name).counts)
+    for record in records:
+        assert from_object(orjson.loads(encode(record)), Place("line", 1), allow_empty=True) == record
+
+
 def test_gupta_gives_one_item_to_several_systems(tiny: Path) -> None:
     item = Item("7_1", (Turn("hello .", "A"), Turn("hi . you ?", "B")), (Reference("yes ."),), dialogue="test-7")
     assert list(dataset("gupta/single").read(tiny)) == [

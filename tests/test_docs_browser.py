@@ -1,7 +1,6 @@
 """The built site in headless Chromium: it fits every screen, can be searched by keyboard, and axe-core finds nothing.
 
-axe-core is no part of this project: REJOINDER_AXE names its file, and without it that test is skipped. With
-REJOINDER_SHOTS a folder gets a picture of some pages.
+With REJOINDER_SHOTS a folder gets a picture of some pages.
 """
 
 from __future__ import annotations
@@ -16,15 +15,13 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("markdown_it", reason="the site needs rejoinder[docs]")
 
-from annotate_chromium import CHROMIUM, chromium, opened
-
+from tests.annotate_chromium import AXE, chromium, needs_axe, needs_chromium, opened
 from tools.docsite.build import build
 
-AXE = Path(os.environ.get("REJOINDER_AXE", "node_modules/axe-core/axe.min.js"))
 SHOTS = os.environ.get("REJOINDER_SHOTS")
 SOME = ["index", "start", "guide", "metrics", "papers/scarce", "commands/train", "api/rejoinder.scoring", "results/idk"]
 RUN = "axe.run(document, {resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}}})"
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +79,7 @@ def test_without_scripts_the_navigation_is_there(browser: Any, site: Path) -> No
     assert page.inner_text("h1") == "Choosing a metric, and reading it"
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: set REJOINDER_AXE to its axe.min.js")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1440])
 def test_axe_finds_nothing_wrong(browser: Any, site: Path, scheme: str, width: int) -> None:

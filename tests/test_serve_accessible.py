@@ -1,6 +1,6 @@
 """Every page of ``rejoinder serve`` under axe-core, light and dark, on a phone and on a desk.
 
-As in ``test_annotate_accessible``: REJOINDER_AXE names axe-core's file, REJOINDER_SHOTS a folder for pictures.
+As in ``test_annotate_accessible``, REJOINDER_SHOTS names a folder for pictures.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import CHROMIUM, chromium, opened
+from tests.annotate_chromium import chromium, needs_axe, needs_chromium, opened
 from tests.annotate_gallery import Shown
 from tests.serve_site import library_at, serving
-from tests.test_annotate_accessible import AXE, WIDTHS, picture, violations
+from tests.test_annotate_accessible import WIDTHS, picture, violations
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium"),
-    pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: set REJOINDER_AXE to its axe.min.js"),
-]
+pytestmark = [needs_chromium, needs_axe]
 ADDRESSES = {
     "serve-try": "/try",
     "serve-runs": "/runs",

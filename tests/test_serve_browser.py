@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import CHROMIUM, chromium, opened
+from tests.annotate_chromium import chromium, needs_chromium, opened
 from tests.serve_site import NASTY, library_at, serving
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no /usr/bin/chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,287 @@
+"""Statistics at their edges: too little data, nothing that varies, limits that are met exactly; by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rejoinder.errors import InputError
+from rejoinder.stats.aggregation import aggregate
+from rejoinder.stats.arrays import encode
+from rejoinder.stats.certainty import reachable_by_labels, reachable_by_means
+from rejoinder.stats.gains import ndcg
+from rejoinder.stats.moments import moments
+from rejoinder.stats.order_certainty import strength_uncertainty
+from rejoinder.stats.pilot import spread
+from rejoinder.stats.power import detectable_difference, power_at, rows_needed
+from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, favourite, straight_liners, too_fast
+from rejoinder.stats.ranking import rank_systems
+from rejoinder.stats.rating_noise import Noise, noise_of, plan
+from rejoinder.stats.williams import williams_from_correlations
+
+NAN = math.nan
+
+
+def test_labels_that_cannot_be_looked_up_are_refused() -> None:
+    with pytest.raises(InputError, match="systems must be strings or numbers, one a row; found "):
+        encode([["a"], ["b"]], "systems")
+    with pytest.raises(InputError, match="row 2 of systems has no label"):
+        encode(["a", None], "systems")
+
+
+def test_strengths_from_one_cluster_have_no_interval() -> None:
+    found = rank_systems(["a", "b", "a"], ["b", "a", "b"], [1, 1, 0], clusters=["x", "x", "x"])
+    assert found.reason == "no interval: fewer than 2 clusters"
+    assert [one.system for one in found.strengths] == ["b", "a"]
+    # b won 2 of 3: the odds are 2 to 1, and strengths add up to 0
+    assert found.strengths[0].value == pytest.approx(math.log(2) / 2)
+    assert all(math.isnan(one.low) and math.isnan(one.high) for one in found.strengths)
+    assert [(one.points, one.n) for one in found.strengths] == [(2.0, 3), (1.0, 3)]
+
+
+def test_shrinkage_of_zero_is_allowed_and_less_is_not() -> None:
+    judgements = ["a", "b"], ["b", "a"], [1, 1]
+    assert rank_systems(*judgements, shrinkage=0.0).reason is None
+    for wrong in (-0.1, NAN):
+        with pytest.raises(InputError, match="shrinkage must be 0 or more"):
+            rank_systems(*judgements, shrinkage=wrong)
+
+
+def test_strengths_far_apart_are_found() -> None:
+    # 999 to 1 and 1 to 999 in a chain: log 999 between neighbours
+    first, second, points = [], [], []
+    for one, other in (("a", "b"), ("b", "c")):
+        for won in [1] * 999 + [0]:
+            first.append(one)
+            second.append(other)
+            points.append(won)
+    found = rank_systems(first, second, points)
+    assert [one.value for one in found.strengths] == pytest.approx([math.log(999), 0, -math.log(999)], abs=1e-9)
+
+
+def test_two_strengths_differ_surely_where_their_intervals_are_far_apart() -> None:
+    found = rank_systems(["a"] * 40, ["b"] * 40, [1] * 30 + [0] * 10)
+    a, b = found.strengths
+    error = math.hypot(a.high - a.low, b.high - b.low) / (2 * 1.96)
+    uncertain = strength_uncertainty(found)
+    assert uncertain["a", "b"] == pytest.approx(2 * stats.norm.sf((a.value - b.value) / error))
+    assert uncertain["a", "b"] == uncertain["b", "a"]
+    assert uncertain["a", "a"] == 1.0
+    alone = strength_uncertainty(rank_systems(["a", "a"], ["b", "b"], [1, 1]))
+    assert alone["a", "b"] == 1.0
+
+
+def test_what_labels_can_reach_needs_three_units_that_differ() -> None:
+    assert reachable_by_labels([1, 2], [1, 2], [0, 0]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_labels([2, 2, 2], [1, 2, 3], [0, 0, 0]).reason == "the labels are all the same"
+    assert reachable_by_labels([1, 2, 3], [1, 2, 3], [0, 0, 0]).value == pytest.approx(1.0)
+    found = reachable_by_labels([1, 2, 3, 4], [1, 2, 3, NAN], [1, 1, 1, 1])
+    # labels and expectations vary by 2/3; the truth by 2/3 + 1
+    assert (found.n, found.n_missing) == (3, 1)
+    assert found.value == pytest.approx((2 / 3) / math.sqrt(2 / 3 * 5 / 3))
+
+
+def test_what_means_can_reach_needs_three_units_that_differ() -> None:
+    assert reachable_by_means([1, 2], [0, 0]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_means([2, 2, 2], [1, 1, 1]).reason == "the means are all the same"
+    assert reachable_by_means([1, 2, 3], [0.6, 0.6, 0.6]).value == pytest.approx(0.8)  # 1 - .36 of a variance of 1
+    noisy = reachable_by_means([1, 2, 3], [1, 1, 1])
+    assert (noisy.value, noisy.reason) == (0.0, "the means vary no more than their errors do")
+
+
+def test_moments_without_values_or_of_infinite_ones_say_so() -> None:
+    assert moments([NAN, NAN], ["a", "b"]).interval().reason == "no values"
+    assert moments([1.0, math.inf], ["a", "b"]).interval().reason == "infinite values"
+    one = moments([1.0, 3.0], ["a", "a"]).interval()
+    assert (one.value, one.reason) == (2.0, "fewer than 2 clusters")
+    assert math.isnan(one.low)
+
+
+def test_no_difference_is_needed_for_a_power_below_the_level_of_the_test() -> None:
+    found = detectable_difference(20, 1.0, power=0.05, alpha=0.05)
+    assert (found.power, found.difference) == (0.05, 0.0)
+    assert found.reason == "even no difference is found that often"
+    assert detectable_difference(20, 1.0, power=0.06).difference > 0
+    assert detectable_difference(1, 1.0).reason == "fewer than 2 clusters"
+    assert math.isnan(detectable_difference(1, 1.0).difference)
+
+
+def test_the_power_of_very_many_rows_is_one() -> None:
+    assert power_at(10**11, 1.0, 1.0).power == pytest.approx(1.0)
+    assert power_at(10**11, 1e-9, 1.0).power == pytest.approx(0.05, abs=1e-4)
+
+
+def test_the_power_is_that_of_the_noncentral_t() -> None:
+    # 25 rows, a difference of half a standard deviation: noncentrality 2.5, 24 degrees of freedom
+    critical = stats.t.ppf(0.975, 24)
+    expected = stats.nct.sf(critical, 24, 2.5) + stats.nct.cdf(-critical, 24, 2.5)
+    found = power_at(25, 0.5, 1.0)
+    assert found.power == pytest.approx(expected, abs=1e-9)
+    assert (found.effective_n, found.design_effect) == (25, 1.0)
+    # clusters of 5 that correlate by .25: a design effect of 2, 4 degrees of freedom
+    found = power_at(25, 0.5, 1.0, cluster_size=5, icc=0.25)
+    critical, noncentrality = stats.t.ppf(0.975, 4), 0.5 * math.sqrt(12.5)
+    expected = stats.nct.sf(critical, 4, noncentrality) + stats.nct.cdf(-critical, 4, noncentrality)
+    assert found.power == pytest.approx(expected, abs=1e-9)
+    assert (found.effective_n, found.design_effect) == (12.5, 2.0)
+
+
+def test_the_rows_needed_are_the_fewest() -> None:
+    found = rows_needed(0.5, 1.0)
+    assert found.n == 34  # as in tables of the paired t test: d = .5, power .8, two-sided .05
+    assert power_at(33, 0.5, 1.0).power < 0.8 <= found.power == power_at(34, 0.5, 1.0).power
+    assert rows_needed(100.0, 1.0).n == 2
+    assert rows_needed(0.0, 1.0).reason == "a difference of 0 cannot be found"
+    assert rows_needed(1.0, 0.0).reason == "the differences do not vary"
+    assert rows_needed(1e-9, 1.0).reason == "more than 1,000,000,000,000 rows"
+
+
+@pytest.mark.parametrize("wrong", [{"sd": -1.0}, {"cluster_size": 0.5}, {"icc": 1.5}, {"icc": -0.1}, {"sd": math.inf}])
+def test_plans_of_nonsense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="must"):
+        power_at(10, 0.1, **{"sd": 1.0, **wrong})
+    for n in (0, -1, math.inf):
+        with pytest.raises(InputError, match="n must be a positive number"):
+            power_at(n, 0.1, 1.0)
+
+
+def test_the_spread_of_a_pilot_by_hand() -> None:
+    # differences 1, 3 in one dialogue and 5, 7 in another: means 2 and 6, 2 within and 16 between (mean squares)
+    found = spread([1, 3, 5, 7], [0, 0, 0, 0], ["x", "x", "y", "y"])
+    assert found.sd == pytest.approx(math.sqrt(20 / 3))
+    assert found.icc == pytest.approx((16 - 2) / (16 + 2))
+    assert (found.cluster_size, found.n, found.n_clusters) == (2.0, 4, 2)
+    assert spread([1], [0]).reason == "fewer than 2 pairs"
+    assert spread([1, 2], [0, 0], ["x", "x"]).reason == "fewer than 2 clusters"
+    assert spread([1, 2, 4], [0, 0, 0]).icc == 0.0
+    alike = spread([2, 2, 2, 2], [1, 1, 1, 1], ["x", "x", "y", "y"])
+    assert (alike.sd, alike.icc) == (0.0, 0.0)
+
+
+def test_the_noise_of_a_pilot_by_hand() -> None:
+    # two raters a reply: first 1 3, 4 6; second 0 2, 1 3; every rating is 1 off its mean
+    found = noise_of([[1, 3], [4, 6]], [[0, 2], [1, 3]])
+    assert found.within == pytest.approx(math.sqrt(2))  # 8 squares over 4 degrees of freedom
+    assert found.difference == pytest.approx(2.0)
+    assert (found.raters, found.sides, found.n) == (2.0, 2, 2)
+    # differences 1 and 3 have a variance of 2, and 2 * 2 / 2 of noise: nothing is left for the items
+    assert found.between == pytest.approx(0.0)
+    few = noise_of([[1, 3], [NAN, NAN]], [[0, 2], [1, 3]])
+    assert few.reason == "fewer than 2 items are rated on both sides"
+    single = noise_of([[1], [4]], [[0], [0]])
+    assert (single.within, single.between) == (0.0, pytest.approx(math.sqrt(4.5)))
+    assert "no reply has two ratings" in str(single.reason)
+
+
+def test_a_plan_needs_a_difference_or_a_number_of_items() -> None:
+    with pytest.raises(InputError, match="give the difference to find, or the number of items, or both"):
+        plan(Noise(1.0, 1.0))
+    with pytest.raises(InputError, match=r"raters must be 1 or more, not 0\.5"):
+        plan(Noise(1.0, 1.0), 0.5, raters=0.5)
+    assert plan(Noise(1.0, 1.0), 0.5, items=10, raters=1).ratings == 20
+
+
+def test_more_raters_leave_clusters_more_alike() -> None:
+    noise = Noise(1.0, 1.0, icc=0.3, raters=1.0)
+    assert noise.icc_at(1.0) == pytest.approx(0.3)
+    assert noise.icc_at(2.0) == pytest.approx(0.3 * 3 / 2)  # the variance falls from 3 to 2
+    assert noise._replace(icc=0.9).icc_at(2.0) == 1.0
+    assert Noise(1.0, 1.0, icc=0.3).icc_at(5.0) == 0.3
+    assert Noise(0.0, 0.0, icc=0.3, raters=1.0).icc_at(2.0) == 0.3
+
+
+def test_williams_needs_four_rows_and_metrics_that_differ() -> None:
+    assert williams_from_correlations(0.5, 0.4, 0.3, 3).reason == "fewer than 4 rows"
+    assert math.isfinite(williams_from_correlations(0.5, 0.4, 0.3, 4).p)
+    assert williams_from_correlations(0.5, 0.5, 1.0, 20).reason == "the metrics agree perfectly"
+
+
+def test_checks_speed_and_loneliness_are_suspicious_below_their_thresholds_only() -> None:
+    # 3 of 4 is not below .75; one check is too few
+    assert [one.rater for one in failed_checks([3, 2, 0], [4, 4, 1])] == [1]
+    assert failed_checks([2], [4])[0].found == 0.5
+    # a third of 9 is 3: 3 is not below it, 2.9 is
+    others = [[9.0] * 5, [9.0] * 5]
+    assert too_fast([[3.0] * 5, *others]) == []
+    (fast,) = too_fast([[2.9] * 5, *others])
+    assert (fast.rater, fast.found, fast.threshold, fast.n) == (0, 2.9, 3.0, 5)
+    assert too_fast([[1.0] * 4, *others]) == []
+    assert too_fast([[1.0] * 4 + [NAN], *others]) == []
+    found = agreeing_with_nobody(np.array([0.09, 0.1, 0.05, 0.0]), [10, 10, 9, 10], np.array([0.2, 0.9, 0.9, 0.19]))
+    assert [(one.rater, one.n) for one in found] == [(0, 10)]
+
+
+def test_always_the_same_answer_is_suspicious_where_others_differ() -> None:
+    mixed = np.array([1, 2, 3, 4, 5] * 2, dtype=float)
+    alike = np.full(10, 3.0)
+    (found,) = straight_liners(np.stack([alike, mixed], axis=1))
+    assert (found.rater, found.found, found.n) == (0, 1.0, 10)
+    assert straight_liners(np.stack([alike, alike], axis=1)) == []
+    assert straight_liners(np.stack([alike, mixed], axis=1)[:9]) == []
+    nine = np.array([3.0] * 9 + [1.0])
+    assert [one.found for one in straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
+    eight = np.array([3.0] * 8 + [1.0] * 2)
+    assert straight_liners(np.stack([eight, mixed], axis=1)) == []
+    assert [one.rater for one in straight_liners(alike[:, None])] == [0]  # nobody else: nobody says otherwise
+
+
+def test_a_rater_without_answers_has_no_favourite() -> None:
+    assert all(map(math.isnan, favourite(np.array([NAN, NAN]))))
+    assert favourite(np.array([2.0, 1.0, 2.0, NAN])) == (2 / 3, 2.0)
+
+
+def test_a_mean_has_no_confidence_and_a_majority_has_its_share() -> None:
+    ratings = np.array([[1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [NAN, NAN, NAN]])
+    assert np.isnan(aggregate(ratings, "mean").confidence).all()
+    found = aggregate(ratings, "majority")
+    assert found.confidence[:2].tolist() == [pytest.approx(2 / 3), 1.0]
+    assert math.isnan(found.confidence[2])
+
+
+def test_measures_are_no_classes() -> None:
+    ratings = np.arange(2000, dtype=float).reshape(1000, 2)
+    with pytest.raises(InputError, match="needs classes, but the ratings take 2000 different values"):
+        aggregate(ratings, "dawid_skene")
+
+
+def test_a_ranking_that_cannot_be_measured_is_nan() -> None:
+    assert math.isnan(ndcg([1.0, 1.0], [0.2, 0.1]))
+    assert math.isnan(ndcg([1.0, 0.0], [NAN, 0.1]))
+    # the best comes second: 1 / log2(3)
+    assert ndcg([0.0, 1.0], [0.2, 0.1]) == pytest.approx(1 / math.log2(3))
+    # the best comes fourth, and only three places count
+    assert ndcg([0.0, 0.0, 0.0, 1.0], [4, 3, 2, 1]) == 0.0
+
+
+def test_crowd_kit_gets_the_votes_in_one_order_and_its_probabilities_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    frames = []
+
+    class Model:
+        def __init__(self, **settings: object) -> None:
+            self.settings = settings
+
+        def fit_predict_proba(self, frame: Any) -> Any:
+            frames.append((self.settings, frame.to_dict("list")))
+            # unit 2 is left out, and the columns come the other way round
+            return pandas.DataFrame([[0.9, 0.1], [0.3, 0.7]], index=[0, 1], columns=[1, 0])
+
+    library = types.ModuleType("crowdkit.aggregation")
+    library.GLAD = library.MACE = Model  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", library)
+    ratings = np.array([[3.0, 5.0], [3.0, NAN], [NAN, 5.0], [NAN, NAN]])
+    for method in ("glad", "mace"):
+        found = aggregate(ratings, method)
+        assert found.values[:2].tolist() == [5.0, 3.0]
+        assert found.confidence[:2].tolist() == [0.9, 0.7]
+        assert np.isnan(found.values[2:]).all()
+        assert frames.pop()[1] == {"task": [0, 0, 1, 2], "worker": [0, 1, 0, 1], "label": [0, 1, 0, 1]}
+        assert aggregate(np.array([[2.0, 2.0], [2.0, NAN]]), method).values.tolist() == [2.0, 2.0]
+        assert frames == []  # one category needs no model
