@@ -78,7 +78,7 @@ def _aspect(findings: Findings, found: Trust, number: int, most: int) -> Aspect:
         found.evidence.aspect,
         sentence(found),
         _facts(found),
-        rating_board(found, findings.scores, findings.seed),
+        rating_board(found, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,

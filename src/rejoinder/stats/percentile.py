@@ -51,6 +51,24 @@ def percentile_interval(
     return nothing._replace(low=float(low), high=float(high), reason=reason)
 
 
+def resampled_p(samples: Floats, n_units: int, kind: Kind = "expanded") -> float:
+    """The two-sided p of an estimate above 0, from its values on resamples: twice the share of them that are not.
+
+    Of the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
+    that level lies above 0. The estimate itself counts as a resample, so p is never 0.
+    """
+    from scipy.special import ndtri, stdtr
+
+    one_of(kind, Kind, "interval")
+    defined = samples[~np.isnan(samples)]
+    if not len(defined) or n_units < 2:
+        return NAN
+    share = min(0.5, (1 + int((defined <= 0).sum())) / (1 + len(defined)))
+    if kind == "expanded":
+        return 2 * float(stdtr(n_units - 1, ndtri(share) * math.sqrt((n_units - 1) / n_units)))
+    return 2 * share
+
+
 def _probabilities(below: float, n_units: int, level: float, kind: Kind) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri, stdtrit
 

@@ -11,7 +11,7 @@ from rejoinder.stats.levels import Level
 from rejoinder.verdict.evidence import ORACLE
 from rejoinder.verdict.trust import ALPHA, LEVELS, Agreeing, Trust
 
-_FEW_ITEMS = 30
+FEW = 30  # dialogues: with fewer, intervals and tests were not measured to hold what they promise
 _HEADS: dict[Level, str] = {
     "pooled": "pooled",
     "within_system": "within systems",
@@ -58,13 +58,20 @@ def notes(found: Trust) -> list[str]:
     """What a reader of the table must know."""
     evidence = found.evidence
     raters = len(evidence.matrix.raters)
+    items, dialogues = len(set(evidence.items)), evidence.n_dialogues
+    inside, unit = (f" of {dialogues:,} dialogues", "whole dialogues") if evidence.is_clustered else ("", "items")
     told = [
-        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {len(set(evidence.items)):,} "
-        f"items, {raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over items.",
+        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {items:,} items{inside}, "
+        f"{raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over {unit}.",
         "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: of "
         "their means; pairs right: share of pairs of replies to one item put in the order of their ratings, ties "
         "counted, with the tolerance for ties that suits the metric best.",
     ]
+    if dialogues < FEW:
+        told.append(
+            f"There are fewer than {FEW} {'dialogues' if evidence.is_clustered else 'items'}: do not trust intervals "
+            "and tests, which need more."
+        )
     if evidence.unrated:
         told.append(f"{evidence.unrated:,} responses of the run have no rating in this aspect and are left out.")
     told += [*_undefined(found), *_people(found), *_differences(found), *_kin(found)]
@@ -125,9 +132,9 @@ def _differences(found: Trust) -> list[str]:
         said = "; ".join(f"{first} better than {', '.join(others)}" for first, others in better.items())
         if pairs:
             what = said or "no metric is significantly better than another"
-            told.append(
-                f"{_HEADS[level].capitalize()} ({found.test}, Holm over {len(pairs)} pairs, {ALPHA:g}): {what}."
-            )
+            unit = "dialogues" if found.evidence.is_clustered else "items"
+            how = f"{found.test} over {unit}, Holm over {len(pairs)} pairs, {ALPHA:g}"
+            told.append(f"{_HEADS[level].capitalize()} ({how}): {what}.")
     return told
 
 
@@ -167,7 +174,7 @@ def sentence(found: Trust) -> str:
             f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name gives ({oracle:.2f}), "
             "so do not read them as quality of single replies"
         )
-    items = len(set(found.evidence.items))
-    if items < _FEW_ITEMS:
-        told += f"; but {items} items are too few to build on"
+    n = found.evidence.n_dialogues
+    if n < FEW:
+        told += f"; but {n} {'dialogues' if found.evidence.is_clustered else 'items'} are too few to build on"
     return told + "."
