@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from rejoinder.report import table as module
-from rejoinder.report.table import FORMATS, Estimate, Table
+from rejoinder.report.table import FORMATS, Estimate, Table, decimal, to_csv, to_json
 
 TABLE = Table(
     "A & B",
@@ -71,3 +71,17 @@ def test_csv_and_json_keep_the_numbers_whole() -> None:
     found = json.loads(FORMATS["json"](TABLE))["rows"]
     assert found[0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
     assert found[2]["score"] is None
+
+
+def test_what_rounds_to_0_has_no_minus_sign() -> None:
+    table = Table("t", ["a", "b"], [[-0.0004, Estimate(-0.0001, -0.0006, -0.0)], [-0.0, -0.0005001]])
+    assert "-0.000" not in str(table)
+    assert table.text(-0.0004) == "0.000"
+    assert table.text(-0.0005001) == "-0.001"
+    assert table.text(Estimate(-0.0001, -0.0006, 0.0)) == "0.000 [-0.001, 0.000]"
+    assert "-0.0," not in to_csv(table)
+    assert "-0.0\n" not in to_csv(table)
+    assert "-0.0\n" not in to_json(table)
+    assert "-0.0," not in to_json(table)
+    assert [decimal(value, 4, sign="+") for value in (-0.00001, 0.0, -0.1)] == ["+0.0000", "+0.0000", "-0.1000"]
+    assert decimal(float("inf"), 2) == "inf"

@@ -224,6 +224,23 @@ def test_thin_evidence_gives_a_value_or_a_reason_and_no_warning(case: str) -> No
             assert not math.isnan(interval.value) or interval.reason
 
 
+def test_constant_ratings_put_no_pair_in_order() -> None:
+    shown = agreement_table(degenerate(CASES["constant ratings"]))
+    assert shown.text(shown.rows[0][-1]) == "–"
+    assert any("No value pairs right: all ratings that are compared are the same (" in note for note in shown.notes)
+
+
+def test_the_mean_of_the_halves_stands_without_an_interval() -> None:
+    """Nearly all splits of clear ratings rank the systems alike, so their mean lies outside the middle 95% of them."""
+    found = trust(*planted({"a": 1.0}, systems=6, gap=0.35, seed=3), resamples=100)
+    found = replace(found, halves=found.halves._replace(value=0.9991, low=1.0, high=1.0, reason=None))
+    table = agreement_table(found)
+    row = next(row for row in table.rows if "half of the ratings" in str(row[0]))
+    assert table.text(row[5]) == "0.999"
+    told = "mean of 200 random splits, the middle 95% of which lie between 1.000 and 1.000."
+    assert f"Half of the ratings against the other half: {told}" in table.notes
+
+
 def test_one_system_and_constant_scores_are_told() -> None:
     texts = {f"i{i}/a": "same words" for i in range(5)}
     ratings = [Rating("r", "apt", float(i % 3 + 1), f"i{i}/a") for i in range(5)]

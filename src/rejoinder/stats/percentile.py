@@ -45,9 +45,12 @@ def percentile_interval(
         return nothing._replace(reason=reason or "no resamples")
     same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
     below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
+    missed = nothing._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
-        return nothing._replace(reason="the resamples miss the estimate; resample other units")
+        return missed
     low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
+    if not low - 1e-12 <= value <= high + 1e-12:
+        return missed
     return nothing._replace(low=float(low), high=float(high), reason=reason)
 
 

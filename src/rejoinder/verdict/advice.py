@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.report.table import Cell, Estimate, Table, decimal
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
 from rejoinder.verdict.evidence import ORACLE
@@ -28,8 +28,7 @@ def agreement_table(found: Trust) -> Table:
     if certainty is not None:
         rows.append(["people: the truth against the aggregated ratings", certainty.n, certainty.value, *[None] * 4])
     rows.append(["people: one rater against the rest", None, found.one_rater.value, None, None, None, None])
-    halves = Estimate(found.halves.value, found.halves.low, found.halves.high)
-    rows.append(["people: systems ranked by half of the ratings", None, None, None, None, halves, None])
+    rows.append(["people: systems ranked by half of the ratings", None, None, None, None, found.halves.value, None])
     heads = ["metric", "n", *(_HEADS[level] for level in LEVELS), "pairs right"]
     title = f"Agreement with the ratings of {found.evidence.aspect!r} ({found.method})"
     return Table(title, heads, rows, notes(found))
@@ -86,6 +85,8 @@ def _undefined(found: Trust) -> list[str]:
             reason = one.levels[level].reason
             if reason and math.isnan(one.levels[level].value) and not (one.name == ORACLE and level == "within_system"):
                 reasons.setdefault(f"{_HEADS[level]}: {reason}", []).append(one.name)
+        if one.accuracy.reason:
+            reasons.setdefault(f"pairs right: {one.accuracy.reason}", []).append(one.name)
     told = [f"No value {reason} ({', '.join(names)})." for reason, names in reasons.items()]
     if any(one.name == ORACLE for one in found.baselines):
         told.append(
@@ -100,11 +101,20 @@ def _people(found: Trust) -> list[str]:
         told.append(f"One rater against the rest: not to be had ({found.one_rater.reason}).")
     if found.halves.reason:
         told.append(f"Half of the ratings against the other half: not to be had ({found.halves.reason}).")
+    else:
+        told.append(f"Half of the ratings against the other half: {halves_range(found)}.")
     if found.agreement.reason:
         told.append(f"Agreement of the raters: not to be had ({found.agreement.reason}).")
     else:
         told.append(f"Agreement of the raters: Krippendorff's alpha (ordinal) {found.agreement.value:.3f}.")
     return told
+
+
+def halves_range(found: Trust) -> str:
+    """Where the correlations of single splits lie; this is no interval of their mean, which may lie outside."""
+    halves = found.halves
+    low, high = decimal(halves.low, 3), decimal(halves.high, 3)
+    return f"mean of {halves.n_splits} random splits, the middle 95% of which lie between {low} and {high}"
 
 
 def _aggregated(found: Trust) -> list[str]:
