@@ -153,7 +153,8 @@ def test_a_metric_that_knows_the_true_replies_always_wins() -> None:
     found = attacked(Oracle())
     for attacked_by in ATTACKS:
         outcome = found.outcome("test_attack", attacked_by.name)
-        assert (outcome.value.value, outcome.value.low, outcome.beside) == (1.0, 1.0, 0.0)
+        assert (outcome.value.value, outcome.value.high, outcome.beside) == (1.0, 1.0, 0.0)
+        assert 0.8 < outcome.value.low < 1  # always right on so few dialogues is not sure to be always right
     assert found.outcome("test_attack", "case").value.value == 1.0
     assert found.outcome("test_attack", "case").beside == -1.0
     assert found.contexts == {"films": 30, "shops": 30}

@@ -21,7 +21,7 @@ from rejoinder.stats.bootstrap import (
     resample_plans,
 )
 from rejoinder.stats.levels import at_level
-from rejoinder.stats.percentile import percentile_interval
+from rejoinder.stats.percentile import percentile_interval, resampled_p
 from rejoinder.stats.resampling import Design
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -35,7 +35,7 @@ def judged():
     systems, items = kept // N_ITEMS, kept % N_ITEMS
     x = np.round(random.normal(size=len(kept)) + systems * 0.3, 1)
     y = np.round(x + random.normal(size=len(kept)))
-    return x, y, random.normal(size=len(kept)), Design.of(len(kept), systems, items)
+    return x, y, random.normal(size=len(kept)), Design.of(len(kept), systems, items, items // 3)
 
 
 def plain(method, x, y):
@@ -64,8 +64,11 @@ def plain_level(level, method, x, y, design, counts, of_systems, of_items):
     return sum(value * t for value, t in defined) / total if total else math.nan
 
 
+UNITS = ["rows", "items", "dialogues", "systems", "both"]
+
+
 @pytest.mark.parametrize("method", SCIPY)
-@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("level", ["pooled", "within_system", "within_item", "system"])
 def test_every_resample_equals_a_loop_over_scipy(level, unit, method) -> None:
     x, y, other, design = judged()
@@ -78,15 +81,64 @@ def test_every_resample_equals_a_loop_over_scipy(level, unit, method) -> None:
             assert found[b] == pytest.approx(expected, abs=1e-10, nan_ok=True)
 
 
-@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+@pytest.mark.parametrize("unit", UNITS)
 def test_how_many_resamples_are_held_at_once_changes_nothing(unit, monkeypatch) -> None:
     x, y, other, design = judged()
     plan = Plan(resample=unit, n_resamples=37)
-    labels = {"systems": design.systems, "items": design.items}
+    labels = {"systems": design.systems, "items": design.items, "dialogues": design.dialogues}
     whole = resample_correlations({"x": x, "other": other}, y, plan, **labels)
     monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
     parts = resample_correlations({"x": x, "other": other}, y, plan, **labels)
     assert (whole.samples == parts.samples).all()
+
+
+@pytest.mark.parametrize("unit", ["dialogues", "both"])
+def test_rows_of_a_dialogue_are_drawn_together(unit) -> None:
+    _, _, _, design = judged()
+    for draw in design.draws(unit, 20, seed=1):
+        for dialogue in range(design.n_dialogues):
+            for system in range(design.n_systems):
+                mine = (design.dialogues == dialogue) & (design.systems == system)
+                assert (np.ptp(draw.rows[:, mine], axis=1) == 0).all()
+    assert design.n_units("dialogues") == 5
+
+
+def test_dialogues_of_one_item_are_drawn_as_items_are() -> None:
+    x, y, _, design = judged()
+    named = {"systems": design.systems, "items": design.items}
+    items = resample_correlations({"x": x}, y, Plan(resample="items", n_resamples=30), **named)
+    alone = [f"dialogue {item}" for item in design.items]
+    for dialogues in (None, alone):
+        plan = Plan(resample="dialogues", n_resamples=30)
+        found = resample_correlations({"x": x}, y, plan, **named, dialogues=dialogues)
+        assert (found.samples == items.samples).all()
+        assert found.n_units == items.n_units
+
+
+def test_an_item_lies_in_one_dialogue() -> None:
+    with pytest.raises(InputError, match="item b lies in two dialogues; give the items of each dialogue names"):
+        correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], items=["a", "b", "b"], dialogues=["d", "d", "e"])
+
+
+def test_p_from_resamples_by_hand() -> None:
+    # 24 of 999 values are not above 0; with the estimate itself 25 of 1,000, and twice that is .05.
+    samples = np.where(np.arange(999) < 24, -1.0, 1.0)
+    assert resampled_p(samples, 30, "corrected") == pytest.approx(0.05)
+    # The expanded interval is sqrt(30 / 29) t(29) / z as wide: z = 1.95996 becomes t = 1.92702, p = 2 T29(-1.92702).
+    assert resampled_p(samples, 30, "expanded") == pytest.approx(2 * stats.t.cdf(-1.92702, 29), abs=1e-5)
+    assert resampled_p(np.ones(99), 10**6, "expanded") == pytest.approx(2 / 100, rel=1e-4)
+    assert resampled_p(-np.ones(99), 30) == 1
+    assert math.isnan(resampled_p(np.full(9, np.nan), 30))
+    assert math.isnan(resampled_p(samples, 1))
+
+
+def test_p_is_below_5_percent_where_the_interval_of_95_percent_is_above_0() -> None:
+    random = np.random.default_rng(0)
+    for mean in np.linspace(0.1, 0.5, 40):
+        samples = random.normal(mean, 0.15, 1999)
+        interval = percentile_interval(float(mean), samples, 90, 0, 12, kind="expanded")
+        if abs(interval.low) > 0.01:
+            assert (resampled_p(samples, 12, "expanded") < 0.05) == (interval.low > 0)
 
 
 def test_the_seed_decides() -> None:
@@ -185,7 +237,7 @@ def test_a_seed_is_a_whole_number() -> None:
         correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], Plan(seed=-1))
 
 
-@pytest.mark.parametrize("unit", ["rows", "items", "systems", "both"])
+@pytest.mark.parametrize("unit", UNITS)
 def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
     x, y, other, design = judged()
     plans = [
@@ -194,7 +246,7 @@ def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
     ]
     missing = np.where(np.arange(len(x)) % 5 == 0, np.nan, other)
     given = {"x": x, "other": other, "missing": missing}, y, plans
-    labels = {"systems": design.systems, "items": design.items}
+    labels = {"systems": design.systems, "items": design.items, "dialogues": design.dialogues}
     monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
     alone = resample_plans(*given, **labels)
     for start, stretch in ((0, 1), (0, 10 * len(x))):

@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from rejoinder.errors import InputError
-from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.stats.interval import Interval, equal_shares_interval, mean_interval, share_interval
+from rejoinder.stats.percentile import percentile_interval
 
 
 def test_without_clusters_it_is_the_t_interval() -> None:
@@ -83,3 +85,32 @@ def test_an_interval_of_95_percent_covers_the_mean(n_clusters) -> None:
         found = mean_interval(x, clusters)
         covered += found.low <= 0 <= found.high
     assert 0.93 <= covered / rounds <= 0.97
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    # Wilson 1927 with t(29) = 2.04523 for z: 30 of 30 right gives 30 / (30 + t^2) = 0.87764 as the low end.
+    always = share_interval(np.ones(30))
+    assert always[:3] == pytest.approx((1.0, 0.877635, 1.0), abs=1e-5)
+    assert share_interval(np.zeros(30))[:3] == pytest.approx((0.0, 0.0, 1 - 0.877635), abs=1e-5)
+    # Three rows per dialogue add nothing where nothing varies: ten dialogues are worth ten rows.
+    clustered = share_interval(np.ones(30), np.repeat(np.arange(10), 3))
+    assert clustered.low == pytest.approx(share_interval(np.ones(10)).low)
+    half = share_interval([0.0, 1.0] * 50)
+    theirs = proportion_confint(50, 100, method="wilson")
+    assert (half.low, half.high) == pytest.approx(theirs, abs=0.002)  # t(99) is a little wider than z
+
+
+def test_shares_that_are_all_the_same_are_not_certain() -> None:
+    assert equal_shares_interval(1.0, 30, 30)[:3] == pytest.approx((1.0, 0.877635, 1.0), abs=1e-5)
+    assert equal_shares_interval(0.0, 30, 30)[:3] == pytest.approx((0.0, 0.0, 0.122365), abs=1e-5)
+    assert equal_shares_interval(0.5, 60, 30)[:3] == pytest.approx((0.5, 0.438817, 0.561183), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["percentile", "expanded", "corrected"])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_an_estimate_never_lies_outside_its_interval(kind, level) -> None:
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        samples = np.round(random.normal(random.normal(), 1, size=60), 1)
+        found = percentile_interval(0.0, samples, 20, 0, 20, level=level, kind=kind)
+        assert found.reason or found.low <= found.value <= found.high

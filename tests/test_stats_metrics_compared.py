@@ -135,6 +135,37 @@ def test_equally_good_metrics_raise_a_false_alarm_in_one_of_twenty(level, swap) 
     assert 0.04 <= alarms / rounds <= 0.06
 
 
+def test_dialogues_that_matter_raise_no_more_false_alarms_when_swapped_whole() -> None:
+    random = np.random.default_rng(3)
+    dialogues = np.repeat(np.arange(30), 4)
+    alarms = {"items": 0, "dialogues": 0}
+    for turn in range(400):
+        noise = 2 * random.normal(size=(3, 30))[:, dialogues] + random.normal(size=(3, 120))
+        ratings, first, second = noise[0], noise[0] + noise[1], noise[0] + noise[2]
+        for swap in alarms:
+            found = permutation_test(
+                first, second, ratings, dialogues=dialogues, swap=swap, n_permutations=99, seed=turn
+            )
+            alarms[swap] += found.p <= 0.05
+    assert alarms["items"] / 400 > 0.12
+    assert 0.02 <= alarms["dialogues"] / 400 <= 0.08
+
+
+def test_swapping_whole_dialogues_equals_trying_every_swap() -> None:
+    random = np.random.default_rng(1)
+    dialogues = np.repeat(np.arange(6), 3)
+    x, y, z = random.normal(size=(3, 18))
+    x, y = (stats.zscore(v) for v in (x + z, y + z / 2))
+    differences = []
+    for swapped in itertools.product([False, True], repeat=6):
+        rows = np.array(swapped)[dialogues]
+        a, b = np.where(rows, y, x), np.where(rows, x, y)
+        differences.append(stats.spearmanr(a, z).statistic - stats.spearmanr(b, z).statistic)
+    exact = np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12)
+    found = permutation_test(x, y, z, dialogues=dialogues, swap="dialogues", n_permutations=20000)
+    assert found.p == pytest.approx(exact, abs=0.015)
+
+
 def test_williams_equals_nlpstats() -> None:
     first, second, ratings, _, _ = judged()
     assert williams_test(first, second, ratings).p == pytest.approx(0.07342546596377943, abs=1e-10)

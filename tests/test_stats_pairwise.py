@@ -73,3 +73,15 @@ def test_too_many_pairs_ask_for_groups(monkeypatch) -> None:
         pairwise_accuracy([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])
     with pytest.raises(InputError, match="epsilon must be 0 or more"):
         pairwise_accuracy([1, 2], [1, 2], epsilon=-1)
+
+
+def test_where_all_ratings_tie_there_is_no_accuracy() -> None:
+    for ratings, groups in (([3, 3, 3, 3], None), ([1, 1, 2, 2], ["a", "a", "b", "b"])):
+        for found in (
+            pairwise_accuracy([1, 2, 3, 4], ratings, groups),
+            calibrated_accuracy([1, 2, 3, 4], ratings, groups),
+        ):
+            assert math.isnan(found.value)
+            assert found.reason == "all ratings that are compared are the same"
+    # One pair that differs is enough; tied pairs count beside it.
+    assert pairwise_accuracy([1, 1, 2], [1, 1, 2]).value == 1.0

@@ -14,7 +14,7 @@ import pytest
 from rejoinder.escape import unescape_cell
 from rejoinder.report import table as module
 from rejoinder.report.output import together
-from rejoinder.report.table import FORMATS, Estimate, Table
+from rejoinder.report.table import FORMATS, Estimate, Table, decimal, to_csv, to_json
 
 TABLE = Table(
     "A & B",
@@ -97,7 +97,7 @@ def test_csv_holds_no_formula_and_numbers_stay_numbers() -> None:
     rows = list(csv.reader(io.StringIO(FORMATS["csv"](Table("T", ["=head"] * len(cells), [cells])), newline="")))
     assert rows[0][0] == "'=head"
     assert rows[1][:7] == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "'\rx", "''=x"]
-    assert rows[1][7:] == ["-0.5", "+1e-5", "-0.5", "-1.0", "-2.0", "-0.0"]
+    assert rows[1][7:] == ["-0.5", "+1e-5", "-0.5", "-1.0", "-2.0", "0.0"]
     assert [unescape_cell(cell) for cell in rows[1][:7]] == cells[:7]
 
 
@@ -105,3 +105,17 @@ def test_a_name_ends_no_comment() -> None:
     latex = FORMATS["latex"](Table("T\n\\input{x}", ["a"], [["b"]], ["n\r\\input{x}"]))
     assert all(line.startswith("%") for line in latex.splitlines() if "input" in line)
     assert together([Table("T\n=1+1", ["a"], [["b"]])], "csv").splitlines()[0] == "# T =1+1"
+
+
+def test_what_rounds_to_0_has_no_minus_sign() -> None:
+    table = Table("t", ["a", "b"], [[-0.0004, Estimate(-0.0001, -0.0006, -0.0)], [-0.0, -0.0005001]])
+    assert "-0.000" not in str(table)
+    assert table.text(-0.0004) == "0.000"
+    assert table.text(-0.0005001) == "-0.001"
+    assert table.text(Estimate(-0.0001, -0.0006, 0.0)) == "0.000 [-0.001, 0.000]"
+    assert "-0.0," not in to_csv(table)
+    assert "-0.0\n" not in to_csv(table)
+    assert "-0.0\n" not in to_json(table)
+    assert "-0.0," not in to_json(table)
+    assert [decimal(value, 4, sign="+") for value in (-0.00001, 0.0, -0.1)] == ["+0.0000", "+0.0000", "-0.1000"]
+    assert decimal(float("inf"), 2) == "inf"

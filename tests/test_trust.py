@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,9 @@ import rejoinder
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.scoring.result import Facts, Scores
+from rejoinder.stats.permutation import permutation_test
 from rejoinder.types import Item, Rating, Response, Turn
+from rejoinder.verdict import trust as verdict
 from rejoinder.verdict.advice import agreement_table, sentence
 from rejoinder.verdict.evidence import ORACLE
 from rejoinder.verdict.kinship import families, shared
@@ -20,14 +24,20 @@ from rejoinder.verdict.trust import Trust, trust
 
 
 def planted(
-    noise: dict[str, float], items: int = 60, systems: int = 4, raters: int = 3, gap: float = 0.5, seed: int = 0
+    noise: dict[str, float],
+    items: int = 60,
+    systems: int = 4,
+    raters: int = 3,
+    gap: float = 0.5,
+    seed: int = 0,
+    dialogues: Sequence[str | None] = (),
 ) -> tuple[Scores, Collection]:
     """Replies of known quality; each metric sees it through its own noise, each rater through theirs."""
     random = np.random.default_rng(seed)
     data = Collection()
     quality = []
     for i in range(items):
-        data.add(Item(f"i{i}", (Turn("What now?"),)))
+        data.add(Item(f"i{i}", (Turn("What now?"),), dialogue=dialogues[i] if dialogues else None))
         for s in range(systems):
             name = f"i{i}/s{s}"
             words = " ".join(["word"] * int(random.integers(3, 12)))
@@ -47,6 +57,92 @@ def planted(
 
 def by_name(found: Trust) -> dict[str, dict[str, float]]:
     return {m.name: {level: i.value for level, i in m.levels.items()} for m in [*found.metrics, *found.baselines]}
+
+
+def test_dialogues_are_resampled_whole() -> None:
+    """Four copies of a reply in one dialogue say as much as one: the interval must not shrink with them."""
+    scores, data = planted({"good": 1.0, "bad": 3.0}, systems=1)
+    alone = trust(scores, data)
+    copies, more = Collection(), {}
+    for item in data.items.values():
+        for k in range(4):
+            copies.add(replace(item, id=f"{item.id}-{k}", dialogue=item.id))
+    for one in data.responses.values():
+        for k in range(4):
+            copies.add(replace(one, id=f"{one.id}-{k}", item=f"{one.item}-{k}"))
+    for rating in data.ratings:
+        for k in range(4):
+            copies.add(replace(rating, response=f"{rating.response}-{k}"))
+    base = rejoinder.score(copies, "length")
+    more = {name: np.repeat(values, 4) for name, values in scores.values.items()}
+    where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
+    found = trust(Scores(scores.facts, more, *where, base.dialogue_codes, base.clusters), copies)
+    one, four = (t.metrics[0].levels["pooled"] for t in (alone, found))
+    assert four.value == pytest.approx(one.value, abs=1e-9)
+    assert four.n_clusters == one.n_clusters == 60
+    assert four.high - four.low == pytest.approx(one.high - one.low, rel=0.15)
+    p = [t.differences["pooled"][0].p for t in (alone, found)]
+    assert p[1] == pytest.approx(p[0], abs=0.03)
+    shown = str(agreement_table(found))
+    assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
+    assert "Pooled (bootstrap over dialogues, Holm over 1 pairs, 0.05)" in shown
+
+
+def test_the_permutation_test_swaps_whole_dialogues(monkeypatch) -> None:
+    dialogues = [f"d{i // 5}" for i in range(40)]
+    scores, data = planted({"good": 0.3, "bad": 5.0}, items=40, dialogues=dialogues)
+    swapped = []
+
+    def watched(*given, **named):
+        swapped.append((named["swap"], len(set(named["dialogues"]))))
+        return permutation_test(*given, **named)
+
+    monkeypatch.setattr(verdict, "permutation_test", watched)
+    found = trust(scores, data, test="permutation", resamples=200)
+    assert set(swapped) == {("dialogues", 8)}
+    # Of the 256 ways to swap eight dialogues few make so large a difference, but swapping all or none always does.
+    assert 1 / 201 < found.differences["pooled"][0].p < 0.05
+
+
+def test_dialogues_of_one_item_change_nothing() -> None:
+    plain = trust(*planted({"good": 1.0, "bad": 3.0}), resamples=100)
+    named = trust(*planted({"good": 1.0, "bad": 3.0}, dialogues=[f"d{i}" for i in range(60)]), resamples=100)
+    assert str(agreement_table(plain)) == str(agreement_table(named))
+    assert plain.metrics == named.metrics
+    assert plain.differences == named.differences
+
+
+def test_few_dialogues_are_not_to_be_trusted() -> None:
+    scores, data = planted({"good": 0.3}, dialogues=[f"d{i // 3}" for i in range(60)])
+    found = trust(scores, data, resamples=100)
+    warning = "There are fewer than 30 dialogues: do not trust intervals and tests, which need more."
+    assert warning in agreement_table(found).notes
+    assert "but 20 dialogues are too few to build on" in sentence(found)
+    enough = trust(*planted({"good": 0.3}, dialogues=[f"d{i // 2}" for i in range(60)]), resamples=100)
+    assert "do not trust" not in str(agreement_table(enough))
+    assert "too few" not in sentence(enough)
+
+
+def mixed() -> Collection:
+    """Items with and without a dialogue whose numbers and names could be taken for each other's."""
+    data = Collection()
+    for i, dialogue in enumerate(["d0", None, "d0", None, "d1", None, "i1", "i1"]):
+        data.add(Item(f"i{i}", (Turn("What now?"),), dialogue=dialogue))
+        for system in "ab":
+            data.add(Response(f"i{i}/{system}", f"i{i}", system, "word " * (i + 1)))
+    return data
+
+
+def test_items_without_a_dialogue_never_join_one(tmp_path: Path) -> None:
+    data = mixed()
+    file = tmp_path / "mixed.jsonl"
+    rejoinder.write(data, file)
+    fresh = rejoinder.run([file], rejoinder.Plan.of(["length"]), tmp_path / "run", cache=False)
+    for scores in (rejoinder.score(data, "length"), fresh.scores, rejoinder.load(tmp_path / "run")):
+        together: dict[int, set[str]] = {}
+        for item, cluster in zip(scores.items, scores.clusters.tolist(), strict=True):
+            together.setdefault(cluster, set()).add(item)
+        assert sorted(map(sorted, together.values())) == [["i0", "i2"], ["i1"], ["i3"], ["i4"], ["i5"], ["i6", "i7"]]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -126,6 +222,23 @@ def test_thin_evidence_gives_a_value_or_a_reason_and_no_warning(case: str) -> No
     for one in found.metrics:
         for interval in one.levels.values():
             assert not math.isnan(interval.value) or interval.reason
+
+
+def test_constant_ratings_put_no_pair_in_order() -> None:
+    shown = agreement_table(degenerate(CASES["constant ratings"]))
+    assert shown.text(shown.rows[0][-1]) == "–"
+    assert any("No value pairs right: all ratings that are compared are the same (" in note for note in shown.notes)
+
+
+def test_the_mean_of_the_halves_stands_without_an_interval() -> None:
+    """Nearly all splits of clear ratings rank the systems alike, so their mean lies outside the middle 95% of them."""
+    found = trust(*planted({"a": 1.0}, systems=6, gap=0.35, seed=3), resamples=100)
+    found = replace(found, halves=found.halves._replace(value=0.9991, low=1.0, high=1.0, reason=None))
+    table = agreement_table(found)
+    row = next(row for row in table.rows if "half of the ratings" in str(row[0]))
+    assert table.text(row[5]) == "0.999"
+    told = "mean of 200 random splits, the middle 95% of which lie between 1.000 and 1.000."
+    assert f"Half of the ratings against the other half: {told}" in table.notes
 
 
 def test_one_system_and_constant_scores_are_told() -> None:

@@ -25,7 +25,7 @@ from rejoinder.cli._options import engine_of, engine_options, seed, table_form
     type=click.Choice(["bootstrap", "permutation"]),
     default="bootstrap",
     show_default=True,
-    help="How two metrics are compared; permutation swaps items and systems and takes longer.",
+    help="How two metrics are compared; permutation swaps them for whole dialogues and takes longer.",
 )
 @click.option(
     "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rejoinder.escape import escape_terminal
 from rejoinder.explaining.explanation import Explanation, Part, Span
-from rejoinder.report.table import Table
+from rejoinder.report.table import Table, decimal
 
 _LONGEST = 200  # characters of an utterance that are shown
 _STRONG = 1 / 3  # of the strongest: weaker words stay unmarked in plain text
@@ -35,7 +35,7 @@ def lines(found: Explanation) -> Iterator[list[Segment]]:
     yield [Segment("  "), *_reply(found)]
     yield []
     for head, spans in (("cost most", found.costly()), ("earned most", found.earning())):
-        listed = ", ".join(f"“{_short(span.text, 60)}” {span.worth:+.4f}" for span in spans)
+        listed = ", ".join(f"“{_short(span.text, 60)}” {_signed(span.worth)}" for span in spans)
         yield [Segment(f"{head}: {listed or 'nothing'}")]
     for note in found.notes:
         yield [Segment(note)]
@@ -141,11 +141,11 @@ def _short(text: str, longest: int) -> str:
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.4f}"
+    return "–" if math.isnan(value) else decimal(value, 4)
 
 
 def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+.4f}"
+    return "–" if math.isnan(value) else decimal(value, 4, sign="+")
 
 
 def _without_nan(value: object) -> object:

@@ -11,7 +11,6 @@ import numpy as np
 from rejoinder.report.chart import Markup, axis, axis_labels, interval_bar
 from rejoinder.report.findings import Findings
 from rejoinder.report.table import Estimate, Table
-from rejoinder.scoring.result import Scores
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.verdict.comparison import Comparison, Difference, Standing
@@ -64,12 +63,10 @@ def board(found: Comparison) -> Board:
     )
 
 
-def rating_board(found: Trust, scores: Scores, seed: int = 0) -> Board:
+def rating_board(found: Trust, seed: int = 0) -> Board:
     """What people say of the systems: the means of the mean ratings of their replies in one aspect."""
     evidence = found.evidence
-    place = {response: i for i, response in enumerate(scores.responses)}
-    clusters = scores.clusters[[place[response] for response in evidence.responses]]
-    systems = np.array(evidence.systems)
+    clusters, systems = evidence.dialogues, np.array(evidence.systems)
     ranked = rank_ranges(evidence.mean, evidence.systems, clusters, n_resamples=2000, seed=seed)
     standings = []
     for one in ranked.ranges:

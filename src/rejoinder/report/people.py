@@ -15,7 +15,7 @@ from rejoinder.report.scatter import MOST_DOTS, Scatter, scatter
 from rejoinder.report.summary import many
 from rejoinder.report.table import Estimate, Table
 from rejoinder.stats.levels import Level
-from rejoinder.verdict.advice import agreement_table, sentence
+from rejoinder.verdict.advice import agreement_table, halves_range, sentence
 from rejoinder.verdict.trust import Agreeing, Trust
 
 _MOST_DOTS_IN_ALL = 60_000
@@ -78,7 +78,7 @@ def _aspect(findings: Findings, found: Trust, number: int, most: int) -> Aspect:
         found.evidence.aspect,
         sentence(found),
         _facts(found),
-        rating_board(found, findings.scores, findings.seed),
+        rating_board(found, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,
@@ -100,8 +100,8 @@ def _facts(found: Trust) -> list[Fact]:
         Fact(f"one rater against the rest ({found.method.capitalize()})", *_or_reason(found.one_rater)),
         Fact(
             "systems ranked by half of the ratings against the other half",
-            shown(Estimate(halves.value, halves.low, halves.high)),
-            halves.reason or "",
+            shown(halves.value),
+            halves.reason or halves_range(found),
         ),
     ]
 

@@ -61,7 +61,7 @@ class Table:
             case Probability() if 0 <= cell < 10**-self.decimals / 2:
                 return f"<{10**-self.decimals:.{self.decimals}f}"
             case float():
-                return "–" if math.isnan(cell) else f"{cell:.{self.decimals}f}"
+                return "–" if math.isnan(cell) else decimal(cell, self.decimals)
             case int():
                 return f"{cell:,}"
         return cell
@@ -82,6 +82,11 @@ class Table:
 
     def _repr_markdown_(self) -> str:
         return to_markdown(self)
+
+
+def decimal(value: float, decimals: int, sign: str = "") -> str:
+    """A number with so many decimals; what rounds to 0 has no minus sign."""
+    return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
 
 
 def to_terminal(table: Table) -> str:
@@ -184,6 +189,7 @@ def _heads(head: str, wide: bool) -> list[str]:
 
 def _values(cell: Cell, wide: bool) -> list[str]:
     values = list(cell) if isinstance(cell, Estimate) else [cell, None, None][: 3 if wide else 1]
+    values = [v + 0.0 if isinstance(v, float) else v for v in values]  # -0.0 is 0.0
     return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else _csv_cell(str(v)) for v in values]
 
 
@@ -197,7 +203,9 @@ def to_json(table: Table) -> str:
     def plain(cell: Cell) -> object:
         if isinstance(cell, Estimate):
             return {key: plain(value) for key, value in cell._asdict().items()}
-        return None if isinstance(cell, float) and math.isnan(cell) else cell
+        if isinstance(cell, float):
+            return None if math.isnan(cell) else cell + 0.0
+        return cell
 
     rows = [dict(zip(table.heads, map(plain, row), strict=True)) for row in table.rows]
     return json.dumps({"title": table.title, "rows": rows, "notes": list(table.notes)}, indent=2, ensure_ascii=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rejoinder.annotation.order import draw
 from rejoinder.stats.interval import Interval
+from rejoinder.stats.percentile import percentile_interval
 from rejoinder.stats.ranks import midranks
 
 Values = NDArray[np.float64]
@@ -58,9 +59,7 @@ def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> In
     weights = np.concatenate([np.ones((1, size)), counts])
     means = (weights @ filled.T) / np.maximum(weights @ known.T.astype(np.float64), 1e-12)
     drawn = np.array([spearman(row, places) for row in means])
-    known_draws = drawn[1:][~np.isnan(drawn[1:])]
-    low, high = (float(np.quantile(known_draws, q)) if len(known_draws) else float("nan") for q in (0.025, 0.975))
-    return Interval(float(drawn[0]), low, high, size, 0, size)
+    return percentile_interval(float(drawn[0]), drawn[1:], size, 0, size, kind="percentile")
 
 
 def spearman(values: Values, places: Sequence[int]) -> float:

@@ -26,7 +26,10 @@ REFERENCED = ("bleu", "bleu(smoothing='epsilon')", "rouge_l", "meteor", "chrf")
 def reproduce() -> Reproduction:
     """Hold overlap metrics and trivial baselines against the ratings of every set."""
     figures: list[Figure] = []
-    notes = ["Spearman with 95% bootstrap intervals over items. The oracle gives each reply its system's mean rating."]
+    notes = [
+        "Spearman with 95% bootstrap intervals over dialogues, or over items where none has several. The oracle gives "
+        "each reply its system's mean rating."
+    ]
     for name, aspect in SETS:
         data = read(f"dataset:{name}", allow_empty=True)
         found = trust(score(data, _metrics(data)), data, aspect)

@@ -96,7 +96,7 @@ def _outcomes(metric: str, found: Scored, variants: Variants, plan: Plan) -> lis
         has_text = np.array([text is not None for text in variants.texts[trial.name]])
         for corpus in (None, *range(len(names))):
             here = has_text if corpus is None else has_text[corpora == corpus]
-            value = taken.mean(2 * i, corpus)
+            value = taken.mean(2 * i, corpus, is_share=trial.kind == "attack")
             value = value._replace(n_missing=int(here.sum()) - value.n)
             beside = taken.mean(2 * i + 1, corpus).value
             outcomes.append(

@@ -14,7 +14,7 @@ from rejoinder.contract import Metric
 from rejoinder.engines.contract import Engine
 from rejoinder.robustness.variants import TRUE, Variants
 from rejoinder.stats.arrays import NAN, Floats, Ints, encode, generator
-from rejoinder.stats.interval import Interval
+from rejoinder.stats.interval import Interval, equal_shares_interval
 from rejoinder.stats.percentile import percentile_interval
 from rejoinder.stats.resampling import resample_counts
 
@@ -66,13 +66,18 @@ class Means(NamedTuple):
     n: Ints
     n_dialogues: Ints
 
-    def mean(self, column: int, corpus: int | None) -> Interval:
-        """The mean of a column in one corpus, or the mean of the means of those corpora that have any value."""
+    def mean(self, column: int, corpus: int | None, is_share: bool = False) -> Interval:
+        """The mean of a column in one corpus, or the mean of the means of those corpora that have any value.
+
+        Shares that are all the same do not vary when they are resampled, and yet are not certain.
+        """
         here = self.n[:, column] > 0 if corpus is None else np.arange(len(self.n)) == corpus
         n, n_dialogues = int(self.n[here, column].sum()), int(self.n_dialogues[here, column].sum())
         if not n:
             return Interval(NAN, NAN, NAN, 0, 0, 0, "no values")
         value, samples = self.values[here, column].mean(), self.samples[:, here, column].mean(axis=1)
+        if is_share and n_dialogues > 1 and not (np.abs(samples - value) > 1e-12).any():
+            return equal_shares_interval(float(value), n, n_dialogues)
         return percentile_interval(float(value), samples, n, 0, n_dialogues)
 
 

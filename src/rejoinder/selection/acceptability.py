@@ -19,7 +19,7 @@ import numpy as np
 from rejoinder.errors import InputError
 from rejoinder.selection.graded import ADVERSARIAL, POSITIVE, Graded, auc_interval
 from rejoinder.stats.arrays import Bools, Floats
-from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.stats.interval import Interval, share_interval
 
 MISSED = 0.15
 _DECIMALS = 4
@@ -89,7 +89,7 @@ def _rates(found: Graded, threshold: float) -> Rates:
 
     def share(grade: str, below: bool) -> Interval:
         rows = found.rows(grade)
-        return mean_interval(((found.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
+        return share_interval(((found.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
 
     others = sorted(set(found.grades) - {POSITIVE})
     return Rates(

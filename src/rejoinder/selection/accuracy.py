@@ -10,8 +10,8 @@ import numpy as np
 
 from rejoinder.report.table import Estimate
 from rejoinder.selection.result import Selected
-from rejoinder.stats.arrays import NAN, Labels, Numbers
-from rejoinder.stats.interval import mean_interval
+from rejoinder.stats.arrays import Labels, Numbers
+from rejoinder.stats.interval import share_interval
 from rejoinder.stats.rank_range import rank_ranges
 
 RESAMPLES = 2000
@@ -48,28 +48,9 @@ def standings(selected: Selected, seed: int = 0) -> list[Standing]:
 
 
 def proportion(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Estimate:
-    """The mean of values from 0 to 1 with Wilson's interval (1927), for as many questions as the clusters are worth.
-
-    The number of questions is divided by the design effect: the cluster-robust variance of the mean over that of
-    independent zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 no
-    variance can be seen, and each cluster counts as one question. Student's t stands for the normal quantile.
-    """
-    from scipy.special import stdtrit
-
-    found = mean_interval(values, clusters, level)
-    mean, n = found.value, found.n
-    if math.isnan(mean) or found.n_clusters < 2:
-        return Estimate(mean, NAN, NAN)
-    t = float(stdtrit(found.n_clusters - 1, (1 + level) / 2))
-    independent = mean * (1 - mean) / n * found.n_clusters / (found.n_clusters - 1)
-    effect = n / found.n_clusters
-    if independent > 0 and found.high > found.low:
-        effect = max(1.0, ((found.high - mean) / t) ** 2 / independent)
-    worth = n / effect
-    middle = (mean + t * t / (2 * worth)) / (1 + t * t / worth)
-    reach = t / (1 + t * t / worth) * math.sqrt(mean * (1 - mean) / worth + t * t / (4 * worth * worth))
-    # At the ends of the scale the formula gives 0 and 1 but for rounding.
-    return Estimate(mean, min(mean, max(0.0, middle - reach)), max(mean, min(1.0, middle + reach)))
+    """The mean of values from 0 to 1 with Wilson's interval, for as many questions as the clusters are worth."""
+    found = share_interval(values, clusters, level)
+    return Estimate(found.value, found.low, found.high)
 
 
 def range_of_ranks(one: Standing) -> str | None:

@@ -19,7 +19,7 @@ from rejoinder.selection.people import agreement_of, ratings_of
 from rejoinder.selection.proposing import LEFT_OUT
 from rejoinder.selection.rules import verdict_of
 from rejoinder.selection.settings import FINDING
-from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.stats.interval import Interval, share_interval
 from rejoinder.text import tokenizer_of
 from rejoinder.types import Candidate, Question
 
@@ -113,7 +113,7 @@ def _model(pools: Sequence[Question], known: Acceptability | None, least_raters:
     truths = [float(truth_of(pool).meta[ACCEPTABLE] >= known.threshold) for pool in pools if _judged(truth_of(pool))]
     return {
         **to_object(known),
-        "true replies that it accepts": interval_object(mean_interval(truths)) if truths else None,
+        "true replies that it accepts": interval_object(share_interval(truths)) if truths else None,
         "against people": _against_people(pools, least_raters),
     }
 

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of correlations between metrics and ratings: items, systems or both are drawn again.
+"""Bootstrap intervals of correlations between metrics and ratings: dialogues, items or systems are resampled.
 
 All metrics see the same resamples, so their differences have intervals too. A rank correlation is ranked anew in every
 resample (see ``weighted``).
@@ -65,13 +65,14 @@ def resample_correlations(
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
+    dialogues: Labels | None = None,
 ) -> Resampled:
     """Every metric's correlation with the ratings at a level, on the data and on seeded resamples of them.
 
     Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows are of one
-    system; without items every row is an item of its own.
+    system; without items every row is an item of its own, without dialogues every item a dialogue of its own.
     """
-    return resample_plans(scores, ratings, [plan], systems=systems, items=items)[0]
+    return resample_plans(scores, ratings, [plan], systems=systems, items=items, dialogues=dialogues)[0]
 
 
 def resample_plans(
@@ -81,6 +82,7 @@ def resample_plans(
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
+    dialogues: Labels | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> list[Resampled]:
@@ -88,7 +90,7 @@ def resample_plans(
 
     Whoever computes a resample, its numbers are the same.
     """
-    data = Data.of(scores, ratings, systems, items)
+    data = Data.of(scores, ratings, systems, items, dialogues)
     for plan in plans:
         at_least(plan.n_resamples, 1, "n_resamples")
     drawings = [plan.drawing() for plan in plans]
@@ -125,9 +127,10 @@ def correlation_intervals(
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
+    dialogues: Labels | None = None,
 ) -> dict[str, Interval]:
     """Every metric's correlation with the ratings at a level, with its bootstrap interval."""
-    done = resample_correlations(scores, ratings, plan, systems=systems, items=items)
+    done = resample_correlations(scores, ratings, plan, systems=systems, items=items, dialogues=dialogues)
     counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
     return {
         name: plan.interval(float(value), samples, *of_name)
@@ -143,13 +146,14 @@ def correlation_difference(
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
+    dialogues: Labels | None = None,
 ) -> Interval:
     """How much better the first metric correlates with the ratings than the second, on rows that have both."""
     x, y = finite(first, "first"), finite(second, "second")
     same_length(first=x, second=y)
     missing = np.isnan(x) | np.isnan(y)
     scores = {"first": np.where(missing, NAN, x), "second": np.where(missing, NAN, y)}
-    done = resample_correlations(scores, ratings, plan, systems=systems, items=items)
+    done = resample_correlations(scores, ratings, plan, systems=systems, items=items, dialogues=dialogues)
     value = float(done.values[0] - done.values[1])
     samples = done.samples[:, 0] - done.samples[:, 1]
     counts = int(done.n[0]), int(done.n_missing[0]), int(done.n_units[0])

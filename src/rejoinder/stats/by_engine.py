@@ -79,7 +79,7 @@ def is_worth(data: Data, drawings: Sequence[Drawing], engine: Engine | None) -> 
 def draw_by(engine: Engine, data: Data, drawings: Sequence[Drawing], progress: Progress | None) -> Iterator[Stretch]:
     """Every resample of every part, in stretches as they are done."""
     parts = data.parts()
-    design = [_packed(codes, "<i8") for codes in (data.design.systems, data.design.items)]
+    design = [_packed(codes, "<i8") for codes in (data.design.systems, data.design.items, data.design.dialogues)]
     columns, ratings = [_packed(one, "<f8") for one in data.columns], _packed(data.ratings, "<f8")
     work = Work("rejoinder.stats.by_engine:DrawWorker", (columns, ratings, design, [list(one) for one in drawings]))
     asked: list[tuple[int, int, int]] = []

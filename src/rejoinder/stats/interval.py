@@ -5,7 +5,7 @@ The standard error is the cluster-robust one (Liang and Zeger 1986, with the fac
     se^2 = G / (G - 1) * sum over clusters g of (sum of (x_i - mean) over i in g)^2 / N^2,
 
 and the interval is mean ± t * se with Student's t of G - 1 degrees of freedom. Without clusters every row is its own
-and this is the ordinary t interval.
+and this is the ordinary t interval. A share has Wilson's interval (1927), which has a width at 0 and 1, too.
 """
 
 from __future__ import annotations
@@ -57,6 +57,40 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
         error = math.sqrt(n_clusters / (n_clusters - 1)) * float(np.linalg.norm(sums))
     margin = float(stdtrit(n_clusters - 1, (1 + level) / 2)) * error
     return nothing._replace(value=mean, low=mean - margin, high=mean + margin)
+
+
+def share_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
+    """The mean of values from 0 to 1 with Wilson's interval (1927), for as many rows as the clusters are worth.
+
+    The number of rows is divided by the design effect: the cluster-robust variance of the mean over that of independent
+    zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 no variance can
+    be seen, and each cluster counts as one row. Student's t stands for the normal quantile.
+    """
+    from scipy.special import stdtrit
+
+    found = mean_interval(values, clusters, level)
+    mean, n = found.value, found.n
+    if math.isnan(mean) or found.n_clusters < 2:
+        return found._replace(low=NAN, high=NAN)
+    t = float(stdtrit(found.n_clusters - 1, (1 + level) / 2))
+    independent = mean * (1 - mean) / n * found.n_clusters / (found.n_clusters - 1)
+    effect = n / found.n_clusters
+    if independent > 0 and found.high > found.low:
+        effect = max(1.0, ((found.high - mean) / t) ** 2 / independent)
+    worth = n / effect
+    middle = (mean + t * t / (2 * worth)) / (1 + t * t / worth)
+    reach = t / (1 + t * t / worth) * math.sqrt(mean * (1 - mean) / worth + t * t / (4 * worth * worth))
+    # At the ends of the scale the formula gives 0 and 1 but for rounding.
+    return found._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
+
+
+def equal_shares_interval(value: float, n: int, n_clusters: int, level: float = 0.95) -> Interval:
+    """The mean of n values from 0 to 1 that are all the same, so that resampling them shows no variance.
+
+    Wilson's interval says which share of all values may be others; they may be 0 or 1.
+    """
+    others = 1 - share_interval(np.ones(n_clusters), level=level).low
+    return Interval(value, value - others * value, value + others * (1 - value), n, 0, n_clusters)
 
 
 def scaled_mean(x: Floats) -> float:

@@ -78,6 +78,8 @@ def _pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Fl
     x, y = x[rows], y[rows]
     weight = 1 / (n_groups * np.bincount(group)[group])
     score, rating = x[first] / 2 - x[second] / 2, np.sign(y[first] / 2 - y[second] / 2)
+    if not rating.any():
+        return np.empty(0), np.empty((2, 0)), found._replace(reason="all ratings that are compared are the same")
     agree = np.where((rating != 0) & (np.sign(score) == rating), weight, 0.0)
     tied = np.where(rating == 0, weight, 0.0)
     return 2 * np.abs(score), np.stack([agree, tied]), found

@@ -29,20 +29,27 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """Columns of scores, the ratings, and who wrote what to which item."""
+    """Columns of scores, the ratings, and who wrote what to which item of which dialogue."""
 
     columns: Sequence[Floats]
     ratings: Floats
     design: Design
 
     @classmethod
-    def of(cls, scores: Mapping[str, Numbers], ratings: Numbers, systems: Labels | None, items: Labels | None) -> Data:
+    def of(
+        cls,
+        scores: Mapping[str, Numbers],
+        ratings: Numbers,
+        systems: Labels | None = None,
+        items: Labels | None = None,
+        dialogues: Labels | None = None,
+    ) -> Data:
         """Checked data: every metric has a number (or NaN) for every rating."""
         y = finite(ratings, "ratings")
         columns = {name: finite(values, name) for name, values in scores.items()}
         for name, x in columns.items():
             same_length(**{name: x, "ratings": y})
-        return cls(list(columns.values()), y, Design.of(len(y), systems, items))
+        return cls(list(columns.values()), y, Design.of(len(y), systems, items, dialogues))
 
     def parts(self) -> list[Part]:
         """The metrics by the rows that they can be used on."""

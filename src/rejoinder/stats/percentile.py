@@ -45,10 +45,31 @@ def percentile_interval(
         return nothing._replace(reason=reason or "no resamples")
     same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
     below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
+    missed = nothing._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
-        return nothing._replace(reason="the resamples miss the estimate; resample other units")
+        return missed
     low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
+    if not low - 1e-12 <= value <= high + 1e-12:
+        return missed
     return nothing._replace(low=float(low), high=float(high), reason=reason)
+
+
+def resampled_p(samples: Floats, n_units: int, kind: Kind = "expanded") -> float:
+    """The two-sided p of an estimate above 0, from its values on resamples: twice the share of them that are not.
+
+    Of the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
+    that level lies above 0. The estimate itself counts as a resample, so p is never 0.
+    """
+    from scipy.special import ndtri, stdtr
+
+    one_of(kind, Kind, "interval")
+    defined = samples[~np.isnan(samples)]
+    if not len(defined) or n_units < 2:
+        return NAN
+    share = min(0.5, (1 + int((defined <= 0).sum())) / (1 + len(defined)))
+    if kind == "expanded":
+        return 2 * float(stdtr(n_units - 1, ndtri(share) * math.sqrt((n_units - 1) / n_units)))
+    return 2 * share
 
 
 def _probabilities(below: float, n_units: int, level: float, kind: Kind) -> tuple[float, float]:

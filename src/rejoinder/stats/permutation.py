@@ -1,9 +1,11 @@
 """Does one metric correlate better with the ratings than another? A permutation test (Deutsch et al. 2021).
 
 Both metrics' scores are standardised; under the hypothesis that the metrics are exchangeable, their scores may be
-swapped for any item, any system or both (a row is swapped when its item or its system is, but not when both are). The
-statistic is the difference of the two correlations at the given level, and p the share of seeded swaps, the data
-included, whose difference is at least as large in size. Rows count that have both scores and a rating.
+swapped for any item, any dialogue (all its items at once), any system, or dialogues and systems both (a row is swapped
+when its dialogue or its system is, but not when both are). Swapping items or both breaks up what replies of one
+dialogue have in common, and finds differences that are not there. The statistic is the difference of the two
+correlations at the given level, and p the share of seeded swaps, the data included, whose difference is at least as
+large in size. Rows count that have both scores and a rating.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from rejoinder.stats.levels import AtLevel, Level, at_level
 from rejoinder.stats.resampling import Design, Draw
 from rejoinder.stats.significance import Significance
 
-Swap: TypeAlias = Literal["items", "systems", "both"]
+Swap: TypeAlias = Literal["items", "dialogues", "systems", "both"]
 _CELLS = 2**14
 
 
@@ -41,6 +43,7 @@ def permutation_test(
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
+    dialogues: Labels | None = None,
     at: Level = "pooled",
     swap: Swap = "items",
     method: Method = "spearman",
@@ -53,7 +56,7 @@ def permutation_test(
     at_least(n_permutations, 1, "n_permutations")
     one_of(swap, Swap, "swap")
     rows = np.flatnonzero(~np.isnan(x + y + z))
-    design = Design.of(len(z), systems, items).only(rows)
+    design = Design.of(len(z), systems, items, dialogues).only(rows)
     nothing = Significance(NAN, NAN, len(rows), len(z) - len(rows))
     if len(rows) < 3:
         return nothing._replace(reason="fewer than 3 rows")
@@ -67,7 +70,7 @@ def permutation_test(
         return nothing._replace(reason="no correlation at this level")
     # Which of a row's two scores is used is a count of 0 or 1 over the rows of both metrics, one after the other.
     scores = np.concatenate([_standardised(x), _standardised(y)])
-    twice = Design(np.tile(design.systems, 2), np.tile(design.items, 2))
+    twice = Design(*(np.tile(codes, 2) for codes in (design.systems, design.items, design.dialogues)))
     correlate = at_level(at, method, [scores], np.tile(z, 2), twice)
     observed = float(_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
     as_large = 0
@@ -82,10 +85,11 @@ def permutation_test(
 
 def _swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
     """For which rows the two metrics change places: (permutations, rows)."""
-    drawn = random.random((size, design.n_items + design.n_systems)) < 0.5
-    of_items = drawn[:, : design.n_items].take(design.items, axis=1)
-    of_systems = drawn[:, design.n_items :].take(design.systems, axis=1)
-    return {"items": of_items, "systems": of_systems, "both": of_items ^ of_systems}[swap]
+    units, n_units = (design.items, design.n_items) if swap == "items" else (design.dialogues, design.n_dialogues)
+    drawn = random.random((size, n_units + design.n_systems)) < 0.5
+    of_units = drawn[:, :n_units].take(units, axis=1)
+    of_systems = drawn[:, n_units:].take(design.systems, axis=1)
+    return {"systems": of_systems, "both": of_units ^ of_systems}.get(swap, of_units)
 
 
 def _difference(correlate: AtLevel, swapped: Bools, twice: Design) -> Floats:

@@ -1,4 +1,4 @@
-"""Drawing items, systems or both again with replacement; a draw is how often each of them and each row counts."""
+"""Resampling rows, items, dialogues or systems with replacement; a draw is how often each of them counts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rejoinder.errors import InputError
 from rejoinder.stats.arrays import Ints, Labels, encode, generator, one_of, same_length
 
-Unit: TypeAlias = Literal["rows", "items", "systems", "both"]
+Unit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "both"]
 _CELLS = 2**14  # resamples times rows that are held at once: few enough to stay in the processor's cache
 
 
@@ -24,26 +25,44 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Which system and which item each row belongs to."""
+    """Which system, which item and which dialogue each row belongs to; an item lies in one dialogue."""
 
     systems: Ints
     items: Ints
+    dialogues: Ints
 
     @classmethod
-    def of(cls, n: int, systems: Labels | None, items: Labels | None) -> Design:
-        """A design from labels; without systems all rows are of one, without items every row is its own."""
-        if systems is not None:
-            same_length(rows=range(n), systems=systems)
-        if items is not None:
-            same_length(rows=range(n), items=items)
-        return cls(
+    def of(
+        cls, n: int, systems: Labels | None = None, items: Labels | None = None, dialogues: Labels | None = None
+    ) -> Design:
+        """A design from labels.
+
+        Without systems all rows are of one; without items every row is its own; without dialogues every item is.
+        """
+        for name, labels in {"systems": systems, "items": items, "dialogues": dialogues}.items():
+            if labels is not None:
+                same_length(**{"rows": range(n), name: labels})
+        of_items = np.arange(n) if items is None else encode(items, "items")[0]
+        found = cls(
             np.zeros(n, dtype=np.int64) if systems is None else encode(systems, "systems")[0],
-            np.arange(n) if items is None else encode(items, "items")[0],
+            of_items,
+            of_items if dialogues is None else encode(dialogues, "dialogues")[0],
         )
+        for row in np.flatnonzero(found.dialogue_of_item()[of_items] != found.dialogues)[:1]:
+            name = row if items is None else items[row]
+            raise InputError(f"item {name} lies in two dialogues; give the items of each dialogue names of their own")
+        return found
 
     def only(self, rows: Ints) -> Design:
-        """The design of some of the rows, with systems and items numbered anew."""
-        return Design(*(np.unique(codes[rows], return_inverse=True)[1] for codes in (self.systems, self.items)))
+        """The design of some of the rows, with systems, items and dialogues numbered anew."""
+        parts = (self.systems, self.items, self.dialogues)
+        return Design(*(np.unique(codes[rows], return_inverse=True)[1] for codes in parts))
+
+    def dialogue_of_item(self) -> Ints:
+        """The dialogue of each item."""
+        found = np.zeros(self.n_items, dtype=np.int64)
+        found[self.items] = self.dialogues
+        return found
 
     @property
     def n_systems(self) -> int:
@@ -55,11 +74,22 @@ class Design:
         """How many items there are."""
         return int(self.items.max(initial=-1)) + 1
 
+    @property
+    def n_dialogues(self) -> int:
+        """How many dialogues there are."""
+        return int(self.dialogues.max(initial=-1)) + 1
+
     def n_units(self, unit: Unit) -> int:
         """How many units are drawn; of both, the fewer, which limit what can be known."""
         one_of(unit, Unit, "unit of resampling")
-        sizes = {"rows": len(self.systems), "items": self.n_items, "systems": self.n_systems}
-        return min(sizes["items"], sizes["systems"]) if unit == "both" else sizes[unit]
+        if unit == "both":
+            return min(self.n_dialogues, self.n_systems)
+        return self.n_systems if unit == "systems" else self._n_drawn(unit)
+
+    def _n_drawn(self, unit: Unit) -> int:
+        """How many things the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
+        sizes = {"rows": len(self.systems), "items": self.n_items}
+        return 0 if unit == "systems" else sizes.get(unit, self.n_dialogues)
 
     def as_it_is(self) -> Draw:
         """The data themselves: everything counts once."""
@@ -81,7 +111,7 @@ class Design:
             size = min(at_once, n_resamples - start)
             if unit in ("systems", "both") and self.n_systems:
                 generators[0].integers(0, self.n_systems, (size, self.n_systems))
-            drawn = {"rows": len(self.systems), "items": self.n_items, "both": self.n_items}.get(unit, 0)
+            drawn = self._n_drawn(unit)
             if drawn:
                 generators[1].integers(0, drawn, (size, drawn))
 
@@ -94,8 +124,10 @@ class Design:
             systems, items = (np.ones((size, n), dtype=np.int64) for n in (self.n_systems, self.n_items))
             if unit in ("systems", "both"):
                 systems = resample_counts(self.n_systems, size, generators[0])
-            if unit in ("items", "both"):
+            if unit == "items":
                 items = resample_counts(self.n_items, size, generators[1])
+            if unit in ("dialogues", "both"):
+                items = resample_counts(self.n_dialogues, size, generators[1]).take(self.dialogue_of_item(), axis=1)
             if unit == "rows":
                 rows = resample_counts(len(self.systems), size, generators[1])
             else:
@@ -106,11 +138,11 @@ class Design:
         if unit == "systems":
             return systems.take(self.systems, axis=1)
         of_items = items.take(self.items, axis=1)
-        return of_items if unit == "items" else of_items * systems.take(self.systems, axis=1)
+        return of_items * systems.take(self.systems, axis=1) if unit == "both" else of_items
 
 
 def generators(seed: int) -> list[np.random.Generator]:
-    """What draws systems, and what draws items or rows."""
+    """What draws systems, and what draws dialogues, items or rows."""
     return [generator(seed, stream) for stream in range(2)]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.report.table import Cell, Estimate, Table, decimal
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
 from rejoinder.verdict.evidence import ORACLE
 from rejoinder.verdict.trust import ALPHA, LEVELS, Agreeing, Trust
 
-_FEW_ITEMS = 30
+FEW = 30  # dialogues: with fewer, intervals and tests were not measured to hold what they promise
 _HEADS: dict[Level, str] = {
     "pooled": "pooled",
     "within_system": "within systems",
@@ -28,8 +28,7 @@ def agreement_table(found: Trust) -> Table:
     if certainty is not None:
         rows.append(["people: the truth against the aggregated ratings", certainty.n, certainty.value, *[None] * 4])
     rows.append(["people: one rater against the rest", None, found.one_rater.value, None, None, None, None])
-    halves = Estimate(found.halves.value, found.halves.low, found.halves.high)
-    rows.append(["people: systems ranked by half of the ratings", None, None, None, None, halves, None])
+    rows.append(["people: systems ranked by half of the ratings", None, None, None, None, found.halves.value, None])
     heads = ["metric", "n", *(_HEADS[level] for level in LEVELS), "pairs right"]
     title = f"Agreement with the ratings of {found.evidence.aspect!r} ({found.method})"
     return Table(title, heads, rows, notes(found))
@@ -58,13 +57,20 @@ def notes(found: Trust) -> list[str]:
     """What a reader of the table must know."""
     evidence = found.evidence
     raters = len(evidence.matrix.raters)
+    items, dialogues = len(set(evidence.items)), evidence.n_dialogues
+    inside, unit = (f" of {dialogues:,} dialogues", "whole dialogues") if evidence.is_clustered else ("", "items")
     told = [
-        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {len(set(evidence.items)):,} "
-        f"items, {raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over items.",
+        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {items:,} items{inside}, "
+        f"{raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over {unit}.",
         "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: of "
         "their means; pairs right: share of pairs of replies to one item put in the order of their ratings, ties "
         "counted, with the tolerance for ties that suits the metric best.",
     ]
+    if dialogues < FEW:
+        told.append(
+            f"There are fewer than {FEW} {'dialogues' if evidence.is_clustered else 'items'}: do not trust intervals "
+            "and tests, which need more."
+        )
     if evidence.unrated:
         told.append(f"{evidence.unrated:,} responses of the run have no rating in this aspect and are left out.")
     told += [*_undefined(found), *_people(found), *_differences(found), *_kin(found)]
@@ -79,6 +85,8 @@ def _undefined(found: Trust) -> list[str]:
             reason = one.levels[level].reason
             if reason and math.isnan(one.levels[level].value) and not (one.name == ORACLE and level == "within_system"):
                 reasons.setdefault(f"{_HEADS[level]}: {reason}", []).append(one.name)
+        if one.accuracy.reason:
+            reasons.setdefault(f"pairs right: {one.accuracy.reason}", []).append(one.name)
     told = [f"No value {reason} ({', '.join(names)})." for reason, names in reasons.items()]
     if any(one.name == ORACLE for one in found.baselines):
         told.append(
@@ -93,11 +101,20 @@ def _people(found: Trust) -> list[str]:
         told.append(f"One rater against the rest: not to be had ({found.one_rater.reason}).")
     if found.halves.reason:
         told.append(f"Half of the ratings against the other half: not to be had ({found.halves.reason}).")
+    else:
+        told.append(f"Half of the ratings against the other half: {halves_range(found)}.")
     if found.agreement.reason:
         told.append(f"Agreement of the raters: not to be had ({found.agreement.reason}).")
     else:
         told.append(f"Agreement of the raters: Krippendorff's alpha (ordinal) {found.agreement.value:.3f}.")
     return told
+
+
+def halves_range(found: Trust) -> str:
+    """Where the correlations of single splits lie; this is no interval of their mean, which may lie outside."""
+    halves = found.halves
+    low, high = decimal(halves.low, 3), decimal(halves.high, 3)
+    return f"mean of {halves.n_splits} random splits, the middle 95% of which lie between {low} and {high}"
 
 
 def _aggregated(found: Trust) -> list[str]:
@@ -125,9 +142,9 @@ def _differences(found: Trust) -> list[str]:
         said = "; ".join(f"{first} better than {', '.join(others)}" for first, others in better.items())
         if pairs:
             what = said or "no metric is significantly better than another"
-            told.append(
-                f"{_HEADS[level].capitalize()} ({found.test}, Holm over {len(pairs)} pairs, {ALPHA:g}): {what}."
-            )
+            unit = "dialogues" if found.evidence.is_clustered else "items"
+            how = f"{found.test} over {unit}, Holm over {len(pairs)} pairs, {ALPHA:g}"
+            told.append(f"{_HEADS[level].capitalize()} ({how}): {what}.")
     return told
 
 
@@ -167,7 +184,7 @@ def sentence(found: Trust) -> str:
             f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name gives ({oracle:.2f}), "
             "so do not read them as quality of single replies"
         )
-    items = len(set(found.evidence.items))
-    if items < _FEW_ITEMS:
-        told += f"; but {items} items are too few to build on"
+    n = found.evidence.n_dialogues
+    if n < FEW:
+        told += f"; but {n} {'dialogues' if found.evidence.is_clustered else 'items'} are too few to build on"
     return told + "."

@@ -38,6 +38,7 @@ class Evidence:
     responses: Sequence[str]
     systems: Sequence[str]
     items: Sequence[str]
+    dialogues: NDArray[np.int64]  # a number for each dialogue, and for each item without one
     mean: Values
     matrix: RatingMatrix
     scores: Mapping[str, Values]
@@ -49,6 +50,16 @@ class Evidence:
 
     def __len__(self) -> int:
         return len(self.responses)
+
+    @property
+    def n_dialogues(self) -> int:
+        """How many dialogues the responses come from; an item without one counts as its own."""
+        return len(np.unique(self.dialogues))
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether a dialogue has several items, so that items are not independent of each other."""
+        return self.n_dialogues < len(set(self.items))
 
 
 def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
@@ -70,6 +81,7 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
         list(matrix.units),
         systems,
         [scores.items[i] for i in rows],
+        np.unique(scores.clusters[rows], return_inverse=True)[1].astype(np.int64),
         mean,
         matrix,
         {spec: _upward(scores, spec, column[rows]) for spec, column in scores.values.items()},

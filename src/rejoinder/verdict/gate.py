@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.report.table import decimal
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.comparison import difference_interval
 
@@ -56,7 +57,7 @@ def meets(scores: Scores, wanted: Condition) -> list[Finding]:
             ">": mean.value > wanted.bound,
             "<": mean.value < wanted.bound,
         }
-        shown = f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]"
+        shown = f"{decimal(mean.value, 4)} [{decimal(mean.low, 4)}, {decimal(mean.high, 4)}]"
         what = f"{spec} of {system} is {shown}, wanted {wanted.sign} {wanted.bound:g}"
         if math.isnan(mean.value):
             what = f"{spec} of {system} has no scores, wanted {wanted.sign} {wanted.bound:g}"
@@ -93,10 +94,10 @@ def _no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, s
     if not found.n:
         return Finding(False, f"{spec} of {system}: the two runs have no scored item in common")
     worse = found.high < -margin if not math.isnan(found.high) else found.value < -margin
-    shown = f"{sign * found.value:+.4f}"
+    shown = decimal(sign * found.value, 4, sign="+")
     if not math.isnan(found.low):
         low, high = sorted((sign * found.low, sign * found.high))
-        shown += f" [{low:+.4f}, {high:+.4f}]"
+        shown += f" [{decimal(low, 4, sign='+')}, {decimal(high, 4, sign='+')}]"
     verdict = "surely worse" if worse else "not surely worse"
     return Finding(
         not worse, f"{spec} of {system} changed by {shown} on {found.n} items: {verdict} (margin {margin:g})"
