@@ -182,8 +182,9 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Mutation testing",
         "",
-        f"`make mutate N={found['n']} SEED={found['seed']}`: {found['n']} small changes of the source, one at a time,",
-        "each against the tests that run the changed line, with at most 120 seconds and 6 GB.",
+        f"Written by `make mutate N={found['n']} SEED={found['seed']}`: {found['n']} small changes of the source,",
+        "drawn by the seed, one at a time, each against the tests that run the changed line, with at most 120 seconds",
+        "and 6 GB.",
         "",
         f"**{found['score']:.1%} of the {noticeable} that can be noticed were killed** (bar: {BAR:.0%}):",
         f"{ways['failed']} by a test that failed, {ways['time']} by time, {ways['memory']} by memory;",

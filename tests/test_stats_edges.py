@@ -16,8 +16,11 @@ from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.arrays import encode
 from rejoinder.stats.certainty import reachable_by_labels, reachable_by_means
 from rejoinder.stats.gains import ndcg
+from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.moments import moments
+from rejoinder.stats.multiple import holm
 from rejoinder.stats.order_certainty import strength_uncertainty
+from rejoinder.stats.percentile import percentile_interval
 from rejoinder.stats.pilot import spread
 from rejoinder.stats.power import detectable_difference, power_at, rows_needed
 from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, favourite, straight_liners, too_fast
@@ -285,3 +288,66 @@ def test_crowd_kit_gets_the_votes_in_one_order_and_its_probabilities_come_back(m
         assert frames.pop()[1] == {"task": [0, 0, 1, 2], "worker": [0, 1, 0, 1], "label": [0, 1, 0, 1]}
         assert aggregate(np.array([[2.0, 2.0], [2.0, NAN]]), method).values.tolist() == [2.0, 2.0]
         assert frames == []  # one category needs no model
+
+
+def test_the_quantiles_of_resamples_by_hand() -> None:
+    samples = np.arange(101) / 100  # evenly from 0 to 1: the q-quantile is q
+    found = percentile_interval(0.5, samples, 30, 2, 10, level=0.9, kind="percentile")
+    assert (found.low, found.high) == (pytest.approx(0.05), pytest.approx(0.95))
+    assert (found.value, found.n, found.n_missing, found.n_clusters, found.reason) == (0.5, 30, 2, 10, None)
+    reach = math.sqrt(10 / 9) * stats.t.ppf(0.95, 9)
+    wide = percentile_interval(0.5, samples, 30, 2, 10, level=0.9, kind="expanded")
+    assert (wide.low, wide.high) == (pytest.approx(stats.norm.cdf(-reach)), pytest.approx(stats.norm.cdf(reach)))
+    # 30 values below .3 and the estimate itself: the share below is 30.5 of 101
+    shift = 2 * stats.norm.ppf(30.5 / 101)
+    moved = percentile_interval(0.3, samples, 30, 2, 10, level=0.9, kind="corrected")
+    assert moved.low == pytest.approx(stats.norm.cdf(shift - reach))
+    assert moved.high == pytest.approx(stats.norm.cdf(shift + reach))
+
+
+def test_resamples_without_a_value_are_told_and_too_many_leave_no_interval() -> None:
+    samples = np.concatenate([np.full(10, NAN), np.linspace(0, 1, 90)])
+    found = percentile_interval(0.5, samples, 9, 0, 5)
+    assert math.isfinite(found.low)
+    assert found.reason == "undefined in 10 of 100 resamples"
+    more = percentile_interval(0.5, np.concatenate([[NAN], samples[1:], [NAN] * 2]), 9, 0, 5)
+    assert math.isnan(more.low)
+    assert more.reason == "undefined in 12 of 102 resamples"
+    assert percentile_interval(0.5, np.empty(0), 9, 0, 5).reason == "no resamples"
+    assert percentile_interval(NAN, samples, 9, 0, 5).reason == "the estimate is undefined"
+    assert percentile_interval(0.5, samples, 9, 0, 1).reason == "fewer than 2 units to resample"
+    assert math.isfinite(percentile_interval(0.5, samples, 9, 0, 2).low)
+
+
+def test_resamples_that_miss_the_estimate_leave_no_interval() -> None:
+    samples = np.arange(1, 1001) / 1000
+    told = "the resamples miss the estimate; resample other units"
+    # the estimate equals one sample, which counts half: 24.5 and 25.5 of 1,000 lie below
+    assert percentile_interval(0.025, samples, 9, 0, 5).reason == told
+    assert percentile_interval(0.026, samples, 9, 0, 5).reason is None
+    assert percentile_interval(0.976, samples, 9, 0, 5).reason == told
+    assert percentile_interval(0.975, samples, 9, 0, 5).reason is None
+    constant = percentile_interval(1.0, np.full(50, 1.0), 9, 0, 5)
+    assert (constant.low, constant.high) == (1.0, 1.0)
+
+
+def test_a_mean_with_clusters_by_hand() -> None:
+    # clusters sum to 1 - 3 + 3 - 3 = -2 and 2 around the mean 3: se = sqrt(2 * 8) / 4 = 1
+    found = mean_interval([1, 3, NAN, 4, 4], ["a", "a", "a", "b", "b"], level=0.9)
+    t = stats.t.ppf(0.95, 1)
+    assert (found.value, found.n, found.n_missing, found.n_clusters) == (3.0, 4, 1, 2)
+    assert (found.low, found.high) == (pytest.approx(3 - t), pytest.approx(3 + t))
+    assert mean_interval([1, 3], ["a", "a"]).reason == "fewer than 2 clusters"
+    assert mean_interval([0.1] * 3).value == 0.1
+    assert mean_interval([1e308, 1e308, -1e308, 1e308]).value == pytest.approx(5e307)
+    assert mean_interval([1.0, math.inf]).reason == "infinite values"
+    assert mean_interval([]).reason == "no values"
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, NAN, 0.03])[[0, 1, 3]].tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert math.isnan(holm([0.01, NAN])[1])
+    assert holm([0.0, 1.0, 0.6]).tolist() == [0.0, 1.0, 1.0]
+    for wrong in (-0.01, 1.01):
+        with pytest.raises(InputError, match="p-values must lie between 0 and 1"):
+            holm([wrong])
