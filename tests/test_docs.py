@@ -39,7 +39,7 @@ def test_the_metrics_page_is_what_the_registry_says() -> None:
 
 def test_the_metric_of_the_metrics_page_works(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "metrics.md").read_text()
-    (tmp_path / "polite.py").write_text(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[0])
+    (tmp_path / "polite.py").write_text(re.findall(r"```python polite.py\n(.*?)\n```", page, re.DOTALL)[0])
     scores = rejoinder.score(["Yes, please!", "No."], metrics=[str(tmp_path / "polite.py")])
     assert next(iter(scores.values.values())).tolist() == [1.0, 0.0]
 
