@@ -76,7 +76,7 @@ def _parameters(cls: type) -> str:
 
 
 def _about(cls: type) -> str:
-    return (inspect.getdoc(cls) or "").split("\n")[0]
+    return (inspect.getdoc(cls) or "").split("\n")[0].replace("``", "'")
 
 
 def importer_table() -> Table:
