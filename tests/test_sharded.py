@@ -14,6 +14,7 @@ from rejoinder.data.conversations import digest, first_contradiction, item_diges
 from rejoinder.data.shards import is_sharded, local, shards_of
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.scoring.loading import load_data
 from rejoinder.scoring.run import Plan, run
 from rejoinder.scoring.sharded import score_shards
 
@@ -187,6 +188,16 @@ def test_the_same_item_may_stand_in_several_shards_of_whatever_form(tmp_path: Pa
         return
     with pytest.raises(InputError, match=r"c\.parquet both have an item 'i1'"):
         score_shards(*again)
+
+
+def test_a_run_over_shards_that_share_an_item_is_read_back(tmp_path: Path) -> None:
+    same = {"id": "i1", "context": ["Hi."]}
+    shard(tmp_path / "in" / "a.jsonl", "ann", same)
+    shard(tmp_path / "in" / "b.jsonl", "bob", {**same, "id": "i0"}, same)
+    score_shards(shards_of(str(tmp_path / "in")), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
+    found = load_data(tmp_path / "run")
+    assert sorted(found.items) == ["i0", "i1"]
+    assert sorted(found.responses) == ["i0/bob", "i1/ann", "i1/bob"]
 
 
 def test_shards_of_one_name_are_told_apart(tmp_path: Path) -> None:
