@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from rejoinder.contract import NAN, Metric
 from rejoinder.errors import InputError, SpecError
-from rejoinder.explaining.explanation import Explanation
+from rejoinder.explaining.explanation import Explanation, Part
 from rejoinder.explaining.leaving_out import explain, pair_of
 from rejoinder.explaining.pieces import MOST_PIECES, parts_in, reply_pieces, sentences_in, without, words
-from rejoinder.explaining.view import plain, table, to_json
+from rejoinder.explaining.view import lines, plain, table, to_json
 from rejoinder.report.table import FORMATS
 from rejoinder.types import Pair
 from tests.test_cli import CHATS, ran
@@ -186,6 +186,24 @@ def test_where_no_utterance_is_needed_none_is_said_to_be_answered() -> None:
     assert [part.share for part in found.context if not part.is_piece] == [0, 0]
     assert found.answers() == ()
     assert "No single utterance is needed" in plain(found)
+
+
+def test_nothing_has_a_higher_share_than_what_the_reply_leans_on_most() -> None:
+    """A part that scores well alone is not what the reply leans on where another is missed more."""
+
+    def leaning(*parts: Part) -> list[str]:
+        found = Explanation("m", "m", "r", "s", "Yes.", 0.5, True, parts, "word", (), (), ())
+        said = [segment.text for line in lines(found) for segment in line if "leans most" in segment.text]
+        return [part.text for part in found.answers()] + said
+
+    far = Part(0, "far", 0.3048, 0.1, 0.1952)
+    near = Part(1, "near. and more.", 0.4627, 0.9, 0.0373)
+    assert leaning(far, near) == ["far", "It leans most on “far”."]
+    piece, other = (Part(1, text, 0.4, 0.9, share, is_piece=True) for text, share in (("near.", 0.03), ("more.", 0.02)))
+    most = Part(1, "near. and more.", 0.2, 0.1, 0.3)
+    assert leaning(far, most, piece, other) == ["near. and more.", "It leans most on “near. and more.”."]
+    strong = Part(1, "near.", 0.2, 0.1, 0.31, is_piece=True)
+    assert leaning(far, near, strong, other) == ["near. and more.", "near.", "It leans most on “near.”."]
 
 
 def test_in_a_metric_where_less_is_better_a_word_that_lowers_it_earns() -> None:

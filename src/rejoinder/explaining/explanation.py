@@ -70,15 +70,22 @@ class Explanation:
     def answers(self) -> tuple[Part, ...]:
         """What the reply leans on: an utterance and, where it was cut, a piece of it; none where none is needed.
 
-        It is the one with the highest sum of its share and of the score that it gives alone: the mean of what it adds
-        last and what it adds first.
+        It is the part with the highest share; of several, the one with the better score alone. A piece is named only
+        where no part elsewhere has a higher share than it.
         """
         whole = [part for part in self.context if not part.is_piece]
-        best = self._strongest(whole)
-        if best is None or (len(whole) > 1 and not best.share > _NOTHING):
+        if not whole or (len(whole) > 1 and not any(part.share > _NOTHING for part in whole)):
             return ()
-        piece = self._strongest([p for p in self.context if p.is_piece and p.utterance == best.utterance])
-        return (best,) if piece is None or not piece.share > _NOTHING else (best, piece)
+        strongest = max(self.context, key=self._strength)
+        if math.isnan(strongest.share) and math.isnan(strongest.alone):
+            return ()
+        best = next(part for part in whole if part.utterance == strongest.utterance)
+        pieces = [part for part in self.context if part.is_piece and part.utterance == best.utterance]
+        piece = max(pieces, key=self._strength, default=None)
+        if piece is None or not piece.share > _NOTHING:
+            return (best,)
+        others = [part for part in self.context if part.utterance != best.utterance]
+        return (best,) if any(part.share > piece.share for part in others) else (best, piece)
 
     def costly(self, n: int = 5) -> list[Span]:
         """The spans that cost most, the costliest first; none stands in two of them."""
@@ -88,14 +95,10 @@ class Explanation:
         """The spans that earned most."""
         return self._ranked(1, n)
 
-    def _strongest(self, parts: Sequence[Part]) -> Part | None:
-        sign = -1 if self.higher_is_better is False else 1
-        strengths = {
-            number: sum(v for v in (part.share, sign * part.alone) if not math.isnan(v))
-            for number, part in enumerate(parts)
-            if not (math.isnan(part.share) and math.isnan(part.alone))
-        }
-        return parts[max(strengths, key=lambda number: strengths[number])] if strengths else None
+    def _strength(self, part: Part) -> tuple[float, float]:
+        """What parts are compared by; what is not known counts least."""
+        alone = -part.alone if self.higher_is_better is False else part.alone
+        return -math.inf if math.isnan(part.share) else part.share, -math.inf if math.isnan(alone) else alone
 
     def _ranked(self, sign: int, n: int) -> list[Span]:
         known = [s for s in (*self.words, *self.spans) if sign * s.worth > _NOTHING]

@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, at_least, encode, floats, generator, same_length
+from rejoinder.stats.arrays import (
+    LARGEST,
+    NAN,
+    Floats,
+    Labels,
+    Numbers,
+    at_least,
+    encode,
+    floats,
+    generator,
+    same_length,
+)
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.percentile import Kind, percentile_interval
 
@@ -32,6 +43,11 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
     for row in first_rows[counts > 1][:1]:
         raise InputError(
             f"rater {rater_names[rater[row]]} rated {unit_names[unit[row]]} more than once; keep one of these ratings"
+        )
+    for row in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
+        raise InputError(
+            f"rater {rater_names[rater[row]]} gave {unit_names[unit[row]]} the rating {values[row]:g}, "
+            f"which is too large to take a mean of; keep ratings within {LARGEST:g}"
         )
     matrix[unit, rater] = values
     return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rejoinder.errors import InputError
 from rejoinder.stats.units import RatingMatrix, rating_matrix
 from rejoinder.types import Preference, Rating, Record
 
@@ -72,6 +73,8 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
         if record.rater.startswith(AGGREGATE):
             aggregated += 1
             continue
+        if isinstance(record, Preference):
+            check_preferences([record], {})
         unit, value = unit_of(record), _value(record)
         took = record.meta.get("seconds")
         if isinstance(took, int | float) and not isinstance(took, bool) and math.isfinite(took):
@@ -87,6 +90,25 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
     found = [Judged(aspect, rating_matrix(*columns), kind) for (aspect, kind), columns in rows.items()]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
     return Judgements({judged.name: judged for judged in found}, times, checked, aggregated)
+
+
+def check_preferences(given: Iterable[Preference], items: Mapping[str, str]) -> None:
+    """An error where a preference is not between two replies to its item, as far as the items of replies are known."""
+    for one in given:
+        who = f"a preference of {one.rater!r}"
+        if one.first == one.second:
+            raise InputError(f"{who} compares the response {one.first!r} with itself; name two responses")
+        of_both = [items.get(response, one.item) for response in (one.first, one.second)]
+        if of_both[0] != of_both[1]:
+            raise InputError(
+                f"{who} compares {one.first!r} and {one.second!r}, replies to the items {of_both[0]!r} and "
+                f"{of_both[1]!r}; compare replies to one item"
+            )
+        if of_both[0] != one.item:
+            raise InputError(
+                f"{who} names the item {one.item!r}, but {one.first!r} and {one.second!r} reply to {of_both[0]!r}; "
+                "correct its item"
+            )
 
 
 def unit_of(record: Rating | Preference) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy as np
 from rejoinder.errors import InputError, nearest
 from rejoinder.report.table import Cell, Table
 from rejoinder.scoring.result import Scores
-from rejoinder.stats.arrays import Floats
+from rejoinder.stats.arrays import LARGEST, Floats
 from rejoinder.stats.ranking import POINTS
 from rejoinder.stats.rating_noise import Noise, Plan, noise_of, plan
 from rejoinder.types import Item, Preference, Rating, Record, Response
-from rejoinder.verdict.judgements import AGGREGATE
+from rejoinder.verdict.judgements import AGGREGATE, check_preferences
 
 Ratings = dict[str, list[float]]  # by item
 _FEW = 30
@@ -47,15 +47,20 @@ def pilot_of(records: Sequence[Record], aspect: str | None = None, systems: Sequ
         for rating in ratings:
             item, system = whose[rating.response or ""]
             if system in (first, second):
+                _check_size(rating)
                 sides[system == second].setdefault(item, []).append(rating.value)
         items = [item for item in sides[0] if item in sides[1]]
         _need(items, first, second)
         groups = [clusters.get(item, item) for item in items]
+        _need_dialogues(groups)
         noise = noise_of(_matrix(sides[0], items), _matrix(sides[1], items), groups)
         return Pilot(aspect, first, second, noise)
+    check_preferences(preferences, {response: item for response, (item, _) in whose.items()})
     points = _points([r for r in preferences if r.aspect == aspect], whose, first, second)
     _need(list(points), first, second)
-    noise = noise_of(_matrix(points, list(points)), None, [clusters.get(item, item) for item in points])
+    groups = [clusters.get(item, item) for item in points]
+    _need_dialogues(groups)
+    noise = noise_of(_matrix(points, list(points)), None, groups)
     return Pilot(f"{aspect} (preference)", first, second, noise)
 
 
@@ -75,6 +80,7 @@ def pilot_of_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) ->
     items = [item for item in sides[0] if item in sides[1]]
     _need(items, first, second)
     means = [np.array([[math.fsum(side[item]) / len(side[item])] for item in items]) for side in sides]
+    _need_dialogues([clusters[item] for item in items])
     noise = noise_of(means[0], means[1], [clusters[item] for item in items])
     return Pilot(spec, first, second, noise._replace(reason=None))
 
@@ -131,6 +137,27 @@ def _some(names: Sequence[str]) -> str:
 def _need(items: Sequence[str], first: str, second: str) -> None:
     if not items:
         raise InputError(f"no item has judgements of both {first} and {second}; choose other systems with --system")
+    if len(items) < 2:
+        raise InputError(
+            f"the pilot has one item with judgements of both {first} and {second}; how much items differ takes two or "
+            "more, so add items, or give --sd-items"
+        )
+
+
+def _need_dialogues(groups: Sequence[Hashable]) -> None:
+    if len(set(groups)) < 2:
+        raise InputError(
+            f"all {len(groups)} items of the pilot come from one dialogue; how much dialogues differ takes two or "
+            "more, so add dialogues, or give --sd-items"
+        )
+
+
+def _check_size(rating: Rating) -> None:
+    if abs(rating.value) > LARGEST:
+        raise InputError(
+            f"rater {rating.rater} gave {rating.response} the rating {rating.value:g}, which is too large to take a "
+            f"mean of; keep ratings within {LARGEST:g}"
+        )
 
 
 def plan_table(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pilot: Pilot | None) -> Table:

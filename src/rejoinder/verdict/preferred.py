@@ -13,7 +13,7 @@ from rejoinder.errors import InputError
 from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.stats.ranking import POINTS, Ranking, rank_systems
 from rejoinder.types import Preference, Record, Response
-from rejoinder.verdict.judgements import AGGREGATE
+from rejoinder.verdict.judgements import AGGREGATE, check_preferences
 
 SHRINKAGE = 0.1
 
@@ -54,6 +54,8 @@ class Preferred:
     def sentence(self) -> str:
         """The ranking in one sentence."""
         strengths = self.ranking.strengths
+        if not strengths:
+            return f"{self.aspect}: all preferences are between two replies of one system, so none is of systems."
         if any(one.value != one.value for one in strengths):
             return f"{self.aspect}: the preferences give no strengths ({self.ranking.reason})."
         best = strengths[0]
@@ -67,22 +69,24 @@ class Preferred:
 
 def preferred(records: Sequence[Record]) -> list[Preferred]:
     """The ranking of the systems in each aspect in which replies were compared; aggregated preferences do not count."""
-    systems = {record.id: record.system for record in records if isinstance(record, Response)}
+    responses = {record.id: record for record in records if isinstance(record, Response)}
     by_aspect: dict[str, list[Preference]] = {}
     for record in records:
         if isinstance(record, Preference) and not record.rater.startswith(AGGREGATE):
             by_aspect.setdefault(record.aspect, []).append(record)
-    return [_rank(aspect, given, systems) for aspect, given in by_aspect.items()]
+    return [_rank(aspect, given, responses) for aspect, given in by_aspect.items()]
 
 
-def _rank(aspect: str, given: Sequence[Preference], systems: Mapping[str, str]) -> Preferred:
+def _rank(aspect: str, given: Sequence[Preference], responses: Mapping[str, Response]) -> Preferred:
     for one in given:
         for response in (one.first, one.second):
-            if response not in systems:
+            if response not in responses:
                 raise InputError(
                     f"a preference names the response {response!r}, which is not in the file; add its line, "
                     "for it says whose it is"
                 )
+    check_preferences(given, {name: response.item for name, response in responses.items()})
+    systems = {name: response.system for name, response in responses.items()}
     apart = [one for one in given if systems[one.first] != systems[one.second]]
     names = [systems[one.first] for one in apart], [systems[one.second] for one in apart]
     points, items = [POINTS[one.choice] for one in apart], [one.item for one in apart]
