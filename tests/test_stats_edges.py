@@ -26,7 +26,8 @@ from rejoinder.stats.power import detectable_difference, power_at, rows_needed
 from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, favourite, straight_liners, too_fast
 from rejoinder.stats.ranking import rank_systems
 from rejoinder.stats.rating_noise import Noise, noise_of, plan
-from rejoinder.stats.williams import williams_from_correlations
+from rejoinder.stats.units import compact
+from rejoinder.stats.williams import williams_from_correlations, williams_test
 
 NAN = math.nan
 
@@ -227,6 +228,8 @@ def test_always_the_same_answer_is_suspicious_where_others_differ() -> None:
     assert (found.rater, found.found, found.n) == (0, 1.0, 10)
     assert straight_liners(np.stack([alike, alike], axis=1)) == []
     assert straight_liners(np.stack([alike, mixed], axis=1)[:9]) == []
+    few = np.array([3.0] * 9 + [NAN])
+    assert [one.rater for one in straight_liners(np.stack([few, alike, mixed], axis=1))] == [1]
     nine = np.array([3.0] * 9 + [1.0])
     assert [one.found for one in straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
     eight = np.array([3.0] * 8 + [1.0] * 2)
@@ -351,3 +354,16 @@ def test_holm_by_hand() -> None:
     for wrong in (-0.01, 1.01):
         with pytest.raises(InputError, match="p-values must lie between 0 and 1"):
             holm([wrong])
+
+
+def test_williams_test_of_few_rows_says_so() -> None:
+    found = williams_test([1, 2, 3, NAN], [3, 1, 2, 5], [1, 3, 2, 4])
+    assert (found.n, found.n_missing, found.reason) == (3, 1, "fewer than 4 rows")
+    assert math.isnan(found.p)
+
+
+def test_ratings_are_moved_to_the_left() -> None:
+    moved = compact([[NAN, 2.0, 1.0], [3.0, NAN, NAN], [NAN, NAN, NAN]])
+    np.testing.assert_array_equal(moved, [[2.0, 1.0], [3.0, NAN], [NAN, NAN]])
+    assert compact([[NAN, NAN]]).shape == (1, 0)
+    assert compact(np.empty((0, 3))).shape == (0, 0)

@@ -12,7 +12,9 @@ import rejoinder
 from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.result import Scores
+from rejoinder.stats.aggregation import Aggregated, aggregate
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
+from rejoinder.verdict import aggregating
 from rejoinder.verdict.comparison import _listed, _ranks
 from rejoinder.verdict.gate import check
 from rejoinder.verdict.next_to_rate import next_table, records_of, where_metrics_disagree, where_the_order_is_open
@@ -154,6 +156,8 @@ def test_preferences_count_for_both_replies_of_a_pair() -> None:
     found = {one.response: one.rated for one in where_the_order_is_open(data, 18)}
     assert {name for name, rated in found.items() if rated} == {"i0/a", "i0/b", "i1/a", "i1/b"}
     assert set(found.values()) == {0, 1}
+    unknown = next(one for one in where_the_order_is_open(data, 18) if one.response == "i2/c")
+    assert unknown.worth == 1.0  # nobody compared c with anybody: a toss-up
 
 
 def test_without_judgements_the_order_is_that_of_a_metric_with_a_direction() -> None:
@@ -315,3 +319,63 @@ def test_ranks_and_lists_as_they_are_written() -> None:
     assert _listed(["a", "b"]) == "a and b"
     assert _listed(list("abcdef")) == "a, b, c, d, e and f"
     assert _listed(list("abcdefg")) == "7 others"
+
+
+def test_what_has_no_label_is_left_out_of_the_aggregated_and_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def labels(values: np.ndarray, method: str) -> Aggregated:
+        found = aggregate(values, method)
+        without = np.array([True, False, True])
+        return found._replace(values=np.where(without, found.values, math.nan))
+
+    monkeypatch.setattr(aggregating, "aggregate", labels)
+    records = [
+        *replies("a", items=3),
+        *(Rating(f"r{k}", "apt", float(i), f"i{i}/a") for i in range(3) for k in range(2)),
+    ]
+    (made,) = aggregating.aggregated(records, "majority")
+    assert [(one.rater, one.response, one.value) for one in made.records if isinstance(one, Rating)] == [
+        ("aggregate:majority", "i0/a", 0.0),
+        ("aggregate:majority", "i2/a", 2.0),
+    ]
+
+
+def test_an_aggregated_rating_says_how_sure_it_is() -> None:
+    given = {"i0": [1.0, 1.0, 2.0], "i1": [2.0, 2.0, 2.0]}
+    ratings: list[Record] = [
+        Rating(f"r{k}", "apt", value, f"{item}/a") for item, values in given.items() for k, value in enumerate(values)
+    ]
+    (made,) = aggregating.aggregated([*replies("a", items=2), *ratings], "majority")
+    first, second = made.records
+    assert first.meta["n"] == 3
+    assert first.meta["confidence"] == pytest.approx(2 / 3, abs=1e-6)
+    assert first.meta["expected"] == pytest.approx(4 / 3, abs=1e-6)
+    assert first.meta["spread"] == pytest.approx(math.sqrt(2) / 3, abs=1e-6)
+    assert first.meta["probabilities"] == {"1": 0.666667, "2": 0.333333}
+    assert second.meta["probabilities"] == {"2": 1.0}  # what is impossible is not listed
+    (mean,) = aggregating.aggregated([*replies("a", items=2), *ratings], "mean")
+    assert [one.value for one in mean.records if isinstance(one, Rating)] == [pytest.approx(4 / 3), 2.0]
+    assert mean.records[0].meta["standard_error"] == pytest.approx(1 / 3, abs=1e-6)  # sd 1 / sqrt(3), over 3 ratings
+    assert "probabilities" not in mean.records[0].meta
+
+
+def test_what_cannot_be_aggregated_is_told() -> None:
+    with pytest.raises(InputError, match="there are no ratings to aggregate"):
+        aggregating.aggregated(replies("a"), "majority")
+    compared = [*replies("a", "b"), Preference("i0", "i0/b", "i0/a", "ann", "first", "best")]
+    with pytest.raises(InputError, match="preferences have no mean"):
+        aggregating.aggregated(compared, "mean")
+    (made,) = aggregating.aggregated(compared, "majority")
+    (one,) = made.records
+    assert isinstance(one, Preference)
+    assert (one.first, one.second, one.choice) == ("i0/a", "i0/b", "second")
+
+
+def test_certainty_is_read_from_what_aggregated_ratings_say() -> None:
+    def one(n: int, **meta: object) -> Rating:
+        return Rating("aggregate:x", "apt", float(n), f"i{n}/a", meta=meta)
+
+    labels = [one(n, expected=float(n), spread=0.0) for n in (1, 2, 3)]
+    assert aggregating.certainty(labels).value == pytest.approx(1.0)
+    means = [one(n, standard_error=0.6) for n in (1, 2, 3)]
+    assert aggregating.certainty(means).value == pytest.approx(0.8)
+    assert aggregating.certainty([one(n, spread=True) for n in (1, 2, 3)]).n == 0
