@@ -14,7 +14,7 @@ import rejoinder
 ROOT = Path(rejoinder.__file__).parent
 # From what knows nothing to what knows everything: a module imports only from its own layer and those before it.
 LAYERS = [
-    ("types", "errors", "escape", "paths", "text", "folder", "spec", "user_file"),
+    ("types", "errors", "escape", "files", "paths", "text", "folder", "spec", "user_file"),
     ("contract", "registry"),
     ("engines",),
     ("data",),

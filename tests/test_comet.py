@@ -133,7 +133,7 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
 
 def test_the_shipped_addition_is_whole_and_small() -> None:
     card = addition.read(comet.SHIPPED, comet.KIND)
-    from rejoinder.data.datasets._checking import sha256_of
+    from rejoinder.files import sha256_of
 
     assert sha256_of(comet.SHIPPED / addition.PARTS) == card.parts
     assert (comet.SHIPPED / addition.PARTS).stat().st_size < 8 * 2**20

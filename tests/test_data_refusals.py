@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from rejoinder.data.datasets import dataset
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.data.datasets._reading import alternate, at
 from rejoinder.data.datasets._row import Row
 from rejoinder.data.fetching import FetchError, Patience, _is_web, _told, download, url_of
@@ -26,6 +25,7 @@ from rejoinder.data.seed import checked_category
 from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.triples import Triple, plain, read_triples
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import sha256_of
 from rejoinder.types import Candidate, Question, Turn
 from tests.test_datasets import TINY, gupta_row, json_lines, json_list, panda_row, put, sugar_row, usr_row
 

@@ -18,8 +18,8 @@ import rejoinder
 from benchmarks.synthetic import write_file
 from rejoinder import paths
 from rejoinder.cli import program
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import RejoinderError
+from rejoinder.files import whole_file
 from rejoinder.scoring.run import Plan, run
 
 COMMAND = f"{sys.executable} -m rejoinder"

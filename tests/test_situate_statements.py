@@ -260,7 +260,7 @@ def test_the_command_adds_statements(base: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (SHIPPED / KIND.card).exists(), reason="the package has no writer of statements")
 def test_the_shipped_writer_is_whole_and_small() -> None:
-    from rejoinder.data.datasets._checking import sha256_of
+    from rejoinder.files import sha256_of
 
     card = addition.read(SHIPPED, KIND)
     assert sha256_of(SHIPPED / addition.PARTS) == card.parts

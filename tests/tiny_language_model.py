@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_models import WORDS
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models.manifest import Manifest
 from rejoinder.models.manifest import write as write_manifest
 

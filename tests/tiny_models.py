@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import tiny_nup
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models import card as cards
 from rejoinder.models.manifest import Manifest
 from rejoinder.models.manifest import write as write_manifest

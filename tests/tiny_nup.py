@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models import nup as cards
 from rejoinder.models.aptness_card import Limits, Marks
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tiny_models
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models.manifest import Manifest
 from rejoinder.models.manifest import write as write_manifest
 from rejoinder.types import Dialogue, Turn

@@ -71,7 +71,11 @@ def kept_here(
 
 
 def _work(plan: Plan) -> Work:
-    return Work("rejoinder.augmenting.by_engine:AugmentWorker", (dataclasses.asdict(plan),))
+    return Work(
+        "rejoinder.augmenting.by_engine:AugmentWorker",
+        (dataclasses.asdict(plan),),
+        address="rejoinder.augmenting.by_engine:AugmentWorker",
+    )
 
 
 def _items(result: Sequence[Any], tally: Tally) -> list[Item]:

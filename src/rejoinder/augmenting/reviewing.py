@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rejoinder.augmenting.review_file import ReviewFile, Verdicts, read_review
 from rejoinder.augmenting.sources import is_made
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, brief
+from rejoinder.files import whole_file
 from rejoinder.types import Item, Record, Reference
 
 EDITED = "human-edited"

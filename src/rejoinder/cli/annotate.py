@@ -125,7 +125,7 @@ def _show_links(
 def _carry(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
     """Take judgements in, or write them out; one of them."""
     from rejoinder.annotation.exports import export, take_in
-    from rejoinder.data.writing import whole_file
+    from rejoinder.files import whole_file
 
     if imported:
         if file is None or exported:

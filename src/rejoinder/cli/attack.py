@@ -58,8 +58,8 @@ def command(
     import orjson
 
     from rejoinder.cli._progress import watching
-    from rejoinder.data.writing import whole_file
     from rejoinder.engines.keeping import keeping
+    from rejoinder.files import whole_file
     from rejoinder.report.output import together
     from rejoinder.robustness import Plan, attack
     from rejoinder.robustness.reading import records_of

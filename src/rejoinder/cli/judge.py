@@ -22,7 +22,7 @@ def command(run: Path, out: Path | None, input_price: float | None, output_price
     """
     import orjson
 
-    from rejoinder.data.writing import whole_file
+    from rejoinder.files import whole_file
     from rejoinder.report.judge import judge_table, raw_answers
     from rejoinder.report.table import FORMATS
 

@@ -86,7 +86,8 @@ def _measure(testset: str | None, form: str) -> None:
 
 
 def _hand_out(testset: str, file: str, suggest: bool) -> None:
-    from rejoinder.data.writing import whole_file, write
+    from rejoinder.data.writing import write
+    from rejoinder.files import whole_file
     from rejoinder.selection.label_files import for_page, for_spreadsheet
     from rejoinder.selection.suggesting import suggest as suggested
 

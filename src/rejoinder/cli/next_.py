@@ -44,8 +44,9 @@ def command(
     RUN is a run folder; with ratings or preferences, a JSONL file, - for standard input or dataset:NAME will do for a
     ranking.
     """
-    from rejoinder.data.writing import whole_file, write
+    from rejoinder.data.writing import write
     from rejoinder.errors import InputError
+    from rejoinder.files import whole_file
     from rejoinder.report.table import FORMATS
     from rejoinder.scoring.inputs import read
     from rejoinder.scoring.loading import load_data

@@ -103,7 +103,7 @@ def _sharing(train: str | None) -> Sharing | None:
 def _write(run: Run, file: str) -> None:
     import orjson
 
-    from rejoinder.data.writing import whole_file
+    from rejoinder.files import whole_file
     from rejoinder.ranking.ordering import lines
 
     with whole_file(file) as opened:

@@ -62,7 +62,7 @@ def command(
     FILE is JSONL with dialogues (gzip or not), - for standard input, or dataset:NAME for a published set, for example
     dataset:corpus/dialogues.
     """
-    from rejoinder.data.writing import whole_file
+    from rejoinder.files import whole_file
     from rejoinder.report.output import together
     from rejoinder.report.speakers import coverage_table, plot, similarity_table
     from rejoinder.sources._coverage import coverage

@@ -10,9 +10,9 @@ from rejoinder.data import catalogue, remote
 from rejoinder.data.catalogue import Catalogue, Entry
 from rejoinder.data.conversations import first_shared, save, unpacked
 from rejoinder.data.shards import is_sharded, shards_of
-from rejoinder.data.writing import whole_file
 from rejoinder.engines.contract import Engine, Work
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 
 Progress = Callable[[int, int], None]
 

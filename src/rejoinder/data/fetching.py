@@ -15,9 +15,10 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from rejoinder import __version__
-from rejoinder.data.datasets._checking import is_right, sha256_of
+from rejoinder.data.datasets._checking import is_right
 from rejoinder.data.datasets._contract import File
 from rejoinder.errors import RejoinderError, SpecError, brief
+from rejoinder.files import sha256_of
 
 HOST = "https://raw.githubusercontent.com"
 _BLOCK = 2**16

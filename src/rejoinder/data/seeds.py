@@ -15,8 +15,8 @@ import orjson
 from rejoinder.data.reading import Source, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.seed import Seed, checked_category, seeds_of
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, brief, nearest
+from rejoinder.files import whole_file
 from rejoinder.types import Statement
 
 KEYS = ("id", "request", "goal", "reply", "statements", "polarity", "split")

@@ -27,10 +27,14 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of worker: ``package.module:Class``, and what one is made with."""
+    """A kind of worker: ``package.module:Class``, and what one is made with.
+
+    ``address`` is what results are kept under: it stays as it was when a class moves to another module.
+    """
 
     maker: str
     given: tuple[Any, ...] = ()
+    address: str = ""
 
     def worker(self) -> Worker:
         """A new worker."""

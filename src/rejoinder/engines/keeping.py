@@ -92,7 +92,7 @@ class KeepingEngine:
         return found[0]
 
     def _place(self, work: Work, task: Any) -> Path:
-        whole = [rejoinder.__version__, self._files, work.maker, list(work.given), task]
+        whole = [rejoinder.__version__, self._files, work.address or work.maker, list(work.given), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a file's name that is not UTF-8

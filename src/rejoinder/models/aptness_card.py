@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 
 NAME = "aptness.json"
 TOKENIZER = "tokenizer.json"

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness_calibration import check_calibration
 from rejoinder.models.aptness_card import AptnessCard, Limits, Marks

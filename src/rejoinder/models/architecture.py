@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models.card import Pooling
 
 _UNSET = 10**9  # tokenisers write a huge number where they know no limit

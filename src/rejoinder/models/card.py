@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 
 NAME = "encoder.json"
 GRAPH = "model.onnx"

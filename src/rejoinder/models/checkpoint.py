@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError, brief
+from rejoinder.files import sha256_of
 from rejoinder.paths import cache_home
 
 

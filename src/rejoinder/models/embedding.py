@@ -49,7 +49,11 @@ def embed(
     texts: Iterable[str], encoder: Encoder, engine: Engine, precision: Precision = "float32"
 ) -> Iterator[NDArray[Any]]:
     """The vectors of texts in their order, some at a time; the encoder is loaded by its name."""
-    work = Work("rejoinder.models.embedding:EmbeddingWorker", (encoder.name, encoder.digest, precision))
+    work = Work(
+        "rejoinder.models.embedding:EmbeddingWorker",
+        (encoder.name, encoder.digest, precision),
+        address="rejoinder.models.embedding:EmbeddingWorker",
+    )
     flow = iter(texts)
     tasks = iter(lambda: list(itertools.islice(flow, AT_ONCE)), [])
     for raw in in_order(engine.compute(work, tasks)):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import sha256_of
 from rejoinder.models import card as cards
 from rejoinder.models.architecture import shape_of, weights_digest
 from rejoinder.models.card import Card, Weights

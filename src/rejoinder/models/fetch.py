@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.data.fetching import PATIENCE, FetchError, Patience, Progress
+from rejoinder.files import sha256_of
 from rejoinder.models import hub, package, preparation
 from rejoinder.models import manifest as manifests
 from rejoinder.models.catalog import find

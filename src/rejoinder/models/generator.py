@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 import torch
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models.batching import batches
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator_network import GeneratorNetwork, Shape

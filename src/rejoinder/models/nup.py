@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError, RejoinderError
+from rejoinder.files import sha256_of
 from rejoinder.models.aptness import Contexts
 from rejoinder.models.aptness_calibration import Numbers
 from rejoinder.models.aptness_card import Limits, Marks

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models import nup as cards
 from rejoinder.models.aptness_card import Limits, Marks
 from rejoinder.models.nup import NupCard

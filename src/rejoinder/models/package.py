@@ -9,8 +9,8 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.data.fetching import FetchError
+from rejoinder.files import sha256_of
 from rejoinder.models.entry import ModelFile, Package
 
 

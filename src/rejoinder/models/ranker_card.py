@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models.aptness_card import Marks
 from rejoinder.models.ranker_rows import RankerLimits
 

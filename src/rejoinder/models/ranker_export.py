@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rejoinder.data.datasets._checking import sha256_of
+from rejoinder.files import sha256_of
 from rejoinder.models import aptness_card
 from rejoinder.models import ranker_card as cards
 from rejoinder.models.aptness_graph import write_graph

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models import ranker_card as cards
 from rejoinder.models.aptness_calibration import Numbers
 from rejoinder.models.aptness_card import Marks

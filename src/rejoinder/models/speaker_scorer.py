@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import orjson
 
-from rejoinder.data.datasets._checking import sha256_of
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
 from rejoinder.models.manifest import WEIGHTS
 from rejoinder.models.speaker_network import Array, Kind, Weights, centred, network_of, side_by_side
 from rejoinder.models.speaker_vectors import (

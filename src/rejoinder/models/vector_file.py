@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import whole_file
 from rejoinder.models.embedding import TYPES, Precision
 
 ENDINGS = (".npy", ".parquet")

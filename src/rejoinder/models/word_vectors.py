@@ -90,7 +90,7 @@ def _rows(path: Path) -> dict[str, int]:
 
 
 def _digest(folder: Path) -> str:
-    from rejoinder.data.datasets._checking import sha256_of
+    from rejoinder.files import sha256_of
 
     return _joined(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.writing import whole_file
+from rejoinder.files import whole_file
 from rejoinder.ranking.result import Ranked
 from rejoinder.selection.answering import Line
 

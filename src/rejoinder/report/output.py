@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import RunError
+from rejoinder.files import whole_file
 from rejoinder.report.findings import find
 from rejoinder.report.matched import matched_table
 from rejoinder.report.page import render

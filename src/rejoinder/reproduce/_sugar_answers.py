@@ -14,8 +14,8 @@ import orjson
 
 from rejoinder.contract import NAN
 from rejoinder.data.situations import shown
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 from rejoinder.ranking.result import Ranked
 from rejoinder.ranking.running import checked
 from rejoinder.reproduce import _sugar_folds as folds

@@ -29,6 +29,8 @@ _NUMBERS = "numbers"
 class Bm25Shards(ShardWorker):
     """Counts the words of shards."""
 
+    address = "Bm25Shards"
+
     def write(self, passages: Iterator[Passage]) -> Entry:
         """Write the passages of one shard, and which of them each word stands in."""
         words = Vocabulary()

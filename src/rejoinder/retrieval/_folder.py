@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 import orjson
 
 from rejoinder.data.shape import fits
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, SpecError, brief
+from rejoinder.files import sha256_of, whole_file
 
 MANIFEST = "manifest.json"
 VERSION = 1  # of the folder's layout
@@ -108,7 +108,7 @@ def _scratch(parent: Path, name: str) -> Iterator[Path]:
 
 def seal(written: Path, role: str) -> Part:
     """Give a written part its name; the same content gets the same name."""
-    files = {path.name: (path.stat().st_size, _sha256(path)) for path in sorted(written.iterdir())}
+    files = {path.name: (path.stat().st_size, sha256_of(path)) for path in sorted(written.iterdir())}
     digest = hashlib.sha256(orjson.dumps(files)).hexdigest()[:_DIGITS]
     name = f"{role}-{digest}"
     target = written.parent / name
@@ -173,7 +173,7 @@ def verify(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
     for part in manifest.parts:
         for name, (_, digest) in part.files.items():
-            if _sha256(folder / part.name / name) != digest:
+            if sha256_of(folder / part.name / name) != digest:
                 raise damaged(folder / part.name / name, "its sha256 is another")
     return manifest
 
@@ -196,11 +196,3 @@ def _check_size(path: Path, size: int) -> None:
         raise damaged(path, "it is missing") from None
     if found != size:
         raise damaged(path, f"it has {found:,} bytes instead of {size:,}")
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()

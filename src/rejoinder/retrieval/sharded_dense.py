@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class DenseShards(ShardWorker):
     """Encodes shards; the encoder is loaded once."""
 
+    address = "DenseShards"
+
     def __init__(
         self,
         folder: str,

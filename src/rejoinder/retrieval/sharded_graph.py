@@ -41,6 +41,8 @@ _TIMES = 4  # as many as are asked for, at least
 class GraphShards(DenseShards):
     """Encodes shards, and finds the neighbours of every passage in its shard."""
 
+    address = "GraphShards"
+
     @staticmethod
     def check() -> None:
         """Raise where usearch is missing."""

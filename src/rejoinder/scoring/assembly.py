@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 
 from rejoinder.contract import Metric, Row, SetMetric
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import RunError
+from rejoinder.files import whole_file
 from rejoinder.scoring.column import Column, columns_of
 from rejoinder.scoring.engine import Done, Job
 from rejoinder.scoring.flags import MEANINGS

@@ -50,7 +50,11 @@ def score_pairs_by(engine: Engine | None, metric: Metric, pairs: Sequence[Pair])
     alone = engine is None or (engine.workers < 2 and not isinstance(engine, KeepingEngine))
     if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _AT_ONCE:
         return score_pairs(metric, pairs)
-    work = Work("rejoinder.scoring.by_engine:PairWorker", (str(metric), signature(metric)))
+    work = Work(
+        "rejoinder.scoring.by_engine:PairWorker",
+        (str(metric), signature(metric)),
+        address="rejoinder.scoring.by_engine:PairWorker",
+    )
     found: list[float | None] = []
     for values in in_order(engine.compute(work, _tasks(pairs))):
         found += values

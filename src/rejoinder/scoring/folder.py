@@ -14,8 +14,8 @@ from typing import IO, Any
 import orjson
 
 from rejoinder.data.shape import fits
-from rejoinder.data.writing import is_part, whole_file
 from rejoinder.errors import InputError, RunError, shorten
+from rejoinder.files import is_part, whole_file
 from rejoinder.scoring.shard_reading import merged, parts
 
 FORMAT = 1

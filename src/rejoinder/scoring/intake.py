@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from rejoinder.data.ledger import Ledger
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writing import encode, whole_file
+from rejoinder.data.writing import encode
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 from rejoinder.scoring.inputs import Input
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 

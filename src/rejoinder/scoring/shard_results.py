@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rejoinder.data.remote import RemoteFolder, is_remote
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import RunError, shorten
+from rejoinder.files import whole_file
 
 ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.contract import Metric
-from rejoinder.data.writing import whole_file
+from rejoinder.files import whole_file
 from rejoinder.registry import name_of, parse
 from rejoinder.scoring.engine import Job
 from rejoinder.scoring.intake import DataFile, Index

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from rejoinder.contract import Metric
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import whole_file
 from rejoinder.registry import parse, signature
 from rejoinder.selection.acceptability import MISSED, Acceptability, Rates, settle
 from rejoinder.selection.graded import graded

@@ -55,7 +55,11 @@ class Elsewhere:
     def _work(self, settings: Settings) -> Work:
         named = [list(part) for part in (self.dialogues, self.repository, self.training)]
         given = (*named, self.acceptability, dataclasses.asdict(settings))
-        return Work("rejoinder.selection.by_engine:PoolWorker", given)
+        return Work(
+            "rejoinder.selection.by_engine:PoolWorker",
+            given,
+            address="rejoinder.selection.by_engine:PoolWorker",
+        )
 
 
 def _questions(objects: Sequence[Any]) -> list[Question]:

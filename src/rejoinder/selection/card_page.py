@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.writing import whole_file
+from rejoinder.files import whole_file
 from rejoinder.report.table import Cell, Estimate, Table, to_markdown
 
 _JUDGED = {

@@ -10,8 +10,9 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.shape import fits
-from rejoinder.data.writing import whole_file, write
+from rejoinder.data.writing import write
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 from rejoinder.selection.building import Pools
 from rejoinder.selection.card_page import card_paths
 

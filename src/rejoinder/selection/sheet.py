@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rejoinder.data.reading import LONGEST_LINE, Source
 from rejoinder.data.schema import Place
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import escape_cell, unescape_cell
+from rejoinder.files import whole_file
 from rejoinder.selection.people import Scores
 from rejoinder.selection.rules import SCALE
 from rejoinder.types import Question

@@ -12,8 +12,8 @@ import orjson
 
 import rejoinder
 from rejoinder.data.situations import CATEGORIES
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 from rejoinder.report.table import Cell, Table, to_markdown
 from rejoinder.selection.card_page import card_paths
 from rejoinder.situating.adversarial import Round

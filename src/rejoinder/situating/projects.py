@@ -13,8 +13,9 @@ from rejoinder.annotation.unit import FormName
 from rejoinder.data.reading import Source, decode, stream
 from rejoinder.data.seed import Seed
 from rejoinder.data.seeds import read_seeds
-from rejoinder.data.writing import whole_file, write
+from rejoinder.data.writing import write
 from rejoinder.errors import InputError
+from rejoinder.files import whole_file
 from rejoinder.scoring.inputs import DATASET, read
 from rejoinder.situating.requests import read_requests
 from rejoinder.types import Item, Reference, Statement, Turn

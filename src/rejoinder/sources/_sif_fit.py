@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 
 from rejoinder.data.reading import Source as File
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, brief
+from rejoinder.files import whole_file
 from rejoinder.models.contract import WordVectors
 from rejoinder.sources._corpus import Corpus
 from rejoinder.sources._sif import Fit, Weighing

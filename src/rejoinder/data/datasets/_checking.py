@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from rejoinder.data.datasets._contract import Dataset, File
 from rejoinder.errors import InputError
-
-_BLOCK = 2**20
+from rejoinder.files import sha256_of
 
 
 def check(dataset: Dataset, root: Path, verify: bool) -> None:
@@ -46,15 +44,3 @@ def is_right(file: File, path: Path) -> bool:
         return path.stat().st_size == file.size and sha256_of(path) == file.sha256
     except (OSError, InputError):
         return False
-
-
-def sha256_of(path: Path) -> str:
-    """The digest of a file's bytes."""
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    return digest.hexdigest()

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.data.writing import whole_file
 from rejoinder.errors import InputError, RunError
+from rejoinder.files import whole_file
 from rejoinder.folder import load, modules
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Question

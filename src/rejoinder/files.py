@@ -1,0 +1,120 @@
+"""Files: written whole or not at all, and the digests of those that are there."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from rejoinder.errors import InputError, RejoinderError, shorten
+
+_BLOCK = 2**20
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file's bytes."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return digest.hexdigest()
+
+
+@contextmanager
+def whole_file(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when the block has ended well; a private one is its owner's alone.
+
+    A device or a pipe is written as it is. A failure to write (a full disk) is one sentence that names the file.
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if _is_special(target):
+        with io.BufferedWriter(_File(target, target)) as raw:
+            yield raw
+        return
+    name = _part_of(target)
+    try:
+        with io.BufferedWriter(_File(name, target)) as raw:
+            if target.suffix == ".gz":
+                # No name and no time in the header: the same records give the same bytes.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
+                    yield file  # type: ignore[misc]
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())  # else a power failure may leave the name and not what it names
+        os.chmod(name, 0o600 if private else 0o666 & ~_umask())
+        os.replace(name, os.path.realpath(target))
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def is_part(name: str, targets: Iterable[str]) -> bool:
+    """Whether a name is that of an unfinished part of one of these files, as a crash leaves it."""
+    return any(re.fullmatch(rf"\.{re.escape(target)}\.[a-z0-9_]{{8}}", name) for target in targets)
+
+
+class _File(io.FileIO):
+    """A file that names its target where it cannot be written."""
+
+    def __init__(self, path: str | Path, target: Path) -> None:
+        self._target = target
+        try:
+            super().__init__(path, "wb")
+        except OSError as error:
+            raise InputError(f"{target}: cannot be written ({error.strerror}); choose another file") from None
+
+    def write(self, raw: Any) -> int:
+        """Write some bytes."""
+        try:
+            return super().write(raw)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # No InputError: what was computed stays for when there is space.
+            raise RejoinderError(f"{self._target}: cannot be written ({error.strerror}); make room for it") from None
+
+
+def _is_special(target: Path) -> bool:
+    """Whether there is something else than a file: a name like /dev/stdout, a device, a pipe."""
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{target}: is a folder; name a file to write to")
+    return not stat.S_ISREG(mode) or target.is_relative_to("/dev") or target.is_relative_to("/proc")
+
+
+def _part_of(target: Path) -> str:
+    """A new hidden file beside the target (beside what it links to)."""
+    beside = Path(os.path.realpath(target))
+    try:
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=beside.parent, prefix=f".{beside.name}.")
+    except OSError as error:
+        raise InputError(f"{shorten(target)}: cannot be written ({error.strerror}); choose another file") from None
+    os.close(handle)
+    return name
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
