@@ -87,9 +87,10 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
             before = checked.get(record.rater, Checked(0, 0))
             checked[record.rater] = Checked(before.right + right, before.n + 1)
             continue
-        of_aspect = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
-        for column, entry in zip(of_aspect, (unit, record.rater, value), strict=True):
-            column.append(entry)
+        units, raters, values = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
+        units.append(unit)
+        raters.append(record.rater)
+        values.append(value)
     matrices = {key: rating_matrix(*columns) for key, columns in rows.items()}
     found = [Judged(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
