@@ -25,7 +25,7 @@ from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.stats.bootstrap import Plan, resample_correlations
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.percentile import resampled_p
-from rejoinder.stats.permutation import permutation_test
+from rejoinder.stats.permutation import Swap, permutation_test
 from rejoinder.stats.resampling import Unit
 from rejoinder.verdict.trust import plan_for
 
@@ -86,9 +86,10 @@ def measure(cell: Cell, rounds: int) -> dict[str, Any]:
         holds, p = _trial(scores, ratings, rows, plan, wanted)
         covered += holds
         bootstrap += p < 0.05
-        swap = "dialogues" if cell.unit == "dialogues" else "items"
+        swap: Swap = "dialogues" if cell.unit == "dialogues" else "items"
         test = permutation_test(
-            *scores.values(),
+            scores["first"],
+            scores["second"],
             ratings,
             dialogues=rows,
             swap=swap,
@@ -122,7 +123,7 @@ def _trial(scores: dict[str, Floats], ratings: Floats, rows: Ints, plan: Plan, w
 def reaches(entry: dict[str, Any]) -> bool:
     """Whether a cell over dialogues reaches the bar; what is resampled by items is there to compare with."""
     alarms = max(entry["bootstrap_alarms"], entry["permutation_alarms"])
-    return entry["unit"] != "dialogues" or (COVERED[0] <= entry["covered"] <= COVERED[1] and alarms <= ALARMS)
+    return bool(entry["unit"] != "dialogues" or (COVERED[0] <= entry["covered"] <= COVERED[1] and alarms <= ALARMS))
 
 
 def page(entries: list[dict[str, Any]]) -> str:

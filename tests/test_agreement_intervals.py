@@ -18,6 +18,9 @@ from rejoinder.stats.arrays import generator
 from rejoinder.stats.cohen_interval import cohen_intervals
 from rejoinder.stats.percentile import percentile_interval
 from rejoinder.stats.resampling import resample_counts
+from rejoinder.types import Item, Rating, Record, Response, Turn
+from rejoinder.verdict.agreement import examine
+from rejoinder.verdict.judgements import Judged, judgements
 from tests.test_stats_agreement import SCALES, ratings
 
 Matrix = NDArray[np.float64]
@@ -121,3 +124,37 @@ def test_where_there_is_no_agreement_to_speak_of_the_reason_is_given(matrix) -> 
         assert math.isnan(found.value)
         assert math.isnan(found.low)
         assert found.reason
+
+
+def test_units_of_one_dialogue_are_drawn_together() -> None:
+    """Each unit four times in one dialogue: nothing more is known, so the intervals stay as wide."""
+    random = np.random.default_rng(0)
+    truth = random.integers(1, 6, 40)
+    matrix = np.clip(truth[:, None] + random.integers(-1, 2, (40, 3)), 1, 5).astype(float)
+    copies, dialogues = np.repeat(matrix, 4, axis=0), np.repeat(np.arange(40), 4)
+    pairs = [
+        (alpha_interval(matrix), alpha_interval(copies, "ordinal", dialogues), alpha_interval(copies)),
+        (fleiss_interval(matrix), fleiss_interval(copies, dialogues), fleiss_interval(copies)),
+        tuple(
+            found.mean
+            for found in (cohen_intervals(matrix), cohen_intervals(copies, "none", dialogues), cohen_intervals(copies))
+        ),
+    ]
+    for alone, together, apart in pairs:
+        assert together.n_clusters == alone.n_clusters == 40
+        assert together.high - together.low == pytest.approx(alone.high - alone.low, rel=0.1)
+        assert apart.high - apart.low < 0.6 * (alone.high - alone.low)
+
+
+def test_agreement_knows_the_dialogues_of_what_was_rated() -> None:
+    def said(dialogues: list[str | None]) -> Judged:
+        records: list[Record] = []
+        for i, dialogue in enumerate(dialogues):
+            records += [Item(f"i{i}", (Turn("Hi."),), dialogue=dialogue), Response(f"i{i}/s", f"i{i}", "s", "Hello.")]
+            records += [Rating(rater, "apt", float(i % 3), f"i{i}/s") for rater in ("ann", "bob")]
+        return judgements(records).aspects["apt"]
+
+    assert said(["d", "d", None, "e"]).dialogues == ("dialogue d", "dialogue d", "item i2", "dialogue e")
+    assert said(["d", "e", None]).dialogues is None  # as before: every unit by itself
+    found = examine(said(["d", "d", None, "e", "f"]), resamples=100)
+    assert found.alpha.n_clusters == 4

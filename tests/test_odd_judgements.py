@@ -70,6 +70,17 @@ def test_preferences_within_one_system_rank_nobody_and_say_so() -> None:
     assert "3 preferences between two replies of one system are left out." in found.table().notes
 
 
+def test_strengths_vary_by_dialogue() -> None:
+    choices: list[Choice] = ["first", "first", "second", "first", "second", "first"]
+    said = [preference(f"i{i}", f"i{i}/a", f"i{i}/b", choice) for i, choice in enumerate(choices)]
+    (alone,), (together,) = (preferred([*replies(6, dialogue), *said]) for dialogue in (None, "d"))
+    assert alone.ranking.n_clusters == 6
+    assert together.ranking.n_clusters == 1
+    assert together.ranking.reason == "no interval: fewer than 2 clusters"
+    assert "95%, items taken as the unit" in alone.table().notes[0]
+    assert "95%, dialogues taken as the unit" in together.table().notes[0]
+
+
 @pytest.mark.parametrize(
     ("item", "first", "second", "said"),
     [

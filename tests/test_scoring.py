@@ -261,3 +261,19 @@ def test_killed_at_twenty_random_moments_and_resumed_it_ends_the_same(tmp_path: 
     subprocess.run([*command, "-o", str(stormy)], check=True, capture_output=True)
     assert results(stormy) == results(calm)
     assert {p.name for p in stormy.iterdir()} == {p.name for p in calm.iterdir()}
+
+
+def test_a_dialogue_without_any_score_has_no_lowest_turn() -> None:
+    """Neither infinite nor 0: the lowest of nothing is not known, and the dialogue counts in no mean."""
+    data = rejoinder.Collection()
+    for i, dialogue in enumerate(["d", "d", "empty"]):
+        item = rejoinder.Item(f"i{i}", (rejoinder.Turn("Hi."),), dialogue=dialogue)
+        data.add(item)
+        data.add(rejoinder.Response(f"r{i}", f"i{i}", "s", "one two" if i else "one"))
+    scores = rejoinder.score(data, "length")
+    scores.values["length"][2] = math.nan
+    by_dialogue = {one.dialogue: one for one in scores.dialogue_scores()}
+    assert by_dialogue["d"][3:] == (1.5, 1.0, 2.0, 2)
+    assert all(math.isnan(value) for value in by_dialogue["empty"][3:6])
+    assert by_dialogue["empty"][6] == 0
+    assert "inf" not in str(scores.dialogue_table())

@@ -13,7 +13,7 @@ from statsmodels.stats import inter_rater
 from rejoinder.errors import InputError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa
 from rejoinder.stats.alpha import krippendorff_alpha
-from rejoinder.stats.ceiling import one_against_rest, split_half
+from rejoinder.stats.ceiling import _halves, one_against_rest, split_half
 from rejoinder.stats.units import compact, rating_matrix, unit_interval
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")
@@ -148,6 +148,17 @@ def test_halves_that_agree_rank_systems_alike() -> None:
     assert noise.low < 0 < noise.high
     some = split_half(same + 3 * random.normal(size=(30, 4)), systems, n_splits=400, seed=3)
     assert 0 < some.value < 1
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(2, (1, 1)), (4, (2, 2)), (5, (2, 3)), (8, (4, 4))])
+def test_halves_are_halves_and_the_second_of_an_odd_number_has_one_more(n, sizes) -> None:
+    # Ratings are powers of 2, so the sum of a half tells which ratings are in it; each system has one unit.
+    matrix = np.tile(2.0 ** np.arange(n), (3, 1))
+    halves = _halves(matrix, np.arange(3), 3, 20, seed=0)
+    first, second = (np.rint(means * size).astype(int) for means, size in zip(halves, sizes, strict=True))
+    assert (first + second == 2**n - 1).all()
+    assert {bin(total).count("1") for total in first.ravel().tolist()} == {sizes[0]}
+    assert len(set(first.ravel().tolist())) > 1
 
 
 def test_units_with_one_rating_are_left_out_of_the_halves() -> None:

@@ -45,6 +45,11 @@ def test_many_clusters_are_flipped_at_random_close_to_the_exact_p() -> None:
     assert sampled == sign_flip_test(x, y, n_permutations=4000, seed=1).p
 
 
+def test_the_data_count_among_random_sign_flips() -> None:
+    # All but one in 2^39 ways to flip forty equal differences make a smaller one: p is (1 + 0) / (1 + 99).
+    assert sign_flip_test(np.ones(40), np.zeros(40), n_permutations=99).p == 0.01
+
+
 def test_a_clustered_sign_flip_keeps_its_level() -> None:
     random = np.random.default_rng(3)
     clusters = np.repeat(np.arange(25), 4)

@@ -13,14 +13,16 @@ import pytest
 import rejoinder
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
+from rejoinder.report.table import Estimate
 from rejoinder.scoring.result import Facts, Scores
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.types import Item, Rating, Response, Turn
 from rejoinder.verdict import trust as verdict
 from rejoinder.verdict.advice import agreement_table, sentence
+from rejoinder.verdict.comparison import Difference
 from rejoinder.verdict.evidence import ORACLE
 from rejoinder.verdict.kinship import families, shared
-from rejoinder.verdict.trust import Trust, trust
+from rejoinder.verdict.trust import Better, Trust, trust
 
 
 def planted(
@@ -154,6 +156,26 @@ def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -
     better = {(d.first, d.second) for d in found.differences["within_system"] if d.survives}
     assert better == {("best", "middle"), ("best", "worst"), ("middle", "worst")}
     assert "best agrees best with people within systems" in sentence(found)
+
+
+def test_only_what_survives_correction_is_called_better() -> None:
+    assert not Better("a", "b", 0.1, p=0.03, corrected=0.06).survives
+    assert Better("a", "b", 0.1, p=0.03, corrected=0.04).survives
+    estimate = Estimate(0.1, 0.01, 0.2)
+    assert not Difference("a", "b", estimate, p=0.03, corrected=0.06, n=9, reason=None).survives
+    assert Difference("a", "b", estimate, p=0.03, corrected=0.04, n=9, reason=None).survives
+
+
+def test_a_metric_where_less_is_better_is_turned() -> None:
+    scores, data = planted({"error": 1.0, "same": 1.0}, items=30)
+    scores.values["error"][:] = -scores.values["same"]  # type: ignore[index]
+    scores.facts["error"] = scores.facts["error"]._replace(higher_is_better=False)  # type: ignore[index]
+    found = trust(scores, data, resamples=100)
+    error, same = found.metrics
+    assert error.levels == same.levels
+    assert error.levels["pooled"].value > 0.3
+    assert error.accuracy == same.accuracy
+    assert found.evidence.turned == {"error"}
 
 
 def test_the_permutation_test_agrees_on_a_clear_case() -> None:

@@ -29,7 +29,8 @@ def aspect_table(found: Sequence[AspectAgreement], given: Judgements) -> Table:
 
 
 def _notes(found: Sequence[AspectAgreement], given: Judgements) -> list[str]:
-    told = ["[low, high]: 95% bootstrap over units. 1 is perfect, 0 is what chance gives."]
+    unit = "whole dialogues" if any(one.judged.dialogues for one in found) else "units"
+    told = [f"[low, high]: 95% bootstrap over {unit}. 1 is perfect, 0 is what chance gives."]
     for scale in dict.fromkeys(one.scale for one in found):
         of_scale = [one for one in found if one.scale == scale]
         weights = {"none": "no weights"}.get(of_scale[0].weights, f"{of_scale[0].weights} weights")

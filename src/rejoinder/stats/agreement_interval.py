@@ -9,26 +9,42 @@ from __future__ import annotations
 import numpy as np
 
 from rejoinder.stats.alpha import Scale, krippendorff_alpha
-from rejoinder.stats.arrays import NAN, Floats, Numbers, floats, one_of
+from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, floats, one_of
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.unit_counts import MOST_CATEGORIES, TOO_MANY, UnitCounts, beyond_chance, coded, ordered_pairs
+from rejoinder.stats.unit_counts import (
+    MOST_CATEGORIES,
+    TOO_MANY,
+    UnitCounts,
+    beyond_chance,
+    coded,
+    ordered_pairs,
+    used_clusters,
+)
 from rejoinder.stats.units import unit_interval
 
 
 def alpha_interval(
-    ratings: Numbers, scale: Scale = "ordinal", *, n_resamples: int = 1000, seed: int = 0, level: float = 0.95
+    ratings: Numbers,
+    scale: Scale = "ordinal",
+    clusters: Labels | None = None,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> Interval:
-    """Krippendorff's alpha of a matrix, units by raters, with its interval."""
+    """Krippendorff's alpha of a matrix, units by raters, with its interval; units of a cluster are drawn together."""
     one_of(scale, Scale, "scale")
     matrix = floats(ratings, "ratings", ndim=2)
     whole = krippendorff_alpha(matrix, scale)  # says what is wrong with the ratings, too
     if whole.reason:
         return Interval(whole.value, NAN, NAN, whole.n, whole.n_left_out, whole.n_units, whole.reason)
     part, unit, code, values, left_out = coded(matrix)
+    together = used_clusters(matrix, clusters)
     if len(values) > MOST_CATEGORIES:
         return unit_interval(
             part,
             lambda m: krippendorff_alpha(m, scale).value,
+            together,
             n_resamples=n_resamples,
             seed=seed,
             level=level,
@@ -38,7 +54,7 @@ def alpha_interval(
     (first, second), sizes = ordered_pairs(unit), np.bincount(unit)
     amount = 1 / (sizes[unit[first]] - 1)
     counts = UnitCounts.of(
-        unit[first], code[first] * size + code[second], amount, (len(part), size**2), len(unit), left_out
+        unit[first], code[first] * size + code[second], amount, (len(part), size**2), len(unit), left_out, together
     )
 
     def alphas(lines: Floats) -> Floats:
@@ -54,9 +70,17 @@ def alpha_interval(
     return counts.interval(alphas, n_resamples=n_resamples, seed=seed, level=level)[0]
 
 
-def fleiss_interval(ratings: Numbers, *, n_resamples: int = 1000, seed: int = 0, level: float = 0.95) -> Interval:
+def fleiss_interval(
+    ratings: Numbers,
+    clusters: Labels | None = None,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Interval:
     """Fleiss' kappa of a matrix, units by raters, of categories, with its interval."""
-    part, unit, code, values, left_out = coded(floats(ratings, "ratings", ndim=2))
+    matrix = floats(ratings, "ratings", ndim=2)
+    part, unit, code, values, left_out = coded(matrix)
     if not len(unit):
         return Interval(NAN, NAN, NAN, 0, left_out, 0, "no unit has two ratings")
     if len(values) > MOST_CATEGORIES:
@@ -74,6 +98,7 @@ def fleiss_interval(ratings: Numbers, *, n_resamples: int = 1000, seed: int = 0,
         (len(part), size + 2),
         len(unit),
         left_out,
+        used_clusters(matrix, clusters),
     )
 
     def kappas(lines: Floats) -> Floats:

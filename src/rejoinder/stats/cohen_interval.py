@@ -7,9 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.stats.agreement import Weights
-from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, floats, one_of
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, floats, one_of
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.unit_counts import MOST_CATEGORIES, TOO_MANY, UnitCounts, beyond_chance, coded, ordered_pairs
+from rejoinder.stats.unit_counts import (
+    MOST_CATEGORIES,
+    TOO_MANY,
+    UnitCounts,
+    beyond_chance,
+    coded,
+    ordered_pairs,
+    used_clusters,
+)
 
 LEAST_SHARED = 10
 
@@ -31,6 +39,7 @@ class RaterAgreement(NamedTuple):
 def cohen_intervals(
     ratings: Numbers,
     weights: Weights = "none",
+    clusters: Labels | None = None,
     *,
     least_shared: int = LEAST_SHARED,
     n_resamples: int = 1000,
@@ -46,6 +55,7 @@ def cohen_intervals(
     if size > MOST_CATEGORIES:
         nothing = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY)
         return RaterAgreement(nothing, 0, [nothing] * n_raters, np.zeros(n_raters, dtype=np.int64))
+    together = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
     cost = _costs(weights, size)
@@ -60,7 +70,7 @@ def cohen_intervals(
     cells = np.concatenate([rater[first] * size**2 + cell, (n_raters + place[number[once]]) * size**2 + cell[once]])
     units = np.concatenate([unit[first], unit[first][once]])
     shape = len(part), (n_raters + len(kept)) * size**2
-    counts = UnitCounts.of(units, cells, np.ones(len(cells)), shape, len(unit), left_out)
+    counts = UnitCounts.of(units, cells, np.ones(len(cells)), shape, len(unit), left_out, together)
 
     def kappas(lines: Floats) -> Floats:
         tables = lines.reshape(len(lines), n_raters + len(kept), size, size)

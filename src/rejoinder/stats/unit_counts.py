@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, at_least, generator
+from rejoinder.stats.arrays import NAN, Bools, Floats, Ints, Labels, at_least, encode, generator, same_length
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.pairwise import pairs_within
 from rejoinder.stats.percentile import Kind, percentile_interval
@@ -29,15 +29,24 @@ class UnitCounts:
     cells: Any  # scipy.sparse.csr_matrix, units by cells
     n_ratings: int
     n_left_out: int
+    clusters: Ints  # which units are resampled together
 
     @classmethod
     def of(
-        cls, unit: Ints, cell: Ints, amount: Floats, shape: tuple[int, int], n_ratings: int, n_left_out: int
+        cls,
+        unit: Ints,
+        cell: Ints,
+        amount: Floats,
+        shape: tuple[int, int],
+        n_ratings: int,
+        n_left_out: int,
+        clusters: Ints | None = None,
     ) -> UnitCounts:
-        """From rows: this unit adds this amount to this cell."""
+        """From rows: this unit adds this amount to this cell; without clusters every unit is its own."""
         from scipy.sparse import csr_matrix
 
-        return cls(csr_matrix((amount, (unit, cell)), shape), n_ratings, n_left_out)
+        together = np.arange(shape[0]) if clusters is None else clusters
+        return cls(csr_matrix((amount, (unit, cell)), shape), n_ratings, n_left_out, together)
 
     @property
     def n_units(self) -> int:
@@ -61,23 +70,37 @@ class UnitCounts:
         at_least(n_resamples, 1, "n_resamples")
         values = statistic(self.whole())[0]
         random = generator(seed)
+        n_clusters = int(self.clusters.max(initial=-1)) + 1
         at_once = max(1, _CELLS // max(self.n_units, self.cells.shape[1], 1))
         samples = []
         for start in range(0, n_resamples, at_once):
-            weights = resample_counts(self.n_units, min(at_once, n_resamples - start), random)
+            weights = resample_counts(n_clusters, min(at_once, n_resamples - start), random).take(self.clusters, axis=1)
             samples.append(statistic(np.asarray((self.cells.T @ weights.T.astype(np.float64)).T)))
         columns = np.concatenate(samples).T
-        counts = self.n_ratings, self.n_left_out, self.n_units
+        counts = self.n_ratings, self.n_left_out, n_clusters
         return [
             percentile_interval(float(value), column, *counts, level=level, kind=kind)
             for value, column in zip(values, columns, strict=True)
         ]
 
 
+def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
+    """The clusters of the units with two ratings or more, numbered anew."""
+    if clusters is None:
+        return None
+    same_length(ratings=matrix, clusters=clusters)
+    return np.unique(encode(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
+
+
+def _used(matrix: Floats) -> Bools:
+    used: Bools = np.isfinite(matrix).sum(axis=1) >= 2
+    return used
+
+
 def coded(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
     """The units with two ratings or more: their lines, and each rating's unit and category; the categories."""
     known = np.isfinite(matrix)
-    used = known.sum(axis=1) >= 2
+    used = _used(matrix)
     part = np.where(known, matrix, NAN)[used]
     unit, rater = np.nonzero(known[used])
     values, code = np.unique(part[unit, rater], return_inverse=True)

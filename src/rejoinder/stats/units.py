@@ -69,20 +69,25 @@ def compact(ratings: Numbers) -> Floats:
 def unit_interval(
     ratings: Numbers,
     statistic: Callable[[Floats], float],
+    clusters: Labels | None = None,
     *,
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
     kind: Kind = "expanded",
 ) -> Interval:
-    """Any statistic of a matrix of ratings with a bootstrap interval that draws units again."""
+    """Any statistic of a matrix of ratings with a bootstrap interval that draws units, or clusters of them, again."""
     matrix = floats(ratings, "ratings", ndim=2)
     at_least(n_resamples, 1, "n_resamples")
     n_missing = int(np.isnan(matrix).sum())
-    counts = matrix.size - n_missing, n_missing, len(matrix)
+    codes = np.arange(len(matrix)) if clusters is None else encode(clusters, "clusters")[0]
+    same_length(ratings=matrix, clusters=codes)
+    size = int(codes.max(initial=-1)) + 1
+    counts = matrix.size - n_missing, n_missing, size
     if not matrix.size:
         return Interval(NAN, NAN, NAN, *counts, "no ratings")
     random = generator(seed)
-    drawn = (random.integers(0, len(matrix), len(matrix)) for _ in range(n_resamples))
+    members = [np.flatnonzero(codes == code) for code in range(size)] if clusters is not None else list(codes[:, None])
+    drawn = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
     samples = np.array([statistic(matrix[rows]) for rows in drawn])
     return percentile_interval(float(statistic(matrix)), samples, *counts, level=level, kind=kind)

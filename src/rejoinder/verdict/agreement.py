@@ -77,14 +77,15 @@ def examine(
     scale = scale or ("nominal" if judged.is_preference else "ordinal")
     weights = weights or ("none" if scale == "nominal" else "quadratic")
     matrix = judged.matrix.values
-    cohen = cohen_intervals(matrix, weights, n_resamples=resamples, seed=seed)
+    together = judged.dialogues
+    cohen = cohen_intervals(matrix, weights, together, n_resamples=resamples, seed=seed)
     values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
     return AspectAgreement(
         judged,
         scale,
         weights,
-        alpha_interval(matrix, scale, n_resamples=resamples, seed=seed),
-        fleiss_interval(matrix, n_resamples=resamples, seed=seed),
+        alpha_interval(matrix, scale, together, n_resamples=resamples, seed=seed),
+        fleiss_interval(matrix, together, n_resamples=resamples, seed=seed),
         cohen.mean,
         cohen.n_pairs,
         list(zip((values + 0.0).tolist(), counts.tolist(), strict=True)),  # -0 is 0

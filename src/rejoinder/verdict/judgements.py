@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.stats.units import RatingMatrix, rating_matrix
-from rejoinder.types import Preference, Rating, Record
+from rejoinder.types import Item, Preference, Rating, Record, Response
 
 AGGREGATE = "aggregate:"  # a rater of this name is no person: the rest of the name is the method
 
@@ -34,6 +34,7 @@ class Judged:
     aspect: str
     matrix: RatingMatrix
     is_preference: bool = False
+    dialogues: tuple[str, ...] | None = None  # of each unit its dialogue, else its item, else itself
 
     @property
     def name(self) -> str:
@@ -64,10 +65,12 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
     the answer took, all ratings with the same ``unit`` being one answer.
     """
     rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
+    places = _Places()
     seconds: dict[str, dict[Any, float]] = {}
     checked: dict[str, Checked] = dict(checks or {})
     aggregated = 0
     for record in records:
+        places.add(record)
         if not isinstance(record, Rating | Preference):
             continue
         if record.rater.startswith(AGGREGATE):
@@ -84,12 +87,50 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
             before = checked.get(record.rater, Checked(0, 0))
             checked[record.rater] = Checked(before.right + right, before.n + 1)
             continue
-        of_aspect = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
-        for column, entry in zip(of_aspect, (unit, record.rater, value), strict=True):
-            column.append(entry)
-    found = [Judged(aspect, rating_matrix(*columns), kind) for (aspect, kind), columns in rows.items()]
+        units, raters, values = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
+        units.append(unit)
+        raters.append(record.rater)
+        values.append(value)
+    matrices = {key: rating_matrix(*columns) for key, columns in rows.items()}
+    found = [Judged(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
     return Judgements({judged.name: judged for judged in found}, times, checked, aggregated)
+
+
+class _Places:
+    """Which dialogue each judged unit belongs to, as far as the file tells."""
+
+    def __init__(self) -> None:
+        self._dialogue_of_item: dict[str, str] = {}
+        self._item_of_response: dict[str, str] = {}
+        self._judged: dict[str, Rating | Preference] = {}
+
+    def add(self, record: Record) -> None:
+        """Take note of an item's dialogue, a response's item, or what was judged."""
+        if isinstance(record, Item) and record.dialogue is not None:
+            self._dialogue_of_item[record.id] = record.dialogue
+        elif isinstance(record, Response):
+            self._item_of_response[record.id] = record.item
+        elif isinstance(record, Rating | Preference):
+            self._judged.setdefault(unit_of(record), record)
+
+    def dialogues(self, units: Sequence[str]) -> tuple[str, ...] | None:
+        """The dialogue (else the item) of each unit; None where no dialogue has several items that were judged."""
+        items = [self._item(unit) for unit in units]
+        named = {item: self._dialogue_of_item.get(item) for item in items if item is not None}
+        several = [dialogue for dialogue in named.values() if dialogue is not None]
+        if len(set(several)) == len(several):
+            return None
+        return tuple(
+            f"unit {unit}" if item is None else f"dialogue {named[item]}" if named[item] else f"item {item}"
+            for unit, item in zip(units, items, strict=True)
+        )
+
+    def _item(self, unit: str) -> str | None:
+        record = self._judged[unit]
+        if isinstance(record, Preference):
+            return record.item
+        return self._item_of_response.get(record.response or "")
 
 
 def check_preferences(given: Iterable[Preference], items: Mapping[str, str]) -> None:
@@ -129,4 +170,5 @@ def in_two_classes(judged: Judged, above: float) -> Judged:
     """The same with 1 for ratings above a number and 0 for the rest."""
     values = judged.matrix.values
     two = np.where(np.isnan(values), np.nan, (values > above).astype(np.float64))
-    return Judged(f"{judged.aspect} > {above:g}", judged.matrix._replace(values=two), judged.is_preference)
+    matrix = judged.matrix._replace(values=two)
+    return replace(judged, aspect=f"{judged.aspect} > {above:g}", matrix=matrix)

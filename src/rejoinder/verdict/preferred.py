@@ -1,7 +1,7 @@
 """Which system people prefer: strengths by Bradley and Terry's model from preferences between two replies to one item.
 
-Intervals are clustered by item: what is said of one item's replies hangs together. Where a system was never beaten (or
-never won) there are no strengths; then they are shrunk a little, and the table says so.
+Intervals are clustered by dialogue (by item, where it names none): what is said of its replies hangs together. Where a
+system was never beaten (or never won) there are no strengths; then they are shrunk a little, and the table says so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rejoinder.errors import InputError
 from rejoinder.report.table import Cell, Estimate, Table
 from rejoinder.stats.ranking import POINTS, Ranking, rank_systems
-from rejoinder.types import Preference, Record, Response
+from rejoinder.types import Item, Preference, Record, Response
 from rejoinder.verdict.judgements import AGGREGATE, check_preferences
 
 SHRINKAGE = 0.1
@@ -26,6 +26,7 @@ class Preferred:
     ranking: Ranking
     n_raters: int
     n_items: int
+    n_dialogues: int  # items without a dialogue are their own
     n_ties: int
     within_system: int  # preferences between two replies of one system, which say nothing of systems
     shrunk: str | None  # why strengths had to be shrunk, None where they had not
@@ -36,10 +37,11 @@ class Preferred:
             [one.system, Estimate(one.value, one.low, one.high), one.points / one.n if one.n else None, one.n]
             for one in self.ranking.strengths
         ]
+        unit = "dialogues" if self.n_dialogues < self.n_items else "items"
         notes = [
             f"{self.ranking.n:,} preferences of {self.n_raters:,} raters on {self.n_items:,} items, "
             f"{self.n_ties:,} ties; a tie is half a point for each. A system with strength a is expected to get "
-            "1 / (1 + exp(b - a)) points against one with strength b; [low, high]: 95%, items taken as the unit that "
+            f"1 / (1 + exp(b - a)) points against one with strength b; [low, high]: 95%, {unit} taken as the unit that "
             "varies.",
         ]
         if self.shrunk:
@@ -70,14 +72,20 @@ class Preferred:
 def preferred(records: Sequence[Record]) -> list[Preferred]:
     """The ranking of the systems in each aspect in which replies were compared; aggregated preferences do not count."""
     responses = {record.id: record for record in records if isinstance(record, Response)}
+    dialogues = {record.id: record.dialogue for record in records if isinstance(record, Item)}
     by_aspect: dict[str, list[Preference]] = {}
     for record in records:
         if isinstance(record, Preference) and not record.rater.startswith(AGGREGATE):
             by_aspect.setdefault(record.aspect, []).append(record)
-    return [_rank(aspect, given, responses) for aspect, given in by_aspect.items()]
+    return [_rank(aspect, given, responses, dialogues) for aspect, given in by_aspect.items()]
 
 
-def _rank(aspect: str, given: Sequence[Preference], responses: Mapping[str, Response]) -> Preferred:
+def _rank(
+    aspect: str,
+    given: Sequence[Preference],
+    responses: Mapping[str, Response],
+    dialogues: Mapping[str, str | None],
+) -> Preferred:
     for one in given:
         for response in (one.first, one.second):
             if response not in responses:
@@ -90,15 +98,17 @@ def _rank(aspect: str, given: Sequence[Preference], responses: Mapping[str, Resp
     apart = [one for one in given if systems[one.first] != systems[one.second]]
     names = [systems[one.first] for one in apart], [systems[one.second] for one in apart]
     points, items = [POINTS[one.choice] for one in apart], [one.item for one in apart]
-    ranking, shrunk = rank_systems(*names, points, items), None
+    clusters = [("item", item) if dialogues.get(item) is None else ("dialogue", dialogues[item]) for item in items]
+    ranking, shrunk = rank_systems(*names, points, clusters), None
     if ranking.reason and "set shrinkage" in ranking.reason:
         shrunk = ranking.reason.partition("; set shrinkage")[0]
-        ranking = rank_systems(*names, points, items, shrinkage=SHRINKAGE)
+        ranking = rank_systems(*names, points, clusters, shrinkage=SHRINKAGE)
     return Preferred(
         aspect,
         ranking,
         len({one.rater for one in apart}),
         len(set(items)),
+        len(set(clusters)),
         sum(one.choice == "tie" for one in apart),
         len(given) - len(apart),
         shrunk,

@@ -96,8 +96,16 @@ def trust(
     everything = {**evidence.scores, **evidence.baselines}
     plan = plan_for(evidence.is_clustered, method, resamples, seed)
     plans = [replace(plan, at=level) for level in LEVELS]
-    units = {"systems": evidence.systems, "items": evidence.items, "dialogues": evidence.dialogues}
-    found = resample_plans(everything, evidence.mean, plans, **units, engine=engine, progress=progress)
+    found = resample_plans(
+        everything,
+        evidence.mean,
+        plans,
+        systems=evidence.systems,
+        items=evidence.items,
+        dialogues=evidence.dialogues,
+        engine=engine,
+        progress=progress,
+    )
     resampled = dict(zip(LEVELS, found, strict=True))
     rows = [
         Agreeing(
