@@ -30,6 +30,7 @@ from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.triples import Triple, plain, read_triples
 from rejoinder.errors import InputError, SpecError
 from rejoinder.types import Candidate, Dialogue, Item, Question, Rating, Response, Turn
+from tests.importing import imported, save
 from tests.test_datasets import TINY, gupta_row, json_lines, json_list, panda_row, put, sugar_row, usr_row
 
 HERE = Place("x", 3)
@@ -520,3 +521,50 @@ def test_an_id_that_repeats_says_what_to_do() -> None:
     both = told(item, rating, Rating("ann", "apt", 1.0, "q"))
     assert "records line 2: rating to an unknown response 'r' (and 1 more such ids)" in both
     assert len(collect([response, item, Rating("bob", "apt", 1.0, "r"), rating]).ratings) == 2
+
+
+def test_the_training_part_of_a_sugar_fold_is_made_of_the_other_folds() -> None:
+    for fold in range(5):
+        files = [file.path.removeprefix("judgements/sugar/cv5/") for file in dataset(f"sugar/{fold}/train").files]
+        assert files == [f"{fold}/dev.json", *(f"{other}/tst.json" for other in range(5) if other != fold)]
+
+
+def test_references_in_several_columns_are_all_read(tmp_path: Path) -> None:
+    row = {
+        "context": "Hi.",
+        "response": "Yo.",
+        "a": [{"text": "Hello.", "source": "bm25"}],
+        "b": "Hey.",
+        "c": ["", "Ho."],
+    }
+    tally = Tally()
+    fields = [("reference", "a"), ("reference", "b"), ("reference", "c")]
+    found = imported("jsonl", save(tmp_path / "x.jsonl", [row]), tally, fields=fields, system="s")
+    (item,) = found.items.values()
+    assert [(one.text, one.source) for one in item.references] == [
+        ("Hello.", "bm25"),
+        ("Hey.", "human"),
+        ("Ho.", "human"),
+    ]
+    assert tally.left_out["empty references"] == 1
+
+
+def test_a_convokit_conversation_of_one_turn_gives_no_item_and_is_counted_once(tmp_path: Path) -> None:
+    said = [
+        {"id": "a", "conversation_id": "a", "speaker": "x", "text": "Hi.", "reply-to": None},
+        {"id": "b", "conversation_id": "b", "speaker": "x", "text": "So?", "reply-to": None},
+        {"id": "c", "conversation_id": "b", "speaker": "y", "text": "Yes.", "reply-to": "b"},
+    ]
+    tally = Tally()
+    save(tmp_path / "corpus" / "utterances.jsonl", said)
+    found = imported("convokit", tmp_path / "corpus", tally, form="items")
+    assert list(found.items) == ["b/b"]
+    assert tally.left_out["dialogues of one turn"] == 1
+
+
+@pytest.mark.parametrize(
+    "responses", [["Yes."], [{"response": "Yes.", "model": "m", "annotations": {}}, 3], "Yes.", {}]
+)
+def test_responses_of_dstc10_must_be_objects_in_a_list(tmp_path: Path, responses: Any) -> None:
+    with pytest.raises(InputError, match="entry 1: 'responses' "):
+        imported("dstc10", save(tmp_path / "r.json", [{"context": "Hi.", "responses": responses}]))
