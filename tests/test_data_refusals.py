@@ -15,7 +15,7 @@ from rejoinder.data.datasets._reading import alternate, at
 from rejoinder.data.datasets._row import Row
 from rejoinder.data.fetching import FetchError, Patience, _is_web, _told, download, url_of
 from rejoinder.data.grades import ranks, right
-from rejoinder.data.importers import Tally
+from rejoinder.data.importers import Options, Tally, import_records
 from rejoinder.data.importers import _cells as cells
 from rejoinder.data.importers._messages import message
 from rejoinder.data.importers._threads import Utterance, threads
@@ -177,6 +177,17 @@ def test_triples_of_both_layouts(tmp_path: Path) -> None:
     assert plain(" person x 's  ~dog ") == "PersonX's dog"
     path.write_text("a\tb\n")
     with pytest.raises(InputError, match="line 1"):
+        list(read_triples(path))
+    path.write_text("UsedFor\tcup\tfly\t0\nUsedFor\tcup\tdrink\n")
+    assert [one.tail for one in read_triples(path)] == ["drink"]  # 0: labelled as false
+    for wrong in ("a\tb\tc\t2\n", "a\t \tc\n"):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match="is no triple"):
+            list(read_triples(path))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_triples(tmp_path))
+    path.write_bytes(b"caf\xe9\ta\tb\n")
+    with pytest.raises(InputError, match="is not text in UTF-8"):
         list(read_triples(path))
 
 
@@ -568,3 +579,27 @@ def test_a_convokit_conversation_of_one_turn_gives_no_item_and_is_counted_once(t
 def test_responses_of_dstc10_must_be_objects_in_a_list(tmp_path: Path, responses: Any) -> None:
     with pytest.raises(InputError, match="entry 1: 'responses' "):
         imported("dstc10", save(tmp_path / "r.json", [{"context": "Hi.", "responses": responses}]))
+
+
+def test_a_blank_line_of_a_published_table_is_passed_over(tmp_path: Path) -> None:
+    path = next(file.path for file in dataset("pang/context").files if "context" in file.path)
+    row = TINY[path]
+    put(tmp_path, TINY | {path: row + b"\n" + row.replace(b"3,", b"4,", 1)})
+    assert len({record.id for record in dataset("pang/context").read(tmp_path) if isinstance(record, Item)}) == 2
+
+
+def test_an_import_that_points_nowhere_is_told_where_it_has_items(tmp_path: Path) -> None:
+    item = {"kind": "item", "id": "i", "context": "Hi."}
+    said = {"kind": "response", "id": "r", "item": "j", "system": "s", "text": "Yes."}
+    with pytest.raises(InputError, match="response to an unknown item 'j'"):
+        list(import_records("jsonl", save(tmp_path / "a.jsonl", [item, said])))
+    alone = list(import_records("jsonl", save(tmp_path / "b.jsonl", [said])))
+    assert [type(record).__name__ for record in alone] == ["Response"]
+
+
+def test_a_context_is_shortened_to_its_last_turns(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", [{"kind": "item", "id": "i", "context": ["a", "b", "c"]}])
+    for most, texts, cut in ((1, ["c"], True), (2, ["b", "c"], True), (3, ["a", "b", "c"], False)):
+        (item,) = import_records("jsonl", path, Options(max_turns=most))
+        assert isinstance(item, Item)
+        assert ([turn.text for turn in item.context], item.truncated) == (texts, cut)
