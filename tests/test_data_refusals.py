@@ -8,17 +8,20 @@ from typing import Any
 import orjson
 import pytest
 
+from rejoinder.data.collection import collect
 from rejoinder.data.datasets import dataset
 from rejoinder.data.datasets._reading import alternate, at
 from rejoinder.data.datasets._row import Row
 from rejoinder.data.fetching import FetchError, Patience, _is_web, _told, download, url_of
 from rejoinder.data.grades import ranks, right
-from rejoinder.data.importers import Tally
+from rejoinder.data.importers import Options, Tally, import_records
 from rejoinder.data.importers import _cells as cells
 from rejoinder.data.importers._messages import message
 from rejoinder.data.importers._threads import Utterance, threads
+from rejoinder.data.importers._transcripts import judgements, reply, transcript
 from rejoinder.data.knowledge_files import KNOWLEDGE, published
-from rejoinder.data.reading import Source
+from rejoinder.data.packing import RECORDS
+from rejoinder.data.reading import LONGEST_LINE, Source
 from rejoinder.data.remote import RemoteFolder, is_remote, parent, shown, under
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.seed import checked_category
@@ -26,7 +29,8 @@ from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.triples import Triple, plain, read_triples
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of
-from rejoinder.types import Candidate, Question, Turn
+from rejoinder.types import Candidate, Dialogue, Item, Question, Rating, Response, Turn
+from tests.importing import imported, save
 from tests.test_datasets import TINY, gupta_row, json_lines, json_list, panda_row, put, sugar_row, usr_row
 
 HERE = Place("x", 3)
@@ -173,6 +177,17 @@ def test_triples_of_both_layouts(tmp_path: Path) -> None:
     assert plain(" person x 's  ~dog ") == "PersonX's dog"
     path.write_text("a\tb\n")
     with pytest.raises(InputError, match="line 1"):
+        list(read_triples(path))
+    path.write_text("UsedFor\tcup\tfly\t0\nUsedFor\tcup\tdrink\n")
+    assert [one.tail for one in read_triples(path)] == ["drink"]  # 0: labelled as false
+    for wrong in ("a\tb\tc\t2\n", "a\t \tc\n"):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match="is no triple"):
+            list(read_triples(path))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_triples(tmp_path))
+    path.write_bytes(b"caf\xe9\ta\tb\n")
+    with pytest.raises(InputError, match="is not text in UTF-8"):
         list(read_triples(path))
 
 
@@ -426,3 +441,165 @@ def test_threads_follow_replies() -> None:
     assert [turn.text for turn in alone.after(alone.nodes["a"])] == ["B"]
     assert list(threads("t", [Utterance("a", None, None)], tally)) == []
     assert tally.left_out["conversations without a turn"] == 1
+
+
+# ---- rows, transcripts, defaults
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "wrong"),
+    [
+        ("text", ["a", " a"], ["", " ", 3, None]),
+        ("string", ["a", ""], [3, None]),
+        ("whole", [0, 7], [-1, 1.0, True, "1", None]),
+        ("number", [0, 1.5, "2", "-1e3"], ["x", "nan", "inf", True, [], None]),
+        ("values", [[], [1]], ["a", {}, None]),
+        ("strings", [[], ["a", ""]], [["a", 1], "a", None]),
+        ("texts", [["a"]], [[], ["a", ""], ["a", " "], [1]]),
+        ("wholes", [[], [1, -2]], [[1.0], [True], ["1"], None]),
+        ("row", [{}, {"a": 1}], [[], None, "a"]),
+        ("rows", [[], [{}, {"a": 1}]], [[{}, 1], {}, None]),
+    ],
+)
+def test_a_field_of_a_published_row_is_what_it_must_be(kind: str, good: list[Any], wrong: list[Any]) -> None:
+    for value in good:
+        found = getattr(Row({"k": value}, "here"), kind)("k")
+        if kind == "row":
+            assert found == Row(value, "here")
+        elif kind == "rows":
+            assert found == [Row(one, "here") for one in value]
+        else:
+            assert found == (float(value) if kind == "number" else value)
+    for value in wrong:
+        with pytest.raises(InputError, match=r"here: 'k' must be .*, found "):
+            getattr(Row({"k": value}, "here"), kind)("k")
+    with pytest.raises(InputError, match=r"here: 'k' must be .*, it is missing"):
+        getattr(Row({}, "here"), kind)("k")
+
+
+def test_transcripts_with_and_without_names() -> None:
+    assert transcript("User: Hi.\n\n bot : Yes?", "c", HERE) == (Turn("Hi.", "User"), Turn("Yes?", "bot"))
+    assert transcript("User: Hi.\nYes?", "c", HERE) == (Turn("User: Hi."), Turn("Yes?"))
+    assert transcript("User: Hi.\nBot:", "c", HERE) == (Turn("User: Hi."), Turn("Bot:"))
+    assert transcript([{"speaker": "a", "text": "Hi."}, "Yes?"], "c", HERE) == (Turn("Hi.", "a"), Turn("Yes?"))
+    named, plain_turns = (Turn("Hi.", "User"),), (Turn("Hi."),)
+    assert reply("Bot: Yes.", "c", HERE, named) == "Yes."
+    assert reply("Bot: Yes.", "c", HERE, plain_turns) == "Bot: Yes."
+    assert reply(" Yes. ", "c", HERE, named) == "Yes."
+    assert [reply(one, "c", HERE, named) for one in ("", None, "Bot: ")] == [None, None, None]
+
+
+def test_judgements_have_their_raters_and_what_is_no_number_is_counted() -> None:
+    tally = Tally()
+    found = list(judgements({"Makes Sense": [1, "2", "N/A", None], "fun": 3}, ["a", "b", "c", "d"], HERE, tally))
+    assert [tuple(one) for one in found] == [
+        ("makes-sense", "a", 1.0),
+        ("makes-sense", "b", 2.0),
+        ("fun", "rater-1", 3.0),
+    ]
+    assert tally.left_out["ratings that are no numbers"] == 2
+    assert [one.rater for one in judgements({"x": [1, 2]}, ["a"], HERE, tally)] == ["rater-1", "rater-2"]
+    assert [one.rater for one in judgements({"x": [1, 2]}, ["a", " "], HERE, tally)] == ["rater-1", "rater-2"]
+    assert list(judgements(None, None, HERE, tally)) == []
+    for wrong in ([], {" ": [1]}, {"x": [True]}):
+        with pytest.raises(InputError, match="x line 3"):
+            list(judgements(wrong, None, HERE, tally))
+
+
+def test_the_defaults_of_downloads_and_shards() -> None:
+    assert Patience() == Patience(timeout=30.0, slowest=1024, attempts=5, pause=1.0)
+    assert RECORDS == 100_000
+    assert LONGEST_LINE == 64 * 2**20
+
+
+def test_an_id_that_repeats_says_what_to_do() -> None:
+    def told(*records: Any) -> str:
+        with pytest.raises(InputError) as caught:
+            collect(records)
+        return str(caught.value)
+
+    item = Item("i", (Turn("Hi."),))
+    response = Response("r", "i", "s", "Yes.")
+    assert told(item, response, response).endswith(
+        "records line 3: response id 'r' was already used in records line 2; give each response an 'id' of its own"
+    )
+    assert told(item, item).endswith("item id 'i' was already used in records line 1; ids must be unique")
+    talk = Dialogue("d", (Turn("Hi."),))
+    assert told(talk, talk).endswith("dialogue id 'd' was already used in records line 1; ids must be unique")
+    rating = Rating("ann", "apt", 1.0, "r")
+    assert "the same rater gave this rating already in records line 3; keep one" in told(item, response, rating, rating)
+    assert "records line 1: response to an unknown item 'i'; add the item's line" in told(response)
+    both = told(item, rating, Rating("ann", "apt", 1.0, "q"))
+    assert "records line 2: rating to an unknown response 'r' (and 1 more such ids)" in both
+    assert len(collect([response, item, Rating("bob", "apt", 1.0, "r"), rating]).ratings) == 2
+
+
+def test_the_training_part_of_a_sugar_fold_is_made_of_the_other_folds() -> None:
+    for fold in range(5):
+        files = [file.path.removeprefix("judgements/sugar/cv5/") for file in dataset(f"sugar/{fold}/train").files]
+        assert files == [f"{fold}/dev.json", *(f"{other}/tst.json" for other in range(5) if other != fold)]
+
+
+def test_references_in_several_columns_are_all_read(tmp_path: Path) -> None:
+    row = {
+        "context": "Hi.",
+        "response": "Yo.",
+        "a": [{"text": "Hello.", "source": "bm25"}],
+        "b": "Hey.",
+        "c": ["", "Ho."],
+    }
+    tally = Tally()
+    fields = [("reference", "a"), ("reference", "b"), ("reference", "c")]
+    found = imported("jsonl", save(tmp_path / "x.jsonl", [row]), tally, fields=fields, system="s")
+    (item,) = found.items.values()
+    assert [(one.text, one.source) for one in item.references] == [
+        ("Hello.", "bm25"),
+        ("Hey.", "human"),
+        ("Ho.", "human"),
+    ]
+    assert tally.left_out["empty references"] == 1
+
+
+def test_a_convokit_conversation_of_one_turn_gives_no_item_and_is_counted_once(tmp_path: Path) -> None:
+    said = [
+        {"id": "a", "conversation_id": "a", "speaker": "x", "text": "Hi.", "reply-to": None},
+        {"id": "b", "conversation_id": "b", "speaker": "x", "text": "So?", "reply-to": None},
+        {"id": "c", "conversation_id": "b", "speaker": "y", "text": "Yes.", "reply-to": "b"},
+    ]
+    tally = Tally()
+    save(tmp_path / "corpus" / "utterances.jsonl", said)
+    found = imported("convokit", tmp_path / "corpus", tally, form="items")
+    assert list(found.items) == ["b/b"]
+    assert tally.left_out["dialogues of one turn"] == 1
+
+
+@pytest.mark.parametrize(
+    "responses", [["Yes."], [{"response": "Yes.", "model": "m", "annotations": {}}, 3], "Yes.", {}]
+)
+def test_responses_of_dstc10_must_be_objects_in_a_list(tmp_path: Path, responses: Any) -> None:
+    with pytest.raises(InputError, match="entry 1: 'responses' "):
+        imported("dstc10", save(tmp_path / "r.json", [{"context": "Hi.", "responses": responses}]))
+
+
+def test_a_blank_line_of_a_published_table_is_passed_over(tmp_path: Path) -> None:
+    path = next(file.path for file in dataset("pang/context").files if "context" in file.path)
+    row = TINY[path]
+    put(tmp_path, TINY | {path: row + b"\n" + row.replace(b"3,", b"4,", 1)})
+    assert len({record.id for record in dataset("pang/context").read(tmp_path) if isinstance(record, Item)}) == 2
+
+
+def test_an_import_that_points_nowhere_is_told_where_it_has_items(tmp_path: Path) -> None:
+    item = {"kind": "item", "id": "i", "context": "Hi."}
+    said = {"kind": "response", "id": "r", "item": "j", "system": "s", "text": "Yes."}
+    with pytest.raises(InputError, match="response to an unknown item 'j'"):
+        list(import_records("jsonl", save(tmp_path / "a.jsonl", [item, said])))
+    alone = list(import_records("jsonl", save(tmp_path / "b.jsonl", [said])))
+    assert [type(record).__name__ for record in alone] == ["Response"]
+
+
+def test_a_context_is_shortened_to_its_last_turns(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", [{"kind": "item", "id": "i", "context": ["a", "b", "c"]}])
+    for most, texts, cut in ((1, ["c"], True), (2, ["b", "c"], True), (3, ["a", "b", "c"], False)):
+        (item,) = import_records("jsonl", path, Options(max_turns=most))
+        assert isinstance(item, Item)
+        assert ([turn.text for turn in item.context], item.truncated) == (texts, cut)

@@ -103,7 +103,7 @@ def test_a_mutant_gets_the_tests_of_its_line_the_most_telling_first() -> None:
 def mutant_run_of(tmp_path: Path, body: str) -> tuple[str, str, float]:
     test = tmp_path / "test_body.py"
     test.write_text(f"def test_body():\n    {body}\n", encoding="utf-8")
-    return mutant_run._pytest([f"{test}::test_body"], ROOT / "src", 20.0 if "while" not in body else 5.0)
+    return mutant_run._pytest([f"{test}::test_body"], ROOT / "src", 100.0 if "while" not in body else 5.0)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_mutant_is_run_with_limits_of_time_and_memory(tmp_path: Path, body: st
     found, output, seconds = mutant_run_of(tmp_path, body)
     assert found == status
     assert ("MemoryError" in output) == ("bytearray" in body)
-    assert seconds < 20
+    assert seconds < 100
 
 
 def test_the_score_leaves_equivalents_out_and_counts_time_and_memory_as_killed() -> None:

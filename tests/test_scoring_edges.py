@@ -368,6 +368,14 @@ def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
     assert content_of(pairs, {"references"}) != content_of(other, {"references"})
     assert content_of(pairs, {"context"}) == content_of(other, {"context"})
     assert content_of(pairs, ()) != content_of(pairs[::-1], ())
+    # by hand: blake2b over each text, and over what of the item is read, by name, each behind its length
+    by_hand = hashlib.blake2b(digest_size=20)
+    for pair in pairs:
+        context = b'[[{"text":"Well?","speaker":null}],'
+        references = b'[{"text":"Yes.","source":"human","score":null,"origin":null}]]'
+        for raw in (context + references, pair.response.text.encode()):
+            by_hand.update(len(raw).to_bytes(8, "little") + raw)
+    assert content_of(pairs, {"references", "context"}) == by_hand.hexdigest()
     joined = [Pair(item, Response("r", "i", "s", "Yes.N")), Pair(item, Response("q", "i", "s", "o."))]
     assert content_of(pairs, ()) != content_of(joined, ())
 

@@ -123,6 +123,9 @@ def test_an_answer_taken_back_can_be_changed_until_the_lease_is_over(
     again = store.undo(me)
     assert again is not None
     assert again.previous == said.answer
+    held = store.held(me, again.id)
+    assert held is not None
+    assert (held.taken, held.until) == (clock.now, clock.now + 120)
     clock.now += 119.999
     changed = answer(store, me, again, seed=1)
     assert changed.supersedes == said.id
