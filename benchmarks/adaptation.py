@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.language_model import CONTEXT, a_model, replies
-from rejoinder.models.delorean import Job, _banned, adapt
-from rejoinder.models.delorean_passes import Target, backward, forward, start
-from rejoinder.models.delorean_settings import Delorean
-from rejoinder.models.joining import context_ids
-from rejoinder.models.language_model import LanguageModel
-from rejoinder.models.machine import threads
+from rejoinder.models.delorean.decoder import Job, _banned, adapt
+from rejoinder.models.delorean.passes import Target, backward, forward, start
+from rejoinder.models.delorean.settings import Delorean
+from rejoinder.models.device import threads
+from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.language_model.prompt_format import context_ids
 
 SETTINGS = Delorean(stop="never")
 PLACES = 16

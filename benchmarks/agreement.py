@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from rejoinder.stats.aggregation import Aggregated, Votes, aggregate, minimax_entropy, minimax_entropy_ordinal
-from rejoinder.stats.agreement import fleiss_kappa
-from rejoinder.stats.agreement_interval import alpha_interval, fleiss_interval
-from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.stats.agreement import fleiss_kappa, krippendorff_alpha
+from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals, fleiss_interval
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.cohen_interval import cohen_intervals
 from rejoinder.stats.interval import Interval
 from tests.simulated_raters import SCENES, simulate
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from benchmarks.encoding import made_up
 from benchmarks.synthetic import sentences
-from rejoinder.models.aptness import AptnessModel, open_aptness
-from rejoinder.models.aptness_encoder import AptnessEncoder
-from rejoinder.models.machine import threads
-from rejoinder.models.quiet import quiet
+from rejoinder.models.aptness.encoder import AptnessEncoder
+from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.device import quiet, threads
 
 ROUNDS = 4
 BETWEEN = "[unused0]"
@@ -73,8 +72,7 @@ class Rivals:
         from sentence_transformers.base.modules import Transformer
         from sentence_transformers.sentence_transformer.modules import Pooling
 
-        from rejoinder.models.aptness_network import mean_of
-        from rejoinder.models.aptness_rebuild import float_networks
+        from rejoinder.models.aptness.network import float_networks, mean_of
 
         torch.set_num_threads(threads())
         bi, cross = float_networks(folder)
@@ -182,7 +180,7 @@ def _check_same(model: AptnessModel, rivals: Rivals, pairs: Pairs) -> None:
 
 def encodings(count: int = 1_000, turns: int = 20) -> dict[str, Any]:
     """How many utterances a run encodes to score each turn of dialogues; the encoder only counts here."""
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
     from rejoinder.scoring.run import Plan, run
     from rejoinder.types import Item, Response, Turn
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from benchmarks.encoding import folder_of_minilm, made_up
 from rejoinder.metrics.bertscore import Bertscore
-from rejoinder.models.machine import threads
-from rejoinder.models.quiet import quiet
+from rejoinder.models.device import quiet, threads
 from rejoinder.types import Item, Pair, Reference, Response
 
 REFERENCES = SYSTEMS = 5

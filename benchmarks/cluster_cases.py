@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.synthetic import records
-from rejoinder.data.reading import stream
-from rejoinder.data.writing import write
+from rejoinder.data.reader import stream
+from rejoinder.data.writer import write
 from rejoinder.types import Candidate, Dialogue, Item, Question, Record, Response, Turn
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "chats.jsonl"

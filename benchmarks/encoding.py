@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.models.embedding_cache import CachedEncoder
-from rejoinder.models.export import export_encoder
-from rejoinder.models.machine import threads
-from rejoinder.models.manifest import ModelMissingError, require
-from rejoinder.models.onnx_encoder import OnnxEncoder
-from rejoinder.models.quiet import quiet
-from rejoinder.models.sample import utterances
+from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.device import quiet, threads
+from rejoinder.models.encoder.cache import CachedEncoder
+from rejoinder.models.encoder.export import export_encoder
+from rejoinder.models.encoder.onnx import OnnxEncoder
+from rejoinder.models.encoder.probe_sentences import utterances
 
 ROUNDS = 4
 WORDS_OF_AN_UTTERANCE = 11.5  # the mean of DailyDialog's, which are mostly short and sometimes long

@@ -17,11 +17,10 @@ import numpy as np
 import orjson
 
 from benchmarks.synthetic import sentences
-from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.base import Engine, Work, in_order
 from rejoinder.engines.local import LocalEngine
-from rejoinder.engines.ordering import in_order
 from rejoinder.errors import RejoinderError
-from rejoinder.registry import parse
+from rejoinder.metric import parse
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
 METRIC = "rouge_l"
@@ -97,7 +96,7 @@ def ray() -> tuple[Engine | None, float]:
     """A cluster of this machine, and the seconds that it took to start; nothing where Ray is not installed."""
     begun = time.perf_counter()
     try:
-        from rejoinder.engines.ray_cluster import RayEngine
+        from rejoinder.engines.ray import RayEngine
 
         return RayEngine(), time.perf_counter() - begun
     except RejoinderError as error:

@@ -23,9 +23,8 @@ import numpy as np
 from benchmarks.encoding import folder_of_minilm, made_up
 from benchmarks.language_model import CONTEXT, replies, save_random
 from rejoinder.models import device
-from rejoinder.models.device import Device
-from rejoinder.models.machine import threads
-from rejoinder.models.manifest import ModelMissingError, require
+from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.device import Device, threads
 
 COMPARED = {"aptness": 400, "encoder": 2_000, "language model": 20}  # rows, which the CPU computes too
 MORE = {"aptness": 50, "encoder": 40, "language model": 100}  # as many times that on a GPU
@@ -55,7 +54,7 @@ def rows_of(part: str, on: Device) -> int:
 
 def aptness(on: Device) -> tuple[list[Measured], dict[str, Any]]:
     """Replies a second of both networks of `aptness`, nothing cached."""
-    from rejoinder.models.aptness import open_aptness
+    from rejoinder.models.aptness.model import open_aptness
 
     model = open_aptness()
     contexts, said = dialogues(COMPARED["aptness"] * MORE["aptness"])
@@ -76,7 +75,7 @@ def aptness(on: Device) -> tuple[list[Measured], dict[str, Any]]:
 
 def encoder(on: Device, folder: Path) -> tuple[list[Measured], dict[str, Any]]:
     """Utterances a second of MiniLM, as an exported graph."""
-    from rejoinder.models.onnx_encoder import OnnxEncoder
+    from rejoinder.models.encoder.onnx import OnnxEncoder
 
     opened = OnnxEncoder(folder)
     texts = made_up(COMPARED["encoder"] * MORE["encoder"])[: rows_of("encoder", on)]
@@ -89,7 +88,7 @@ def encoder(on: Device, folder: Path) -> tuple[list[Measured], dict[str, Any]]:
 
 def language_model(on: Device, folder: Path) -> tuple[list[Measured], dict[str, Any]]:
     """Replies a second of a language model, contexts in batches."""
-    from rejoinder.models.language_model import load_language_model
+    from rejoinder.models.language_model.model import load_language_model
     from rejoinder.types import Turn
 
     model = load_language_model(folder)
@@ -108,8 +107,8 @@ def training(on: Device) -> list[Measured]:
     """Steps a second of the bi-encoder of `aptness`, of 64 windows of 6 turns."""
     import torch
 
-    from rejoinder.models.aptness_rebuild import float_networks
-    from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder
+    from rejoinder.models.aptness.network import float_networks
+    from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
     from rejoinder.training.sampling import Corpus, Vocabulary
     from rejoinder.training.tokens import read_tokens
     from rejoinder.types import Dialogue, Turn

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.aptness import dialogues
-from rejoinder.data.writing import write
-from rejoinder.models.aptness import open_aptness
+from rejoinder.data.writer import write
+from rejoinder.models.aptness.model import open_aptness
 from rejoinder.types import Dialogue, Turn
 
 COUNT = 3_750

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.synthetic import sentences
-from rejoinder.data.shards import shards_of
-from rejoinder.data.writing import write
-from rejoinder.models.contract import Side, TokenVectors
+from rejoinder.data.shards.files import shards_of
+from rejoinder.data.writer import write
+from rejoinder.models.base import Side, TokenVectors
 from rejoinder.types import Dialogue, Turn
 
 FEW, MANY = 100_000, 1_000_000
@@ -89,15 +89,15 @@ def alone(kind: str, data: str, folder: str) -> None:
     """Build an index and ask it, in a process of its own; prints what that took."""
     import resource
 
-    from rejoinder.models import encoder
-    from rejoinder.retrieval.sharded_bm25 import ShardedBm25Index
-    from rejoinder.retrieval.sharded_dense import ShardedDenseIndex
+    from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
+    from rejoinder.indexes.sharded.dense import ShardedDenseIndex
+    from rejoinder.models.encoder import factory
 
     def peak() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
     drawn = Drawn()
-    encoder.load_encoder = lambda name, cache=True: drawn
+    factory.load_encoder = lambda name, cache=True: drawn
     shards = shards_of(data)
     begun, wall = time.process_time(), time.perf_counter()
     index: Any = (

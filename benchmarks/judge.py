@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rejoinder.registry import parse
+from rejoinder.metric import parse
 from rejoinder.types import Item, Pair, Response, Turn
 
 # A process of its own: the endpoint's work is not the judge's. One thread serves all, as a real one's front does.

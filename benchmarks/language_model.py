@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.models.device import Device
-from rejoinder.models.joining import context_ids
-from rejoinder.models.language_model import LanguageModel, load_language_model
-from rejoinder.models.manifest import ModelMissingError
-from rejoinder.models.quiet import quiet
+from rejoinder.models.catalog.manifest import ModelMissingError
+from rejoinder.models.device import Device, quiet
+from rejoinder.models.language_model.model import LanguageModel, load_language_model
+from rejoinder.models.language_model.prompt_format import context_ids
 from rejoinder.types import Turn
 
 CONTEXT = tuple(

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.metrics import _synonyms
-from rejoinder.metrics._sentence import FUNCTION_WORDS, sentence
-from rejoinder.metrics.meteor import Meteor
+from rejoinder.metrics.meteor import FUNCTION_WORDS, Meteor, sentence
+from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
 
 REFERENCES = 5
@@ -62,7 +61,7 @@ def _seconds_of_nltk(pairs: list[Pair], wordnet: ServedWordNet) -> float:
 def made_up(responses: int, seed: int = 0) -> list[Pair]:
     """Replies and references of 4 to 18 words by Zipf's law; the common ones are those with the most synsets."""
     random = np.random.default_rng(seed)
-    synsets = _synonyms._table().synsets
+    synsets = synonyms._table().synsets
     known = sorted((w for w in synsets if w.isalpha() and len(w) > 2), key=lambda w: (-len(synsets[w]), w))
     words = np.array([".", ",", "i", "you", "the", "to", *sorted(FUNCTION_WORDS), *known[:8_000]])
     chances = 1 / np.arange(1, len(words) + 1)
@@ -86,7 +85,7 @@ class ServedWordNet:
 
     def __init__(self) -> None:
         members = defaultdict(list)
-        for word, numbers in _synonyms._table().synsets.items():
+        for word, numbers in synonyms._table().synsets.items():
             for number in numbers:
                 members[number].append(_Lemma(word))
         self._members = members
@@ -94,8 +93,8 @@ class ServedWordNet:
 
     def synsets(self, word: str) -> list[_Synset]:
         if word not in self._found:
-            synsets = _synonyms._table().synsets
-            numbers = sorted({n for form in _synonyms.base_forms(word) for n in synsets[form]})
+            synsets = synonyms._table().synsets
+            numbers = sorted({n for form in synonyms.base_forms(word) for n in synsets[form]})
             self._found[word] = [_Synset(self._members[number]) for number in numbers]
         return self._found[word]
 

@@ -33,14 +33,14 @@ PACKAGES = (
     "verdict",
     "data",
     "annotation/store",
-    "web/access.py",
-    "web/entrance.py",
-    "web/guard.py",
-    "web/limits.py",
-    "web/links.py",
-    "web/api/gate.py",
-    "web/api/limits.py",
-    "web/api/reading.py",
+    "server/access.py",
+    "server/login.py",
+    "server/middleware.py",
+    "server/limits.py",
+    "server/login.py",
+    "server/api/auth.py",
+    "server/api/limits.py",
+    "server/api/records.py",
 )
 SOURCE = ROOT / "src" / "rejoinder"
 LOCAL = ROOT / "local" / "mutate"

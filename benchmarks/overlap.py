@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.synthetic import sentences
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.rouge_l import RougeL
-from rejoinder.text import tokenize
+from rejoinder.text.tokens import tokenize
 from rejoinder.types import Item, Pair, Reference, Response
 
 REFERENCES = 5

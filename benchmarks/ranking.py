@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.synthetic import sentences
 from rejoinder.data.datasets import read_dataset
 from rejoinder.errors import RejoinderError
-from rejoinder.models.ranker import RankerModel
+from rejoinder.models.ranker.model import RankerModel
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 CANDIDATES, STATEMENTS = 10, 12
@@ -45,10 +45,10 @@ def situated(count: int) -> tuple[list[Question], str]:
 
 def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     """A situated one and a plain one."""
-    from rejoinder.models.ranker_export import export_ranker
-    from rejoinder.models.ranker_network import Chooser, first_layers
-    from rejoinder.training.ranker_recipe import RankerRecipe
-    from rejoinder.training.ranker_start import start_of
+    from rejoinder.models.ranker.export import export_ranker
+    from rejoinder.models.ranker.network import Chooser, first_layers
+    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.ranker.start import start_of
 
     recipe = RankerRecipe()
     start = start_of(recipe)

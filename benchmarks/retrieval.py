@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.synthetic import sentences
-from rejoinder.data.reading import stream
+from rejoinder.data.reader import stream
+from rejoinder.indexes.base import Passage, passages
+from rejoinder.indexes.bm25 import Bm25Index
 from rejoinder.paths import data_home
-from rejoinder.retrieval.bm25 import Bm25Index
-from rejoinder.retrieval.contract import Passage, passages
-from rejoinder.text import tokenize
+from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
 
 TURNS = 838_860

@@ -25,10 +25,10 @@ import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import RejoinderError
-from rejoinder.scoring.memory import score
-from rejoinder.selection.answering import ask
-from rejoinder.web.api.desk import Desk
-from rejoinder.web.api.reading import question_of
+from rejoinder.scoring.api import score
+from rejoinder.selection.answers import ask
+from rejoinder.server.api.records import question_of
+from rejoinder.server.api.service import Desk
 
 CLIENTS = 32
 METRIC = "aptness(model='bi')"

@@ -12,11 +12,11 @@ import numpy as np
 
 from benchmarks.synthetic import sentences
 from rejoinder.data.datasets import read_dataset
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.paths import data_home
-from rejoinder.sources._contract import Moment, parse_source
-from rejoinder.sources._corpus import Corpus
-from rejoinder.sources._draws import keys_of
-from rejoinder.sources._speakers import SETS, SpeakerSet
+from rejoinder.sources._base import Moment, parse_source
 from rejoinder.types import Dialogue, Turn
 
 TURNS = 838_860

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.synthetic import sentences
-from rejoinder.models.speaker_vectors import Utterances
-from rejoinder.sources._corpus import Corpus
-from rejoinder.training.speaker_recipe import ScorerRecipe
-from rejoinder.training.speaker_scoring import open_places, train_places
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.models.speaker.vectors import Utterances
+from rejoinder.training.speaker.trainer import ScorerRecipe, open_places, train_places
 from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
 from rejoinder.types import Dialogue, Turn
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.types import Item, Record, Reference, Response, Turn
 
 _COMMON = "i you the to it that and of is what in we this for do have not my be your he are on so with know was".split()

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.retrieval import TURNS
 from benchmarks.synthetic import sentences
-from rejoinder.data.reading import stream
+from rejoinder.data.reader import stream
+from rejoinder.indexes.three_field.bm25 import ThreeFieldIndex
 from rejoinder.paths import data_home
-from rejoinder.retrieval.three_field import ThreeFieldIndex
-from rejoinder.text import tokenize
+from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Item, Reference, Turn
 
 EVERY = 16  # rank-bm25 is given the turns of one dialogue in so many: all would take it gigabytes

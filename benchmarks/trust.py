@@ -9,11 +9,11 @@ import numpy as np
 
 import rejoinder
 from benchmarks.synthetic import records
+from rejoinder.comparison import rated_scores
+from rejoinder.comparison.trust import trust
 from rejoinder.data.collection import Collection
 from rejoinder.scoring.result import Facts, Scores
 from rejoinder.types import Rating
-from rejoinder.verdict import evidence
-from rejoinder.verdict.trust import trust
 
 FACTS = Facts("made up", (-99.0, 99.0), True, frozenset())
 
@@ -37,7 +37,7 @@ def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
 def measure(responses: int = 10_000, metrics: int = 12) -> list[dict[str, Any]]:
     """Seconds for the whole of ``trust``, baselines, ceilings and 1,000 resamples included."""
     scores, data = rated(responses, metrics)
-    evidence.gather(scores, data)  # words are tokenised once, as in a process that has just scored them
+    rated_scores.gather(scores, data)  # words are tokenised once, as in a process that has just scored them
     begun = time.perf_counter()
     found = trust(scores, data)
     seconds = time.perf_counter() - begun

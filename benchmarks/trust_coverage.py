@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejoinder.report.table import Table, to_markdown
+from rejoinder.comparison.trust import plan_for
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.stats.bootstrap import Plan, resample_correlations
 from rejoinder.stats.correlation import Method
-from rejoinder.stats.percentile import resampled_p
 from rejoinder.stats.permutation import Swap, permutation_test
-from rejoinder.stats.resampling import Unit
-from rejoinder.verdict.trust import plan_for
+from rejoinder.stats.resampling import Unit, resampled_p
+from rejoinder.table import Table, to_markdown
 
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "trust-coverage.json"
 SIZES, R, ICC = (2, 4, 6), 0.5, 0.5

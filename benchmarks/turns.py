@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.processes import resident, tree
 from benchmarks.synthetic import sentences
-from rejoinder.data import catalogue
-from rejoinder.data.catalogue import Catalogue, Entry
 from rejoinder.data.parquet import schema
+from rejoinder.data.shards import manifest
+from rejoinder.data.shards.manifest import Catalogue, Entry
 
 FEW, MANY = 100_000, 1_000_000
 TURNS_A_DIALOGUE, TURNS_A_SHARD = 5, 50_000
@@ -88,13 +88,13 @@ def write_shard(path: Path, begin: int, end: int) -> Entry:
 
 def write_shards(folder: Path, n: int) -> Path:
     """So many turns in shards, with their catalogue, unless they are there."""
-    if not (folder / catalogue.NAME).is_file():
+    if not (folder / manifest.NAME).is_file():
         folder.mkdir(parents=True, exist_ok=True)
         entries = [
             write_shard(folder / f"{number:05}.parquet", begin, min(begin + TURNS_A_SHARD, n))
             for number, begin in enumerate(range(0, n, TURNS_A_SHARD))
         ]
-        (folder / catalogue.NAME).write_bytes(catalogue.encode(Catalogue(entries)))
+        (folder / manifest.NAME).write_bytes(manifest.encode(Catalogue(entries)))
     return folder
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from rejoinder.annotation.store.contract import Store
-from rejoinder.web.app import app_of
-from rejoinder.web.limits import Limits, Rate
-from rejoinder.web.serving import listen, url_of
+from rejoinder.annotation.store.base import Store
+from rejoinder.server.annotation_app import app_of
+from rejoinder.server.limits import Limits, Rate
+from rejoinder.server.server import listen, url_of
 from tests.annotate_site import FORMS, FREE, OPEN, store_of
 from tests.annotation_projects import answer_to
 

@@ -16,10 +16,10 @@ import pytest
 
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.units import units_of
-from rejoinder.web.app import app_of
-from rejoinder.web.limits import Limits, Rate
+from rejoinder.server.annotation_app import app_of
+from rejoinder.server.limits import Limits, Rate
 
 FORMS = ("rate", "candidates", "grade", "references", "review", "write", "situation", "validate", "errors", "compare")
 FREE = Limits(address=Rate(1e9, 1e9), session=Rate(1e9, 1e9))

@@ -8,7 +8,7 @@ from typing import Any
 
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.data.importers import Options, Tally, import_records
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 
 
 def imported(name: str, path: Path, tally: Tally | None = None, **options: Any) -> Collection:

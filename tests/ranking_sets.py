@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.ranking.result import Ranked
+from rejoinder.selection.ranking.result import Ranked
 from rejoinder.systems import System
 from rejoinder.types import Candidate, Question, Statement, Turn
 

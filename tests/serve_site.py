@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.scoring.run import Plan, run
-from rejoinder.selection.running import select
-from rejoinder.web.api.desk import Desk
-from rejoinder.web.api.gate import Gate
-from rejoinder.web.api.limits import Load, serving_limits
-from rejoinder.web.api.specs import Offer
-from rejoinder.web.explore.app import explore_app
-from rejoinder.web.explore.house import House
-from rejoinder.web.explore.library import Library
-from rejoinder.web.limits import Limits
+from rejoinder.selection.select import select
+from rejoinder.server.api.auth import Gate
+from rejoinder.server.api.limits import Load, serving_limits
+from rejoinder.server.api.service import Desk
+from rejoinder.server.api.specs import Offer
+from rejoinder.server.limits import Limits
+from rejoinder.server.pages.app import explore_app
+from rejoinder.server.pages.context import House
+from rejoinder.server.pages.library import Library
 
 TOKEN = "a-token-for-tests-only"
 URL = "http://127.0.0.1:8701"

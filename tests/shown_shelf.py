@@ -15,7 +15,7 @@ from tiny_talks import talks
 
 import rejoinder
 from rejoinder.data.objects import to_object
-from rejoinder.data.seed import Seed
+from rejoinder.data.seeds import Seed
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Candidate, Dialogue, Question, Statement, Turn
 

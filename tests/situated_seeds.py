@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.data.seed import Seed
-from rejoinder.situating.matter import Encode
+from rejoinder.data.seeds import Seed
+from rejoinder.situation.seed_vectors import Encode
 from rejoinder.stats.arrays import Floats
 from rejoinder.types import Statement
 

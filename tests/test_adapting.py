@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from rejoinder import spec as specs
-from rejoinder.augmenting import adapting
-from rejoinder.augmenting.acceptance import Acceptance, Outcome, judge
-from rejoinder.augmenting.adaptation_store import Adaptation, AdaptationStore, Likelihood, key_of
-from rejoinder.augmenting.adapting import adapt, adapted, parse
-from rejoinder.augmenting.proposal import Proposal
+from rejoinder.augmentation import adaptation
+from rejoinder.augmentation.acceptance import Acceptance, Outcome, judge
+from rejoinder.augmentation.adaptation import adapt, adapted, parse
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, key_of
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.models.delorean import Job
-from rejoinder.models.delorean_settings import Delorean
+from rejoinder.models.delorean.decoder import Job
+from rejoinder.models.delorean.settings import Delorean
 from rejoinder.types import Turn
 
 CONTEXT = (Turn("how was the train"), Turn("it was fast"))
@@ -60,7 +60,7 @@ def test_a_second_call_finishes_from_the_cache(tiny: Path, monkeypatch: pytest.M
     def not_again(*_: Any) -> None:
         raise AssertionError("the language model was opened")
 
-    monkeypatch.setattr(adapting, "_opened", not_again)
+    monkeypatch.setattr(adaptation, "_opened", not_again)
     assert adapt(pairs(), QUICK) == first
     assert adapt(pairs()[::-1], QUICK) == first[::-1]
     with pytest.raises(AssertionError, match="was opened"):
@@ -73,13 +73,13 @@ def test_a_killed_command_goes_on_where_it_stopped(tiny: Path, monkeypatch: pyte
     lines = [line for line in file.read_bytes().splitlines() if line]
     file.write_bytes(lines[0] + b"\n" + lines[1] + b"\n" + lines[2][:20])
     asked = []
-    plain = adapting.adapt_batches
+    plain = adaptation.adapt_batches
 
     def counting(model: Any, jobs: Any, *rest: Any) -> Any:
         asked.extend(jobs)
         return plain(model, jobs, *rest)
 
-    monkeypatch.setattr(adapting, "adapt_batches", counting)
+    monkeypatch.setattr(adaptation, "adapt_batches", counting)
     assert adapt(pairs(), QUICK, batch_size=1) == whole
     assert len(asked) == 2
     assert adapt(pairs(), QUICK, batch_size=1) == whole

@@ -12,15 +12,15 @@ from click.testing import CliRunner, Result
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.data.writing import write
+from rejoinder.comparison.aggregation import aggregated
+from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.trust import trust
+from rejoinder.comparison.trust_tables import agreement_table
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.scoring.loading import load_data
-from rejoinder.stats.certainty import reachable_by_labels, reachable_by_means
+from rejoinder.scoring.reader import load_data
+from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
-from rejoinder.verdict.advice import agreement_table
-from rejoinder.verdict.aggregating import aggregated
-from rejoinder.verdict.preferred import preferred
-from rejoinder.verdict.trust import trust
 from tests.test_agreement_quality import crowd
 
 

@@ -11,16 +11,13 @@ import pytest
 from numpy.typing import NDArray
 from statsmodels.stats import inter_rater
 
-from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa
-from rejoinder.stats.agreement_interval import alpha_interval, fleiss_interval
-from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.comparison.agreement import examine
+from rejoinder.comparison.judgements import Judged, judgements
+from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals, fleiss_interval
 from rejoinder.stats.arrays import generator
-from rejoinder.stats.cohen_interval import cohen_intervals
-from rejoinder.stats.percentile import percentile_interval
-from rejoinder.stats.resampling import resample_counts
+from rejoinder.stats.resampling import percentile_interval, resample_counts
 from rejoinder.types import Item, Rating, Record, Response, Turn
-from rejoinder.verdict.agreement import examine
-from rejoinder.verdict.judgements import Judged, judgements
 from tests.test_stats_agreement import SCALES, ratings
 
 Matrix = NDArray[np.float64]

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from rejoinder.comparison.agreement import examine, suspects
+from rejoinder.comparison.judgements import Checked, in_two_classes, judgements
 from rejoinder.stats.agreement import cohen_kappa
 from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, straight_liners, too_fast
 from rejoinder.types import Preference, Rating
-from rejoinder.verdict.agreement import examine, suspects
-from rejoinder.verdict.judgements import Checked, in_two_classes, judgements
 
 
 def crowd(units: int = 40, seed: int = 0) -> list[Rating]:

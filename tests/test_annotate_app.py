@@ -22,14 +22,14 @@ import rejoinder
 from rejoinder.annotation.unit import Option
 from rejoinder.cli import program
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.stats.alpha import krippendorff_alpha
-from rejoinder.web.agreement import agreement_of
-from rejoinder.web.limits import Buckets, Known, Limits, Rate
-from rejoinder.web.limits import client_of as key_of
-from rejoinder.web.links import new_names
-from rejoinder.web.pages import blocks, head, moment, seconds, share
-from rejoinder.web.serving import HEAD_SECONDS, is_loopback, listen, url_of
-from rejoinder.web.sheet import keys_of
+from rejoinder.server.limits import Buckets, Known, Limits, Rate
+from rejoinder.server.limits import client_of as key_of
+from rejoinder.server.login import new_names
+from rejoinder.server.owner_pages import agreement_of
+from rejoinder.server.rater_pages import keys_of
+from rejoinder.server.server import HEAD_SECONDS, is_loopback, listen, url_of
+from rejoinder.server.templates import blocks, head, moment, seconds, share
+from rejoinder.stats.agreement import krippendorff_alpha
 from tests.annotate_gallery import ATTENTION, Clock, judge, project_at
 from tests.annotate_site import (
     EXERCISE,
@@ -550,7 +550,7 @@ def test_raters_links_go_into_a_file_that_is_nobody_elses(tmp_path: Path) -> Non
 def test_the_command_without_its_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(write_project(tmp_path))
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "rejoinder.web.serving", raising=False)
+    monkeypatch.delitem(sys.modules, "rejoinder.server.server", raising=False)
     found = CliRunner().invoke(program, ["annotate", path])
     assert isinstance(found.exception, MissingExtraError)
     assert "rejoinder[web]" in str(found.exception)

@@ -17,11 +17,11 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
-from rejoinder.web.access import csrf
-from rejoinder.web.app import OWNER, RATER, app_of
-from rejoinder.web.guard import HEADERS
-from rejoinder.web.limits import Limits, Rate
-from rejoinder.web.serving import CONNECTIONS, IDLE_PER_ADDRESS
+from rejoinder.server.access import csrf
+from rejoinder.server.annotation_app import OWNER, RATER, app_of
+from rejoinder.server.limits import Limits, Rate
+from rejoinder.server.middleware import HEADERS
+from rejoinder.server.server import CONNECTIONS, IDLE_PER_ADDRESS
 from tests.annotate_site import (
     EXERCISE,
     FORMS,

@@ -25,11 +25,11 @@ from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import FormName
 from rejoinder.annotation.units import units_of
 from rejoinder.data.collection import collect, read_files
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
 from rejoinder.types import Item, Preference, Rating, Reference, Response, Turn
 from tests.annotation_projects import NAMES, SYSTEMS, answer_to, data, project_of, units_for

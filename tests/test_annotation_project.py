@@ -184,8 +184,7 @@ _VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=6))
 def test_whatever_a_file_holds_there_is_a_project_or_a_sentence(found: dict[str, Any]) -> None:
     from rejoinder.annotation.project_file import _KEYS as known
-    from rejoinder.annotation.project_file import _project
-    from rejoinder.annotation.table import Table
+    from rejoinder.annotation.project_file import Table, _project
 
     found = {"form": "rate", "data": "x.jsonl", **found}
     try:
@@ -196,11 +195,20 @@ def test_whatever_a_file_holds_there_is_a_project_or_a_sentence(found: dict[str,
 
 
 def test_the_page_explains_every_key() -> None:
-    from rejoinder.annotation import aspect_file, check_file
+    from rejoinder.annotation import project_file
     from rejoinder.annotation.project_file import _KEYS
 
     page = (ROOT / "docs" / "annotating.md").read_text(encoding="utf-8")
-    for key in {*_KEYS, *aspect_file.KEYS, *check_file.KEYS, "every", "stop_after", "needed", "attempts", "questions"}:
+    for key in {
+        *_KEYS,
+        *project_file.ASPECT_KEYS,
+        *project_file.CHECK_KEYS,
+        "every",
+        "stop_after",
+        "needed",
+        "attempts",
+        "questions",
+    }:
         assert f"`{key}`" in page, key
     for form in FORMS:
         assert f"`{form}`" in page, form

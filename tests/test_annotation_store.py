@@ -32,8 +32,8 @@ from rejoinder.annotation.errors import (
 from rejoinder.annotation.fields import fields_of
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_database, open_store
-from rejoinder.annotation.store.contract import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.migrating import migrate, steps
+from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
+from rejoinder.annotation.store.sql_store import migrate, steps
 from rejoinder.annotation.unit import Unit
 from rejoinder.annotation.unit_order import arranged, order_of
 from rejoinder.errors import InputError, RejoinderError, RunError
@@ -334,7 +334,7 @@ def test_a_free_place_is_taken_before_one_whose_lease_is_over(opened: Opened) ->
 
 def test_a_place_whose_holder_answers_in_the_last_moment_is_not_taken(url: str) -> None:
     """What is found in one moment may be gone in the next: between looking and taking, the holder sends the answer."""
-    from rejoinder.annotation.store import handing, holding
+    from rejoinder.annotation.store import assign, unit_cache
 
     clock = Clock()
     project = project_of(raters_per_unit=1, replies_per_unit=0, lease_minutes=10)
@@ -344,15 +344,15 @@ def test_a_place_whose_holder_answers_in_the_last_moment_is_not_taken(url: str) 
     hers = taken(store, ann)
     clock.now += 600
     database = open_database(url)
-    held = database.read(lambda session: holding.held_units(session, project))
-    found = database.read(lambda session: handing.search(session, held, bob, clock.now))
+    held = database.read(lambda session: unit_cache.held_units(session, project))
+    found = database.read(lambda session: assign.search(session, held, bob, clock.now))
     place = found.place
     assert place is not None
     assert place.evict == hers.id
     answer(store, ann, hers)
-    assert database.write(lambda session: handing.take(session, held, bob, place, clock.now)) is None
+    assert database.write(lambda session: assign.take(session, held, bob, place, clock.now)) is None
     free = place._replace(evict=None)
-    assert database.write(lambda session: handing.take(session, held, bob, free, clock.now)) is None
+    assert database.write(lambda session: assign.take(session, held, bob, free, clock.now)) is None
     assert [judgement.rater for judgement in store.judgements()] == ["ann"]
     database.close()
     store.close()

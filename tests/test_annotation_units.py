@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from rejoinder.annotation.fields import fields_of
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.order import shuffled
 from rejoinder.annotation.project import Check, Exercise
 from rejoinder.annotation.redaction import KINDS, redacted, redacted_turns
 from rejoinder.annotation.unit import FormName
@@ -22,6 +21,7 @@ from rejoinder.annotation.unit_order import arranged, check_due, order_of
 from rejoinder.annotation.units import units_of
 from rejoinder.data.collection import Collection, collect, read_files
 from rejoinder.errors import InputError
+from rejoinder.seeded import shuffled
 from rejoinder.types import Item, Reference, Response, Turn
 from tests.annotation_projects import NAMES, SYSTEMS, data, project_of, units_for
 

@@ -19,13 +19,13 @@ import tiny_models
 import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.aptness import Aptness
-from rejoinder.models import aptness_card
-from rejoinder.models.aptness import AptnessModel, open_aptness
-from rejoinder.models.aptness_calibration import copied, length, probability, repeated
-from rejoinder.models.aptness_encoder import AptnessEncoder
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.encoder import load_encoder
-from rejoinder.models.manifest import is_here
+from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models.aptness.calibration import copied, length, probability, repeated
+from rejoinder.models.aptness.encoder import AptnessEncoder
+from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import is_here
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Item, Pair, Response, Turn
 
 shipped = pytest.mark.skipif(not is_here(MODELS["aptness"]), reason="the weights of aptness are not in the package")
@@ -81,7 +81,7 @@ def ids_of(folder: Path, text: str) -> list[int]:
 def by_torch(folder: Path, contexts: Any, replies: Any) -> tuple[list[float], list[float]]:
     """Both networks' scores, one pair at a time, written down again from the definition."""
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.models.aptness_rebuild import float_networks
+    from rejoinder.models.aptness.network import float_networks
 
     bi, cross = float_networks(folder)
     marks = aptness_card.read(folder).marks

@@ -11,13 +11,13 @@ import pytest
 import tiny_aptness
 
 from rejoinder.errors import InputError
-from rejoinder.models import aptness_card
-from rejoinder.models.onnx_encoder import open_session
+from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models.encoder.onnx import open_session
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.models.aptness_export import export_pair  # noqa: E402
-from rejoinder.models.aptness_rebuild import float_networks  # noqa: E402
+from rejoinder.models.aptness.export import export_pair  # noqa: E402
+from rejoinder.models.aptness.network import float_networks  # noqa: E402
 
 FILES = ["aptness.json", "bi.onnx", "context.onnx", "cross.onnx", "embeddings.int8", "reply.onnx", "tokenizer.json"]
 

@@ -12,70 +12,75 @@ import pytest
 import rejoinder
 
 ROOT = Path(rejoinder.__file__).parent
-# From what knows nothing to what knows everything: a module imports only from its own layer and those before it.
+# From what knows nothing to what knows everything: a package imports from itself and from lines above its own, so that
+# no two packages can import each other.
 LAYERS = [
-    ("types", "errors", "escape", "files", "paths", "text", "folder", "spec", "user_file"),
-    ("contract", "registry"),
-    ("engines",),
+    ("errors", "escape", "paths", "seeded", "types"),
+    ("files", "registry", "table", "text", "user_file"),
+    ("engines", "spec"),
+    ("metric", "stats"),
     ("data",),
-    ("stats",),
-    ("models",),
-    ("retrieval",),
-    ("sources",),
-    ("judging",),
-    ("metrics",),
-    ("systems",),
-    ("report.table",),
-    ("scoring",),
-    ("verdict",),
-    ("training",),
-    ("robustness", "explaining", "augmenting", "annotation"),
-    ("selection", "ranking", "situating"),
-    ("reproduce",),
-    ("report",),
-    ("web",),
-    ("cli", "__main__"),
+    ("models", "scoring"),
+    ("comparison", "indexes", "judges", "probes"),
+    ("annotation", "augmentation", "metrics", "sources"),
+    ("systems", "training"),
+    ("selection",),
+    ("papers", "situation"),
+    ("reports",),
+    ("server",),
+    ("cli",),
+    ("__main__",),
 ]
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "matplotlib", "scipy", "nltk", "pyarrow", "rich", "sacrebleu")
-
-
-def layer_of(module: str) -> int:
-    found = [
-        (len(name), number)
-        for number, names in enumerate(LAYERS)
-        for name in names
-        if module == name or module.startswith(name + ".")
-    ]
-    assert found, f"rejoinder.{module} stands in no layer: add it to LAYERS"
-    return max(found)[1]
-
-
-def imported_by(path: Path) -> set[str]:
-    """The modules of the package that a file names in its import statements."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("rejoinder."):
-            base = node.module.removeprefix("rejoinder.")
-            submodules = {
-                f"{base}.{a.name}" for a in node.names if (ROOT / base.replace(".", "/") / f"{a.name}.py").exists()
-            }
-            names |= submodules or {base}
-        elif isinstance(node, ast.Import):
-            names |= {a.name.removeprefix("rejoinder.") for a in node.names if a.name.startswith("rejoinder.")}
-    return names
 
 
 def modules() -> list[Path]:
     return sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_one_way(path: Path) -> None:
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    mine = layer_of(module)
-    upward = {name for name in imported_by(path) if layer_of(name) > mine}
-    # The contract prints itself through the registry, which knows it: the one cycle, inside one layer.
-    assert not upward, f"rejoinder.{module} must not import {upward}"
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {name_of(path) for path in modules()}
+
+
+def imported_by(path: Path) -> set[str]:
+    """The modules of the package that a file imports, at its top or inside a function."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "rejoinder":
+            base = node.module.removeprefix("rejoinder").removeprefix(".")
+            whole = [f"{base}.{alias.name}".removeprefix(".") for alias in node.names]
+            names |= {name if name in NAMES else base for name in whole} - {""}
+        elif isinstance(node, ast.Import):
+            names |= {a.name.removeprefix("rejoinder.") for a in node.names if a.name.startswith("rejoinder.")}
+    return names
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_point_one_way_and_stay_out_of_private_modules(path: Path) -> None:
+    mine = name_of(path).partition(".")[0]
+    assert mine in LAYER, f"rejoinder.{mine} stands in no layer: add it to LAYERS"
+    others = {name for name in imported_by(path) if name.partition(".")[0] != mine}
+    upward = {name for name in others if LAYER[name.partition(".")[0]] >= LAYER[mine]}
+    assert not upward, f"rejoinder.{name_of(path)} must not import {upward}"
+    private = {name for name in others if any(part.startswith("_") for part in name.split("."))}
+    assert not private, f"rejoinder.{name_of(path)} must not import what another package keeps private: {private}"
+
+
+def test_public_functions_survive_the_import_of_every_module() -> None:
+    # A package called like a function would replace it as soon as anything imports the package.
+    public = [name for name in rejoinder.__all__ if name.islower()]
+    code = "\n".join(
+        [
+            "import importlib, rejoinder",
+            *(f"importlib.import_module('rejoinder.{name}')" for name in sorted(NAMES) if name != "__main__"),
+            f"assert all(callable(getattr(rejoinder, name)) for name in {public!r})",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_onnxruntime_is_imported_in_one_place_alone() -> None:
@@ -101,7 +106,7 @@ def test_neither_the_package_nor_its_help_loads_anything_heavy(code: str) -> Non
     assert not set(loaded) & set(HEAVY)
 
 
-def test_everything_that_the_package_offers_can_be_had() -> None:
+def test_every_public_name_is_there() -> None:
     for name in rejoinder.__all__:
         assert getattr(rejoinder, name) is not None
     with pytest.raises(AttributeError, match="nothing_such"):

@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder import cli
-from rejoinder.contract import NAN, Metric, Rows, SetMetric, Statistic
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.robustness import ATTACKS, Plan, Robustness, attack
-from rejoinder.robustness.drawing import draw, even_shares
-from rejoinder.robustness.measuring import means, won
-from rejoinder.robustness.reading import records_of
-from rejoinder.robustness.tables import corpus_table, example_table, summary_table
+from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
+from rejoinder.probes import ATTACKS, Plan, Robustness, attack
+from rejoinder.probes.attack import records_of
+from rejoinder.probes.result import means, won
+from rejoinder.probes.sampling import draw, even_shares
+from rejoinder.probes.tables import corpus_table, example_table, summary_table
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Pair, Reference, Turn
 

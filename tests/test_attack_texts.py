@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.metrics._synonyms import meanings
-from rejoinder.robustness import ATTACKS, EDITS, Exchange, Pool
-from rejoinder.robustness.attacks import generic_replies, other_dialogue, worse
-from rejoinder.robustness.contractions import contract, expand, toggle_contractions
-from rejoinder.robustness.drawing import draw
-from rejoinder.robustness.edits import harmless
-from rejoinder.robustness.punctuation import without_punctuation
-from rejoinder.robustness.synonyms import synonyms, use_synonyms
-from rejoinder.robustness.words import change_words, repeat, reverse_words, words_of
+from rejoinder.probes import ATTACKS, EDITS, Exchange, Pool
+from rejoinder.probes.attacks import generic_replies, other_dialogue, worse
+from rejoinder.probes.edits import harmless, without_punctuation
+from rejoinder.probes.sampling import draw
+from rejoinder.probes.words import change_words, repeat, reverse_words, words_of
+from rejoinder.text.english.contractions import contract, expand, toggle_contractions
+from rejoinder.text.english.replacement import synonyms, use_synonyms
+from rejoinder.text.english.synonyms import meanings
 from rejoinder.types import Dialogue, Turn
 
 ATTACK = {attack.name: attack for attack in ATTACKS}

@@ -13,7 +13,7 @@ import pytest
 
 import rejoinder
 from rejoinder import cli
-from rejoinder.report.output import written
+from rejoinder.reports.output import written
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Item, Reference, Response, Turn
 

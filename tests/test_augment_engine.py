@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.augmenting.by_engine import plan_of, why_here
-from rejoinder.augmenting.plan import Plan
-from rejoinder.augmenting.tally import Tally
-from rejoinder.augmenting.verb import augment_records
+from rejoinder.augmentation.augment import augment_records
+from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.worker import plan_of, why_here
 from rejoinder.data.objects import to_object
 from rejoinder.engines.local import LocalEngine
 from rejoinder.types import Item, Record, Reference, Response, Turn

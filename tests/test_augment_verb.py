@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.augmenting import sources
-from rejoinder.augmenting.acceptance import Outcome
-from rejoinder.augmenting.plan import Plan, parse_retrieval
-from rejoinder.augmenting.proposal import Proposal
-from rejoinder.augmenting.retrieved import Retrieval
-from rejoinder.augmenting.tally import Tally
-from rejoinder.augmenting.verb import augment, augment_records, references_of
+from rejoinder.augmentation import sources
+from rejoinder.augmentation.acceptance import Outcome
+from rejoinder.augmentation.augment import augment, augment_records, references_of
+from rejoinder.augmentation.plan import Plan, parse_retrieval
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.retrieval import Retrieval
+from rejoinder.augmentation.summary import Tally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, RejoinderError, SpecError
@@ -247,7 +247,7 @@ class FakeAdapting:
 
 def test_at_most_so_many_texts_are_adapted_over_all_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake, tally = FakeAdapting(), Tally()
-    monkeypatch.setattr("rejoinder.augmenting.adapting.adapt", fake.adapt)
+    monkeypatch.setattr("rejoinder.augmentation.adaptation.adapt", fake.adapt)
     items = [replace(ITEM, id=str(i), context=(*ITEM.context, Turn(f"Well, {i}?"))) for i in range(40)]
     wanted = plan(corpus=corpus(tmp_path, *SAID), k=4, adapt=3)
     found = list(augment(items, wanted, tally=tally))
@@ -262,7 +262,7 @@ def test_at_most_so_many_texts_are_adapted_over_all_items(monkeypatch: pytest.Mo
 def test_an_adapted_text_that_says_what_is_said_already_stays_as_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("rejoinder.augmenting.adapting.adapt", FakeAdapting().adapt)
+    monkeypatch.setattr("rejoinder.augmentation.adaptation.adapt", FakeAdapting().adapt)
     (item,) = augment([ITEM], plan(corpus=corpus(tmp_path, *SAID), adapt=100))
     texts = [reference.text for reference in item.references]
     assert "Is there any soup left?" in texts

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse
 from rejoinder.metrics.context_overlap import ContextOverlap
 from rejoinder.metrics.length import Length
-from rejoinder.registry import parse
 from rejoinder.types import Item, Pair, Response, Turn
 
 

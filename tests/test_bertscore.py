@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse, signature
 from rejoinder.metrics import bertscore as module
 from rejoinder.metrics._contextual import Contextual
-from rejoinder.metrics._greedy import _harmonic, compare
-from rejoinder.metrics.bertscore import Bertscore
-from rejoinder.models.sample import utterances
+from rejoinder.metrics.bertscore import Bertscore, _harmonic, compare
+from rejoinder.models.encoder.probe_sentences import utterances
 from rejoinder.paths import cache_home
-from rejoinder.registry import parse, signature
 from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
 

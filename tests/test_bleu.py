@@ -14,8 +14,8 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse, signature
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.registry import parse, signature
 from rejoinder.types import Item, Pair, Reference, Response
 
 WORDS = "the the the . . , i you do not know what is it a b".split()

@@ -19,8 +19,8 @@ from rejoinder.selection.acceptability_file import (
     to_object,
     write_acceptability,
 )
-from rejoinder.selection.building import Pools, make_questions
-from rejoinder.selection.graded import auc_interval, graded
+from rejoinder.selection.build import Pools, make_questions
+from rejoinder.selection.grade_separation import auc_interval, graded
 from rejoinder.selection.model_pass import is_acceptable, score_candidates, with_acceptability
 from rejoinder.selection.settings import JUDGE, Settings
 from rejoinder.types import Candidate, Question, Turn

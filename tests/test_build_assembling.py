@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from rejoinder.data.grades import right
+from rejoinder.data.questions import right
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability, Rates
-from rejoinder.selection.assembling import Assembling
-from rejoinder.selection.building import Pools, make_questions
-from rejoinder.selection.picking import pick
+from rejoinder.selection.assembly import Assembling
+from rejoinder.selection.build import Pools, make_questions
+from rejoinder.selection.sampling import pick
 from rejoinder.selection.settings import Settings
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Turn

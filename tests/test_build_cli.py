@@ -13,9 +13,9 @@ import orjson
 import pytest
 
 import rejoinder
-from rejoinder.data.grades import right
-from rejoinder.selection.card_page import card_paths
-from rejoinder.selection.given import Given, contexts, repository, training
+from rejoinder.data.questions import right
+from rejoinder.selection.card import card_paths
+from rejoinder.selection.inputs import Given, contexts, repository, training
 from rejoinder.types import Dialogue, Item, Question, Rating, Response, Turn
 
 BM25 = ["--source", "bm25(query='reply')", "--judge-with", "none"]

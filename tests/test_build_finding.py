@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from rejoinder.data.grades import right
+from rejoinder.data.questions import right
 from rejoinder.errors import InputError, SpecError
-from rejoinder.selection.building import Built, build, find_pools
+from rejoinder.selection.build import Built, build, find_pools
+from rejoinder.selection.contexts import take
 from rejoinder.selection.leakage import ENOUGH, copies_of, scan
-from rejoinder.selection.proposing import LEFT_OUT
+from rejoinder.selection.pools import LEFT_OUT
 from rejoinder.selection.settings import Settings, parse_position
-from rejoinder.selection.taking import take
-from rejoinder.selection.writing_form import form_of, near_in_length, tidy
+from rejoinder.selection.text_form import form_of, near_in_length, tidy
 from rejoinder.sources import Corpus
-from rejoinder.sources._sameness import same_words
+from rejoinder.text.normalise import same_words
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Turn
 
 HOME = ("Shall we go by train?", "It is late already.", "What do you say?", "The train leaves at nine.", "Good then.")

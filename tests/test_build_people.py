@@ -14,10 +14,10 @@ from rejoinder.annotation.exports import export
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import units_of
-from rejoinder.data.reading import stream
+from rejoinder.data.reader import stream
 from rejoinder.errors import InputError
-from rejoinder.selection.building import Pools, make_questions
-from rejoinder.selection.people import agreement_of, scores_of, with_scores
+from rejoinder.selection.build import Pools, make_questions
+from rejoinder.selection.human_scores import agreement_of, scores_of, with_scores
 from rejoinder.selection.pool_files import pools_path, read_pools, write_pools, write_project
 from rejoinder.selection.settings import Settings
 from rejoinder.selection.sheet import read_sheet, write_sheet

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rejoinder.selection.rules import SCALE, verdict_of, verdict_of_truth
+from rejoinder.selection.acceptability_rules import SCALE, verdict_of, verdict_of_truth
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import tiny_models
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
+from rejoinder.indexes.sif import SifEncoder, fit, read_counts
 from rejoinder.models.word_vectors import load_word_vectors
 from rejoinder.sources import Corpus, Moment, parse_source
-from rejoinder.sources._sif import SifEncoder
-from rejoinder.sources._sif_fit import fit, read_counts
 from rejoinder.types import Dialogue, Item, Reference, Turn
 
 SAID = (

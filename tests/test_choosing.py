@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.augmenting.choosing import choose, sift
-from rejoinder.augmenting.proposal import Proposal
+from rejoinder.augmentation.filter import choose, sift
+from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.types import Item, Reference, Turn
 
@@ -68,7 +68,7 @@ class Fixed:
 
 
 def test_what_is_less_apt_than_asked_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.models.aptness.open_aptness", Fixed)
+    monkeypatch.setattr("rejoinder.models.aptness.model.open_aptness", Fixed)
     proposals = found("x" * 10, "x" * 30, "x" * 50)
     assert [len(p.text) for p in choose(ITEM, proposals, 3, least_aptness=0.3)] == [30, 50]
     bare = Item("bare", ())

@@ -7,8 +7,8 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse, signature
 from rejoinder.metrics.chrf import Chrf
-from rejoinder.registry import parse, signature
 from rejoinder.types import Item, Pair, Reference, Response
 
 LINES = ["I think so.", "i think not, sorry!", "日本語です", "👍 ok", "Do you really think so?", "x"]

@@ -118,7 +118,7 @@ MISTAKES = [
     (["score", str(CHATS), "--metrc", "bleu"], "No such option"),
     (["score", str(CHATS), "--processes", "0"], "--processes"),
     (["score", "dataset:nothing"], "nothing"),
-    (["reproduce", "scarce-overlpa"], "did you mean 'scarce_overlap'"),
+    (["reproduce", "scarce-overlpa"], "did you mean 'scarce-overlap'"),
     (["import", "opnai", str(CHATS)], "opnai"),
     (["list", "metrcs"], "metrcs"),
 ]

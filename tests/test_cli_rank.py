@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rejoinder import cli
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.ranking.running import rank
+from rejoinder.selection.ranking.rank import rank
 from rejoinder.systems import System
 from rejoinder.types import Candidate, Question, Statement, Turn
 from tests.ranking_sets import Reader, situated

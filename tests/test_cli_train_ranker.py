@@ -11,7 +11,7 @@ import tiny_rankers
 from click.testing import CliRunner, Result
 
 from rejoinder import cli
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
 from rejoinder.types import Candidate, Dialogue, Question, Turn
 
@@ -77,7 +77,7 @@ def test_options_say_what_they_take(home: Path, arguments: tuple[str, ...]) -> N
 
 
 def test_a_ranker_is_trained_and_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.training.ranker_mined._QUESTIONS", 2)
+    monkeypatch.setattr("rejoinder.training.ranker.mining._QUESTIONS", 2)
     write(tiny_rankers.questions(0, 4), home / "train.jsonl")
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.data.triples import Triple, read_triples
+from rejoinder.data.knowledge import Triple, read_triples
 from rejoinder.errors import InputError
-from rejoinder.models.manifest import WEIGHTS
+from rejoinder.models.catalog.manifest import WEIGHTS
 
 torch = pytest.importorskip("torch")
 
 from tiny_language_model import write_language_model  # noqa: E402
 
-from rejoinder.models import addition, comet  # noqa: E402
-from rejoinder.models.language_model import load_language_model  # noqa: E402
-from rejoinder.models.low_rank import add, additions, attach  # noqa: E402
+from rejoinder.models.comet import model as comet  # noqa: E402
+from rejoinder.models.language_model import lora_folder  # noqa: E402
+from rejoinder.models.language_model.lora import add, additions, attach  # noqa: E402
+from rejoinder.models.language_model.model import load_language_model  # noqa: E402
 from rejoinder.training.comet import CometRecipe, loss_of, rows_of, train_comet  # noqa: E402
 
 TRIPLES = [
@@ -86,9 +87,9 @@ def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Pat
         train_comet(train, [*HELD, *TRIPLES[:1]], tmp_path / name, recipe, {}, (), str(base), "cpu", said.append)
 
     assert said[0].startswith("3 triples to train on, 2 held out")
-    first, second = ((tmp_path / name / addition.PARTS).read_bytes() for name in ("one", "two"))
+    first, second = ((tmp_path / name / lora_folder.PARTS).read_bytes() for name in ("one", "two"))
     assert first == second
-    measured = addition.read(tmp_path / "one", comet.KIND).about["measured"]
+    measured = lora_folder.read(tmp_path / "one", comet.KIND).about["measured"]
     assert measured["valid_loss"] < measured["valid_loss_before"]
 
 
@@ -121,10 +122,10 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
     copy = tmp_path / "copy"
     copy.mkdir()
     (copy / comet.NAME).write_text((trained / comet.NAME).read_text().replace(str(base), str(other)))
-    (copy / addition.PARTS).write_bytes((trained / addition.PARTS).read_bytes())
+    (copy / lora_folder.PARTS).write_bytes((trained / lora_folder.PARTS).read_bytes())
     with pytest.raises(InputError, match="was trained on other weights"):
         comet.open_comet(copy)
-    (copy / addition.PARTS).write_bytes(b"12345678")
+    (copy / lora_folder.PARTS).write_bytes(b"12345678")
     with pytest.raises(InputError, match="is not the file of its card"):
         comet.open_comet(copy)
     with pytest.raises(InputError, match="cannot be read"):
@@ -132,9 +133,9 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
 
 
 def test_the_shipped_addition_is_whole_and_small() -> None:
-    card = addition.read(comet.SHIPPED, comet.KIND)
+    card = lora_folder.read(comet.SHIPPED, comet.KIND)
     from rejoinder.files import sha256_of
 
-    assert sha256_of(comet.SHIPPED / addition.PARTS) == card.parts
-    assert (comet.SHIPPED / addition.PARTS).stat().st_size < 8 * 2**20
+    assert sha256_of(comet.SHIPPED / lora_folder.PARTS) == card.parts
+    assert (comet.SHIPPED / lora_folder.PARTS).stat().st_size < 8 * 2**20
     assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 64 * 2**20

@@ -8,10 +8,10 @@ import random
 import pytest
 
 import rejoinder
+from rejoinder.comparison.compare import compare
 from rejoinder.errors import RunError
 from rejoinder.scoring.result import Scores
 from rejoinder.types import Item, Response, Turn
-from rejoinder.verdict.comparison import compare
 
 
 def lengths(**by_system: list[int]) -> Scores:

@@ -14,7 +14,7 @@ import tiny_models
 import rejoinder
 from rejoinder.errors import SpecError
 from rejoinder.metrics.cosine import Cosine
-from rejoinder.models.encoder import load_encoder
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import load_word_vectors
 from rejoinder.types import Item, Pair, Response, Turn
 

@@ -11,16 +11,16 @@ import numpy as np
 import orjson
 import pytest
 
-from rejoinder.data.catalogue import Catalogue, Entry, compare, decode, encode
 from rejoinder.data.collection import collect, from_lists
-from rejoinder.data.conversations import digest, digests, first_shared, packed, save, unpacked
 from rejoinder.data.datasets import list_datasets
-from rejoinder.data.gathering import gathered
+from rejoinder.data.grouping import gathered
 from rejoinder.data.objects import to_object
+from rejoinder.data.questions import shown
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.situations import shown
-from rejoinder.data.survey import Survey, SurveyWorker, survey
-from rejoinder.data.writing import write
+from rejoinder.data.shards.conversations import digest, digests, first_shared, packed, save, unpacked
+from rejoinder.data.shards.manifest import Catalogue, Entry, compare, decode, encode
+from rejoinder.data.shards.stats import Survey, SurveyWorker, survey
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.types import (
     Candidate,
@@ -85,7 +85,7 @@ def test_digests_at_the_ends_of_their_range_are_compared_too(tmp_path: Path) -> 
 
 
 def test_stretches_hold_about_equally_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.data import conversations
+    from rejoinder.data.shards import conversations
 
     sizes = []
     inner = conversations._shared

@@ -9,24 +9,21 @@ import orjson
 import pytest
 
 from rejoinder.data.collection import collect
+from rejoinder.data.dataset_reader import Row, alternate, at
 from rejoinder.data.datasets import dataset
-from rejoinder.data.datasets._reading import alternate, at
-from rejoinder.data.datasets._row import Row
-from rejoinder.data.fetching import FetchError, Patience, _is_web, _told, download, url_of
-from rejoinder.data.grades import ranks, right
+from rejoinder.data.download import FetchError, Patience, _is_web, _told, download, url_of
 from rejoinder.data.importers import Options, Tally, import_records
 from rejoinder.data.importers import _cells as cells
 from rejoinder.data.importers._messages import message
-from rejoinder.data.importers._threads import Utterance, threads
-from rejoinder.data.importers._transcripts import judgements, reply, transcript
-from rejoinder.data.knowledge_files import KNOWLEDGE, published
-from rejoinder.data.packing import RECORDS
-from rejoinder.data.reading import LONGEST_LINE, Source
+from rejoinder.data.importers.convokit import Utterance, threads
+from rejoinder.data.importers.dstc10 import judgements, reply, transcript
+from rejoinder.data.knowledge import KNOWLEDGE, Triple, plain, published, read_triples
+from rejoinder.data.questions import ranks, right
+from rejoinder.data.reader import LONGEST_LINE, Source
 from rejoinder.data.remote import RemoteFolder, is_remote, parent, shown, under
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.seed import checked_category
-from rejoinder.data.seeds import read_seeds, write_seeds
-from rejoinder.data.triples import Triple, plain, read_triples
+from rejoinder.data.seeds import checked_category, read_seeds, write_seeds
+from rejoinder.data.shards.pack import RECORDS
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of
 from rejoinder.types import Candidate, Dialogue, Item, Question, Rating, Response, Turn

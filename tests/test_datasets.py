@@ -19,9 +19,9 @@ from rejoinder.data.collection import Collection, collect
 from rejoinder.data.datasets import Dataset, dataset, datasets_under, list_datasets, read_dataset
 from rejoinder.data.datasets._page import page
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, SpecError
-from rejoinder.folder import modules
+from rejoinder.registry import modules
 from rejoinder.types import (
     Candidate,
     Dialogue,

@@ -16,13 +16,13 @@ pytest.importorskip("transformers")
 import tiny_language_model  # noqa: E402
 
 from rejoinder.errors import SpecError  # noqa: E402
-from rejoinder.models import delorean_passes  # noqa: E402
-from rejoinder.models.delorean import Adapted, Job, _banned, adapt, adapt_batches  # noqa: E402
-from rejoinder.models.delorean_passes import Target, backward, content_loss, forward  # noqa: E402
-from rejoinder.models.delorean_settings import Delorean  # noqa: E402
-from rejoinder.models.joining import context_ids  # noqa: E402
-from rejoinder.models.language_model import LanguageModel, load_language_model  # noqa: E402
-from rejoinder.models.sentence_end import cut, ends  # noqa: E402
+from rejoinder.models.delorean import passes  # noqa: E402
+from rejoinder.models.delorean.decoder import Adapted, Job, _banned, adapt, adapt_batches  # noqa: E402
+from rejoinder.models.delorean.passes import Target, backward, content_loss, forward  # noqa: E402
+from rejoinder.models.delorean.settings import Delorean  # noqa: E402
+from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids  # noqa: E402
+from rejoinder.models.language_model.sentence_end import cut, ends  # noqa: E402
 from rejoinder.types import Turn  # noqa: E402
 
 LONG = (
@@ -168,13 +168,13 @@ def test_all_weight_on_the_text_gives_the_text_and_all_on_the_model_its_own(mode
 
 def test_a_stable_text_stops_and_leaves_the_batch(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = []
-    plain = delorean_passes.forward
+    plain = passes.forward
 
     def counting(network: Any, reading: Any, pulled: Any, *rest: Any) -> Any:
         rows.append(len(pulled))
         return plain(network, reading, pulled, *rest)
 
-    monkeypatch.setattr(delorean_passes, "forward", counting)
+    monkeypatch.setattr(passes, "forward", counting)
     settings = dataclasses.replace(GENTLE, iterations=12, extra=0)
     found = adapt(model, JOBS, settings)
     assert sum(rows) == sum(one.rounds for one in found)

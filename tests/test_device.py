@@ -14,12 +14,13 @@ from click.testing import CliRunner
 
 from rejoinder.cli.models import command
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models import device, encoder, onnx_encoder
-from rejoinder.models.aptness import AptnessModel
+from rejoinder.models import device
+from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.batching import batches
 from rejoinder.models.device import Place
-from rejoinder.models.onnx_encoder import OnnxEncoder
-from rejoinder.models.sample import utterances
+from rejoinder.models.encoder import factory, onnx
+from rejoinder.models.encoder.onnx import OnnxEncoder
+from rejoinder.models.encoder.probe_sentences import utterances
 
 Machine = Callable[..., None]
 
@@ -109,9 +110,9 @@ def test_onnxruntime_is_asked_for_cuda_without_tf32(
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda path, options, providers: opened.append(providers))
     graph = tiny_models.write_exported_encoder(tmp_path) / "model.onnx"
     machine(driver=True, provider=True)
-    onnx_encoder.open_session(graph)
+    onnx.open_session(graph)
     machine(driver=True, provider=True, asked="cpu")
-    onnx_encoder.open_session(graph)
+    onnx.open_session(graph)
     assert opened == [[("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"], ["CPUExecutionProvider"]]
 
 
@@ -123,16 +124,16 @@ def test_batches_are_larger_on_a_gpu_and_computed_one_after_the_other(
     machine(driver=True, provider=True)
     assert max(map(len, batches([8] * 1000))) == 512
     monkeypatch.setenv("REJOINDER_THREADS", "2")
-    monkeypatch.setattr(onnx_encoder, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(onnx, "ThreadPoolExecutor", None)
     seen: list[int] = []
-    onnx_encoder.side_by_side(lambda batch: seen.append(len(batch)), batches([8] * 1000))
+    onnx.side_by_side(lambda batch: seen.append(len(batch)), batches([8] * 1000))
     assert seen == [512, 488]
 
 
 def test_torch_computes_aptness_to_the_written_decimals(
     by_torch: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.models.torch_graph import TorchGraph
+    from rejoinder.models.onnx.torch_graph import TorchGraph
 
     folder = tiny_aptness.write(tmp_path / "tiny")
     contexts = [["how do you do", "fine thanks"], ["the cat sat on the mat"], ["what"] * 8, ["a dog", "ran fast"]]
@@ -140,7 +141,7 @@ def test_torch_computes_aptness_to_the_written_decimals(
 
     def computed() -> list[Any]:
         monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / str(device.graphs().runtime)))
-        encoder._open.cache_clear()
+        factory._open.cache_clear()
         model = AptnessModel(folder)
         assert isinstance(model._cross._session, TorchGraph) == (device.graphs().runtime == "torch")
         found = [model.bi_scores, model.cross_scores, model.probabilities, model.cross_features]
@@ -150,14 +151,14 @@ def test_torch_computes_aptness_to_the_written_decimals(
     monkeypatch.setattr(device, "_place", lambda asked: Place("cpu", "onnxruntime"))
     for ours, theirs in zip(by_it, computed(), strict=True):
         assert np.abs(ours - theirs).max() < 2e-5
-    encoder._open.cache_clear()
+    factory._open.cache_clear()
 
 
 def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
     pytest.importorskip("torch", reason="the torch extra is not installed")
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    from rejoinder.models.manifest import require
-    from rejoinder.models.torch_graph import TorchGraph
+    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.onnx.torch_graph import TorchGraph
 
     random = np.random.default_rng(0)
     mask = (np.arange(9) < np.array([9, 2, 5])[:, None]).astype(np.int64)
@@ -172,7 +173,7 @@ def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
     }.items():
         path = require("aptness") / f"{name}.onnx"
         ours = TorchGraph(path, "cpu").run(None, given)
-        theirs = onnx_encoder._onnxruntime(path, "cpu").run(None, given)
+        theirs = onnx._onnxruntime(path, "cpu").run(None, given)
         for mine, its in zip(ours, theirs, strict=True):
             assert mine.shape == its.shape
             assert mine.dtype == its.dtype
@@ -182,7 +183,7 @@ def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
 def test_a_graph_that_torch_cannot_compute_goes_to_the_cpu_unless_cuda_was_asked_for(
     by_torch: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.models import torch_graph
+    from rejoinder.models.onnx import torch_graph
 
     folder = tiny_models.write_exported_encoder(tmp_path)
     wanted = OnnxEncoder(folder).encode(utterances()[:5])

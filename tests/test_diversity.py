@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from rejoinder.metric import parse
 from rejoinder.metrics._bleu import Smoothing
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.distinct import Distinct
 from rejoinder.metrics.self_bleu import SelfBleu
-from rejoinder.registry import parse
 from rejoinder.types import Item, Pair, Reference, Response
 
 WORDS = "the the the . . , i i you do not know what is it a b c d e".split()

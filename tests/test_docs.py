@@ -13,8 +13,8 @@ import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import KEYS, Place, from_object
-from rejoinder.report.listing import metric_table
-from rejoinder.report.table import to_markdown
+from rejoinder.reports.listing import metric_table
+from rejoinder.table import to_markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -22,9 +22,9 @@ from tiny_talks import talks
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.datasets import datasets_under
-from rejoinder.models.catalog import find
-from rejoinder.models.manifest import WEIGHTS
-from rejoinder.registry import parse
+from rejoinder.metric import parse
+from rejoinder.models.catalog.entries import find
+from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.systems import System, parse_system
 from rejoinder.systems._texts import placed, replies
 from rejoinder.types import Question
@@ -115,7 +115,7 @@ def names_are_known(typed: list[str]) -> None:
     elif typed[0] == "data":
         assert datasets_under(typed[2]), typed
     elif typed[0] == "reproduce":
-        assert importlib.util.find_spec(f"rejoinder.reproduce.{typed[1].replace('-', '_')}"), typed
+        assert importlib.util.find_spec(f"rejoinder.papers.{typed[1].replace('-', '_')}"), typed
 
 
 def is_there(command: str) -> None:

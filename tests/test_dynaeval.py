@@ -20,7 +20,7 @@ from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.dynaeval import DynaEval
 from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.dynaeval import open_dynaeval, prepared, words
+from rejoinder.models.dynaeval.model import open_dynaeval, prepared, words
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from tiny_talks import talks
 
 from rejoinder.cli import program
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.models import embedding
-from rejoinder.models.embedding import EmbeddingWorker, embed
-from rejoinder.models.encoder import load_encoder
-from rejoinder.models.sample import utterances
+from rejoinder.models.encoder import worker as embedding
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.models.encoder.worker import EmbeddingWorker, embed
 from rejoinder.types import Item, Response, Turn
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.contract import Metric
 from rejoinder.errors import RejoinderError
+from rejoinder.metric import Metric, parse, signature
 from rejoinder.metrics.embedding_average import EmbeddingAverage
 from rejoinder.metrics.greedy_matching import GreedyMatching
 from rejoinder.metrics.sentence_cosine import SentenceCosine
 from rejoinder.metrics.vector_extrema import VectorExtrema
-from rejoinder.models.encoder import load_encoder
-from rejoinder.registry import parse, signature
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.scoring.run import Plan, run
-from rejoinder.text import tokenize
+from rejoinder.text.tokens import tokenize
 from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
 

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from rejoinder.cli import models as cli
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models import card as cards
+from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.contract import Encoder, Side, TokenVectors, Vectors
-from rejoinder.models.embedding_cache import CachedEncoder, VectorStore
-from rejoinder.models.encoder import load_encoder
-from rejoinder.models.export import export
-from rejoinder.models.machine import threads
-from rejoinder.models.manifest import ModelMissingError
-from rejoinder.models.onnx_encoder import OnnxEncoder
-from rejoinder.models.sample import utterances
-from rejoinder.models.transformers_encoder import TransformersEncoder
+from rejoinder.models.catalog.manifest import ModelMissingError
+from rejoinder.models.device import threads
+from rejoinder.models.encoder import card as cards
+from rejoinder.models.encoder.cache import CachedEncoder, VectorStore
+from rejoinder.models.encoder.export import export
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.onnx import OnnxEncoder
+from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.models.encoder.transformers import TransformersEncoder
 from tests.tiny_encoder import write_encoder
 
 TEXTS = ["Hello there!", "how are you", "", "it rains", "what is the weather like in town today?", "fine", "zebra 9 é"]
@@ -395,7 +395,7 @@ def test_minilm_is_what_sentence_transformers_makes_of_it() -> None:
 def test_a_few_texts_are_shared_by_all_cores() -> None:
     import numpy as np
 
-    from rejoinder.models.onnx_encoder import _for_all
+    from rejoinder.models.encoder.onnx import _for_all
 
     whole = np.arange(9)
     shared = _for_all([whole], 4)

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
-from rejoinder.engines.contract import Engine, Work
+from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.factory import open_engine
 from rejoinder.engines.local import LocalEngine
-from rejoinder.engines.opening import open_engine
 from rejoinder.errors import MissingExtraError, RunError, SpecError
 
 WORKER = """
@@ -162,7 +162,7 @@ def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
 
 
 def test_a_system_is_asked_by_several_workers_and_says_the_same(tmp_path: Path) -> None:
-    from rejoinder.selection.running import select
+    from rejoinder.selection.select import select
     from rejoinder.systems import parse_system
     from rejoinder.types import Candidate, Question, Turn
 
@@ -191,8 +191,8 @@ def test_a_system_is_asked_by_several_workers_and_says_the_same(tmp_path: Path) 
 def test_pairs_are_scored_by_several_workers_as_by_one() -> None:
     import numpy as np
 
-    from rejoinder.registry import parse
-    from rejoinder.scoring.by_engine import score_pairs_by
+    from rejoinder.metric import parse
+    from rejoinder.scoring.worker import score_pairs_by
     from rejoinder.types import Item, Pair, Reference, Response, Turn
 
     pairs = []

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import InputError, SpecError
-from rejoinder.explaining.explanation import Explanation, Part
-from rejoinder.explaining.leaving_out import explain, pair_of
-from rejoinder.explaining.pieces import MOST_PIECES, parts_in, reply_pieces, sentences_in, without, words
-from rejoinder.explaining.view import lines, plain, table, to_json
-from rejoinder.report.table import FORMATS
+from rejoinder.metric import NAN, Metric
+from rejoinder.probes.explanation import Explanation, Part
+from rejoinder.probes.explanation_view import lines, plain, table, to_json
+from rejoinder.probes.occlusion import explain, pair_of
+from rejoinder.probes.segments import MOST_PIECES, parts_in, reply_pieces, sentences_in, without, words
+from rejoinder.table import FORMATS
 from rejoinder.types import Pair
 from tests.test_cli import CHATS, ran
 
@@ -311,7 +311,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 
 def test_the_terminal_view_is_shaded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from rejoinder.explaining.view import show
+    from rejoinder.probes.explanation_view import show
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")

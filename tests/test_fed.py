@@ -18,8 +18,8 @@ import rejoinder  # noqa: E402
 from rejoinder.errors import SpecError  # noqa: E402
 from rejoinder.metrics import fed  # noqa: E402
 from rejoinder.metrics.fed import Aspect, Fed  # noqa: E402
-from rejoinder.models import likelihood  # noqa: E402
-from rejoinder.models.manifest import ModelMissingError  # noqa: E402
+from rejoinder.models.catalog.manifest import ModelMissingError  # noqa: E402
+from rejoinder.models.language_model import likelihood  # noqa: E402
 from rejoinder.types import Item, Pair, Response, Turn  # noqa: E402
 
 SAID = [

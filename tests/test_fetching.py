@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from rejoinder.cli import data as cli
 from rejoinder.data import datasets
 from rejoinder.data.datasets import Dataset, File
-from rejoinder.data.fetching import FetchError, Patience, fetch, url_of
+from rejoinder.data.download import FetchError, Patience, fetch, url_of
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.types import Dialogue, Turn
 

@@ -7,9 +7,9 @@ import random
 import pytest
 
 import rejoinder
+from rejoinder.comparison.check import check, condition
 from rejoinder.errors import RunError, SpecError
 from rejoinder.scoring.result import Scores
-from rejoinder.verdict.gate import check, condition
 
 
 def replies(shift: int = 0, n: int = 30, seed: int = 0) -> Scores:

@@ -16,11 +16,11 @@ from rejoinder.types import Candidate, Dialogue, Question, Turn
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.generator import load_generator, read_card  # noqa: E402
-from rejoinder.models.generator_network import GeneratorNetwork, Shape, positions  # noqa: E402
-from rejoinder.models.generator_text import BEGIN, END, MARKS, TURN, Limits, TurnReader, learn_pieces  # noqa: E402
-from rejoinder.training.generator import GeneratorRecipe, train_generator  # noqa: E402
-from rejoinder.training.generator_data import Feeder, batches_of, examples_of, of_split  # noqa: E402
+from rejoinder.models.generator.model import load_generator, read_card  # noqa: E402
+from rejoinder.models.generator.network import GeneratorNetwork, Shape, positions  # noqa: E402
+from rejoinder.models.generator.text import BEGIN, END, MARKS, TURN, Limits, TurnReader, learn_pieces  # noqa: E402
+from rejoinder.training.generator.data import Feeder, batches_of, examples_of, of_split  # noqa: E402
+from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator  # noqa: E402
 
 ARCHES = ("gru", "lstm", "transformer")
 THINGS = ("soup", "tea", "bread", "rain", "the train", "a red bicycle", "my sister", "the old garden")
@@ -211,7 +211,7 @@ def test_a_changed_or_foreign_folder_is_refused(tmp_path: Path) -> None:
 
 def test_the_command_trains_and_says_what_is_wrong(tmp_path: Path) -> None:
     from rejoinder.cli import program
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     file, folder = tmp_path / "d.jsonl", tmp_path / "g"
     write(DIALOGUES, str(file))

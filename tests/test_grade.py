@@ -21,11 +21,9 @@ from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.grade import Grade
 from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.grade import GradeModel, open_grade
-from rejoinder.models.grade_graph import Concepts, _drop, _edges, graph_of
-from rejoinder.models.grade_keywords import read_rarity, write_rarity
-from rejoinder.models.grade_language import English
-from rejoinder.models.grade_tokens import shortened
+from rejoinder.models.grade.graph import Concepts, _drop, _edges, graph_of
+from rejoinder.models.grade.keywords import English, read_rarity, write_rarity
+from rejoinder.models.grade.model import GradeModel, open_grade, shortened
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")

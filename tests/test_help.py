@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from rejoinder.cli import program
 from rejoinder.data.datasets import datasets_under
-from rejoinder.registry import parse
+from rejoinder.metric import parse
 
 CONTEXT = click.Context(program, info_name="rejoinder")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")

@@ -12,16 +12,28 @@ import pytest
 import tiny_models
 
 import rejoinder
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.models import idk as cards
-from rejoinder.models import pair_encoder
-from rejoinder.models.aptness import open_aptness
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.manifest import is_here
-from rejoinder.training.idk import NEGATIVES, IdkRecipe, fit, pair_vectors, told_apart, train_idk
-from rejoinder.training.idk_exact import fit_exactly, objective
-from rejoinder.training.idk_steps import BATCH, MARGIN, RATE, draw, fit_by_steps
+from rejoinder.models.aptness.model import open_aptness
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import is_here
+from rejoinder.models.encoder import pairs
+from rejoinder.training.idk import (
+    BATCH,
+    MARGIN,
+    NEGATIVES,
+    RATE,
+    IdkRecipe,
+    draw,
+    fit,
+    fit_by_steps,
+    fit_exactly,
+    objective,
+    pair_vectors,
+    told_apart,
+    train_idk,
+)
 from rejoinder.training.next_turns import MOST_TURNS, Place, places, shuffled_replies
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
@@ -209,13 +221,13 @@ class Counted:
 
 def test_each_pair_is_read_once_and_blank_ones_have_no_vector() -> None:
     counted = Counted()
-    cached = pair_encoder.CachedPairs(counted)
+    cached = pairs.CachedPairs(counted)
     contexts = [["a", "bb"], ["a", "bb"], [" "], ["a", " ", "bb"], ["ab", "b"]]
     found = cached.features(contexts, ["x", "x", "x", "x", " "])
     assert counted.asked == 1
     assert found[:2].tolist() == found[3:4].tolist() * 2
     assert np.isnan(found[[2, 4]]).all()
-    assert pair_encoder.CachedPairs(Counted()).features(contexts[:1], ["x"]).tolist() == found[:1].tolist()
+    assert pairs.CachedPairs(Counted()).features(contexts[:1], ["x"]).tolist() == found[:1].tolist()
     # The same characters in other turns are another pair.
     assert cached.features([["ab", "b"]], ["x"]).tolist() != found[:1].tolist()
     assert counted.asked == 2
@@ -244,7 +256,7 @@ def test_the_pooled_next_sentence_feature_can_be_named(tmp_path: Path) -> None:
     network.save_pretrained(tmp_path / "bert")
     reader = transformers.BertTokenizer(tokenizer_object=core, model_max_length=40)
     reader.save_pretrained(tmp_path / "bert")
-    opened = pair_encoder.load_pair_encoder(f"hf:{tmp_path / 'bert'}")
+    opened = pairs.load_pair_encoder(f"hf:{tmp_path / 'bert'}")
     found = opened.features([["the cat", "sat on the mat"], ["ok", "yes"], [""]], ["it ran fast", "no", "no"])
     for i, (context, reply) in enumerate([("the cat sat on the mat", "it ran fast"), ("ok yes", "no")]):
         before, said = (reader(text, add_special_tokens=False)["input_ids"] for text in (context, reply))

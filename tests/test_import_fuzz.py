@@ -16,7 +16,7 @@ from importing import chat
 
 from rejoinder.data.importers import Options, import_records
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 from rejoinder.errors import RejoinderError
 
 ROUNDS = 300

@@ -9,8 +9,8 @@ import pytest
 from importing import chat, imported, save
 
 from rejoinder.data.importers import Tally
+from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError
-from rejoinder.scoring.inputs import Input
 from rejoinder.types import Turn
 
 

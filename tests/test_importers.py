@@ -15,9 +15,9 @@ from importing import chat, imported, save
 from rejoinder.cli.import_ import command
 from rejoinder.data.collection import read_files
 from rejoinder.data.importers import Options, Tally, import_records, importer
-from rejoinder.data.importers._contract import FLAGS
+from rejoinder.data.importers._base import FLAGS
 from rejoinder.errors import InputError, SpecError
-from rejoinder.folder import modules
+from rejoinder.registry import modules
 
 NAMES = modules("rejoinder.data.importers")
 DOCS = Path(__file__).parent.parent / "docs" / "importing.md"

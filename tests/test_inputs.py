@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.data import reading, spool
+from rejoinder.data import reader, spool
 from rejoinder.data.importers import import_records
-from rejoinder.data.packing import write_one
+from rejoinder.data.inputs import Input
+from rejoinder.data.shards.pack import write_one
 from rejoinder.errors import InputError
-from rejoinder.scoring.inputs import Input
 from rejoinder.scoring.run import Plan, run
 
 
@@ -268,7 +268,7 @@ def test_what_a_shell_substitutes_is_scored(tmp_path: Path, chats: bytes) -> Non
 def test_what_reads_a_pipe_twice_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is a pipe, and this is read more than once; save it as a file"):
-        reading.Source(tmp_path / "pipe").measure()
+        reader.Source(tmp_path / "pipe").measure()
 
 
 def test_a_device_is_no_file() -> None:
@@ -378,13 +378,13 @@ def test_meta_that_is_nested_deeply_is_scored_or_refused_in_one_line(tmp_path: P
 def test_millions_of_blank_lines_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_bytes(gzip.compress(b"\n" * 200_000))
-    monkeypatch.setattr(reading, "MOST_BLANK_LINES", 1_000)
+    monkeypatch.setattr(reader, "MOST_BLANK_LINES", 1_000)
     with pytest.raises(InputError, match=r"chats\.jsonl: has 1,001 blank lines in a row; is it the right file\?"):
         rejoinder.read(path)
     for name in ("csv", "jsonl", "openai"):
         with pytest.raises(InputError, match="has 1,001 blank lines in a row"):
             list(import_records(name, path))
-    monkeypatch.setattr(reading, "LONGEST_LINE", 10_000)
+    monkeypatch.setattr(reader, "LONGEST_LINE", 10_000)
     path.write_bytes((b" " * 5_000 + b"\n") * 5)
     with pytest.raises(InputError, match="has 2 blank lines in a row"):
         rejoinder.read(path)
@@ -393,7 +393,7 @@ def test_millions_of_blank_lines_are_refused_early(tmp_path: Path, monkeypatch: 
 def test_blank_lines_between_records_count_from_the_last_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chats: bytes
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_BLANK_LINES", 3)
+    monkeypatch.setattr(reader, "MOST_BLANK_LINES", 3)
     path = tmp_path / "apart.jsonl"
     path.write_bytes(b"\n\n\n" + chats.replace(b"\n", b"\n\n\n\n"))
     assert rejoinder.read(path).counts()["responses"] == 1

@@ -19,14 +19,14 @@ from judge_server import completion, cuts_short, drips, fails, hangs_up, says, s
 import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.judging import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
-from rejoinder.judging.answer import Usage, read_body, read_choice, read_score
-from rejoinder.judging.asking import _asked_to_wait
-from rejoinder.judging.consistency import consistency, price, tally
-from rejoinder.judging.settings import Settings, read_settings
-from rejoinder.judging.store import Answer, AnswerStore
-from rejoinder.registry import parse, signature
-from rejoinder.scoring import intake
+from rejoinder.judges import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
+from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
+from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.consistency import consistency, price, tally
+from rejoinder.judges.requests import _asked_to_wait
+from rejoinder.judges.settings import Settings, read_settings
+from rejoinder.metric import parse, signature
+from rejoinder.scoring import index
 from rejoinder.types import Item, Pair, Response, Turn
 
 KEY = "sk-secret-0123456789"
@@ -702,7 +702,7 @@ def test_a_run_shows_its_judge_and_hands_out_the_raw_answers(tmp_path: Path, mon
 
 
 def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
-    from rejoinder.report.judge import judge_table
+    from rejoinder.reports.judge import judge_table
     from rejoinder.scoring.run import Plan, run
 
     file = tmp_path / "chats.jsonl"
@@ -733,7 +733,7 @@ def test_requests_that_failed_and_were_sent_again_are_counted(
 ) -> None:
     monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
     for name in ("_MEAN_CHUNK", "_SMALLEST_CHUNK", "_LARGEST_CHUNK"):  # a chunk for each reply, so that two work
-        monkeypatch.setattr(intake, name, {"_MEAN_CHUNK": 2, "_SMALLEST_CHUNK": 1, "_LARGEST_CHUNK": 1}[name])
+        monkeypatch.setattr(index, name, {"_MEAN_CHUNK": 2, "_SMALLEST_CHUNK": 1, "_LARGEST_CHUNK": 1}[name])
     with served(fails(429), scores(4), fails(429), fails(503), scores(2), says("no JSON"), scores(3)) as server:
         reach(server, monkeypatch)
         done = score_by_command(chats(tmp_path, 3), tmp_path / "run", "--processes", processes)
@@ -761,7 +761,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
 def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.report.judge import judge_table, raw_answers
+    from rejoinder.reports.judge import judge_table, raw_answers
     from rejoinder.scoring.run import Plan, run
 
     with served(says(GOOD)) as server:

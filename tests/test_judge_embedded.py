@@ -14,16 +14,16 @@ pytest.importorskip("transformers")
 
 import tiny_language_model  # noqa: E402
 
-import rejoinder.models.open_language_model as opening  # noqa: E402
+import rejoinder.models.language_model.model as opening  # noqa: E402
 from rejoinder.errors import InputError, SpecError  # noqa: E402
-from rejoinder.judging import compare_pair, open_judge, order_consistency  # noqa: E402
-from rejoinder.judging.embedded import MOST_TOKENS, EmbeddedJudge  # noqa: E402
-from rejoinder.judging.remote import Rated  # noqa: E402
-from rejoinder.judging.rubric import load_rubric  # noqa: E402
-from rejoinder.models.answering import answer_log_probabilities  # noqa: E402
-from rejoinder.models.language_model import LanguageModel  # noqa: E402
-from rejoinder.models.manifest import ModelMissingError  # noqa: E402
-from rejoinder.registry import parse, signature  # noqa: E402
+from rejoinder.judges import compare_pair, open_judge, order_consistency  # noqa: E402
+from rejoinder.judges.embedded import MOST_TOKENS, EmbeddedJudge  # noqa: E402
+from rejoinder.judges.endpoint import Rated  # noqa: E402
+from rejoinder.judges.rubric import load_rubric  # noqa: E402
+from rejoinder.metric import parse, signature  # noqa: E402
+from rejoinder.models.catalog.manifest import ModelMissingError  # noqa: E402
+from rejoinder.models.language_model.answer_probabilities import answer_log_probabilities  # noqa: E402
+from rejoinder.models.language_model.model import LanguageModel  # noqa: E402
 from rejoinder.types import Item, Pair, Response, Turn  # noqa: E402
 
 CONTEXT = [Turn("how do you do", "A"), Turn("fine thanks", "B")]

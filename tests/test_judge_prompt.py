@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.judging.prompt import as_line, choice_messages, rating_messages
-from rejoinder.judging.rubric import load_rubric
+from rejoinder.judges.prompt import as_line, choice_messages, rating_messages
+from rejoinder.judges.rubric import load_rubric
 from rejoinder.types import Turn
 
 RUBRIC = load_rubric("default")

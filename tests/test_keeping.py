@@ -15,8 +15,8 @@ import pytest
 from slow_metric import write_slow
 
 from benchmarks.ray_nodes import interruptible
-from rejoinder.engines.contract import Counts, Outcome, Work
-from rejoinder.engines.keeping import KeepingEngine, keeping
+from rejoinder.engines.base import Counts, Outcome, Work
+from rejoinder.engines.caching import KeepingEngine, keeping
 from rejoinder.errors import InputError, RunError
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.augmenting.commonsense import GeneratedKnowledge, MatchedKnowledge
-from rejoinder.augmenting.knowledge import Knowledge, read_knowledge
-from rejoinder.augmenting.knowledge_matching import Heads, spoken
-from rejoinder.augmenting.people import as_event, second_person, third_person
+from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge
+from rejoinder.augmentation.commonsense.knowledge import Heads, Knowledge, read_knowledge, spoken
+from rejoinder.augmentation.commonsense.persons import as_event, second_person, third_person
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.contract import Side, TokenVectors, Vectors
+from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.types import Item, Reference, Turn
 
 ATOMIC = """\

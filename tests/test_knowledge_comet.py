@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tiny_models import byte_pairs
 
-from rejoinder.augmenting.commonsense import GeneratedKnowledge
+from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.models.sequence_comet import MARK, load_sequence_comet
+from rejoinder.models.comet.sequence import MARK, load_sequence_comet
 from rejoinder.types import Item, Turn
 
 

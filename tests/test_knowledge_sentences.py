@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.augmenting.sentences import Sentences
-from rejoinder.augmenting.verbs import agreeing, base_form
-from rejoinder.augmenting.wording import named
+from rejoinder.augmentation.commonsense.phrases import named
+from rejoinder.augmentation.commonsense.templates import Sentences
+from rejoinder.text.english.verbs import agreeing, base_form
 
 
 @pytest.mark.parametrize(

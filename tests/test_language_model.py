@@ -19,11 +19,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError  # noqa: E402
-from rejoinder.models import decoding, generation  # noqa: E402
-from rejoinder.models.causal import extend  # noqa: E402
-from rejoinder.models.joining import context_ids, end_ids  # noqa: E402
-from rejoinder.models.language_model import LanguageModel, load_language_model  # noqa: E402
-from rejoinder.models.soft_input import read_soft  # noqa: E402
+from rejoinder.models.language_model import decoding, generation  # noqa: E402
+from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
+from rejoinder.models.language_model.network import extend  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
+from rejoinder.models.language_model.soft_input import read_soft  # noqa: E402
 from rejoinder.types import Turn  # noqa: E402
 
 LINES = [
@@ -636,7 +636,7 @@ def test_the_python_of_the_docs_page_runs(
     models: dict[str, LanguageModel], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parent.parent / "docs" / "language_models.md").read_text()
-    monkeypatch.setattr("rejoinder.models.language_model.load_language_model", lambda name: models["gpt2"])
+    monkeypatch.setattr("rejoinder.models.language_model.model.load_language_model", lambda name: models["gpt2"])
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)\n```", page, re.DOTALL):
         exec(block, names)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.contract import Metric
 from rejoinder.errors import SpecError
-from rejoinder.metrics import _sentence, _synonyms
+from rejoinder.metric import Metric, parse, signature
+from rejoinder.metrics import meteor as _sentence
 from rejoinder.metrics._alignment import Candidates, align
 from rejoinder.metrics.meteor import EXACT, STEM, SYNONYM, Meteor
-from rejoinder.registry import parse, signature
+from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
 
 
@@ -88,7 +88,7 @@ def test_a_spec_reads_back_as_the_same_metric() -> None:
 
 def test_the_signature_says_where_the_synonyms_come_from() -> None:
     shown = signature(Meteor())
-    assert f"synonyms:wordnet-3.0 {_synonyms.digest()}" in shown
+    assert f"synonyms:wordnet-3.0 {synonyms.digest()}" in shown
     assert f"snowballstemmer:{version('snowballstemmer')}" in shown
     assert "paraphrases:none" in shown
     assert "wordnet" not in signature(Meteor(synonym=0.0))
@@ -248,25 +248,25 @@ def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
     ],
 )
 def test_synonyms_share_a_meaning_even_when_inflected(one: str, other: str) -> None:
-    assert _synonyms.meanings(one) & _synonyms.meanings(other)
+    assert synonyms.meanings(one) & synonyms.meanings(other)
 
 
 def test_words_that_are_no_synonyms_share_none() -> None:
-    assert not _synonyms.meanings("car") & _synonyms.meanings("dog")
-    assert not _synonyms.meanings("qwertz")
+    assert not synonyms.meanings("car") & synonyms.meanings("dog")
+    assert not synonyms.meanings("qwertz")
     # The synsets of "entity" (a noun) and of "able" (an adjective) have the same number in WordNet's own files.
-    assert not _synonyms.meanings("entity") & _synonyms.meanings("able")
+    assert not synonyms.meanings("entity") & synonyms.meanings("able")
 
 
 def test_irregular_forms_have_their_base_form() -> None:
-    assert _synonyms.base_forms("went") == ["go"]
-    assert _synonyms.base_forms("cars") == ["car"]
-    assert _synonyms.base_forms("operating") == ["operating", "operate"]
-    assert _synonyms.base_forms("qwertz") == []
+    assert synonyms.base_forms("went") == ["go"]
+    assert synonyms.base_forms("cars") == ["car"]
+    assert synonyms.base_forms("operating") == ["operating", "operate"]
+    assert synonyms.base_forms("qwertz") == []
 
 
 def test_the_licence_of_wordnet_travels_with_the_table() -> None:
-    folder = Path(_synonyms.__file__).parent / "_wordnet"
+    folder = Path(synonyms.__file__).parent / "wordnet"
     assert "WordNet 3.0 Copyright 2006 by Princeton University." in (folder / "LICENSE").read_text()
     assert (folder / "synonyms.json.gz").stat().st_size < 2 * 2**20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.training.mining import Pursuit, mine, request_counts
+from rejoinder.training.ranker.mining import Pursuit, mine, request_counts
 from rejoinder.types import Dialogue, Turn
 
 TRIPLES = """\
@@ -91,7 +91,7 @@ def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
 
 def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
     pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.training.ranker_mined import _question
+    from rejoinder.training.ranker.mining import _question
 
     mined = [
         Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
@@ -109,8 +109,8 @@ def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
 
 def test_pursuits_that_leave_no_wrong_offer_are_an_error_and_no_endless_search() -> None:
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.training.ranker_mined import train_on_mined
-    from rejoinder.training.ranker_recipe import RankerRecipe
+    from rejoinder.training.ranker.mining import train_on_mined
+    from rejoinder.training.ranker.recipe import RankerRecipe
 
     mined = [Pursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
     nothing: object = None

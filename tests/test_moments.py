@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from rejoinder.stats.interval import mean_interval
-from rejoinder.stats.moments import Moments, moments
+from rejoinder.stats.interval import Moments, mean_interval, moments
 
 
 def rounding(found: Moments) -> float:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.comparison.next_ratings import where_metrics_disagree, where_the_order_is_open
 from rejoinder.data.collection import collect
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.scoring.result import Facts, Scores
-from rejoinder.stats.order_certainty import order_uncertainty
+from rejoinder.stats.ceiling import order_uncertainty
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
-from rejoinder.verdict.next_to_rate import where_metrics_disagree, where_the_order_is_open
 from tests.test_agreement_cli import duels, replies, run
 
 

@@ -14,10 +14,10 @@ transformers = pytest.importorskip("transformers")
 import tiny_language_model  # noqa: E402
 
 import rejoinder  # noqa: E402
-from rejoinder.contract import Row  # noqa: E402
 from rejoinder.errors import SpecError  # noqa: E402
+from rejoinder.metric import Row  # noqa: E402
 from rejoinder.metrics.norm_prob import NormProb  # noqa: E402
-from rejoinder.models.manifest import ModelMissingError  # noqa: E402
+from rejoinder.models.catalog.manifest import ModelMissingError  # noqa: E402
 from rejoinder.types import Item, Pair, Response, Turn  # noqa: E402
 
 SAID = [

@@ -12,10 +12,10 @@ import tiny_models
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.nsp import Nsp
-from rejoinder.models.aptness import open_aptness
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.manifest import Manifest, ModelMissingError, is_here
-from rejoinder.models.manifest import write as write_manifest
+from rejoinder.models.aptness.model import open_aptness
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, is_here
+from rejoinder.models.catalog.manifest import write as write_manifest
 from rejoinder.types import Item, Pair, Response, Turn
 
 SAID = [

@@ -14,7 +14,7 @@ import tiny_training
 
 import rejoinder
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.models import nup as cards
+from rejoinder.models.nup import model as cards
 from rejoinder.types import Item, Pair, Response, Turn
 
 
@@ -43,8 +43,8 @@ def test_the_exported_folder_scores_as_the_network_does(torch: Any, tmp_path: Pa
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from tokenizers import Tokenizer
 
-    from rejoinder.models.aptness_card import Limits, Marks
-    from rejoinder.models.nup_network import NextUtterance, export_nup
+    from rejoinder.models.aptness.card import Limits, Marks
+    from rejoinder.models.nup.network import NextUtterance, export_nup
 
     torch.manual_seed(0)
     network = NextUtterance(tiny_training.trunk(layers=2)).eval()
@@ -67,7 +67,7 @@ def test_the_exported_folder_scores_as_the_network_does(torch: Any, tmp_path: Pa
 
 
 def test_padding_never_wins_the_pooling(torch: Any) -> None:
-    from rejoinder.models.nup_network import NextUtterance
+    from rejoinder.models.nup.network import NextUtterance
 
     network = NextUtterance(tiny_training.trunk()).eval()
     ids = torch.tensor([[101, 110, 102, 111, 102]])
@@ -79,8 +79,8 @@ def test_padding_never_wins_the_pooling(torch: Any) -> None:
 
 
 def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
-    from rejoinder.models.aptness_card import Limits
-    from rejoinder.models.nup_network import NextUtterance
+    from rejoinder.models.aptness.card import Limits
+    from rejoinder.models.nup.network import NextUtterance
     from rejoinder.training.next_turns import Place
     from rejoinder.training.nup import NupRecipe, Pieces, _train, batch_of
 
@@ -139,7 +139,7 @@ def test_the_command_trains_into_the_cache_where_no_folder_is_named(
     from click.testing import CliRunner
 
     from rejoinder.cli import program
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     tiny_training.install(own_cache)
     write(tiny_training.talks(20), tmp_path / "talks.jsonl")
@@ -176,8 +176,8 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
 
 def test_it_starts_from_the_cross_encoder_of_aptness(torch: Any) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    from rejoinder.models.catalog import MODELS
-    from rejoinder.models.manifest import is_here
+    from rejoinder.models.catalog.entries import MODELS
+    from rejoinder.models.catalog.manifest import is_here
     from rejoinder.training.nup import open_encoder
 
     if not is_here(MODELS["aptness"]):

@@ -14,14 +14,14 @@ from tiny_shards import placed, talk
 
 from rejoinder import cli
 from rejoinder.cli import program
-from rejoinder.data.packing import pack
 from rejoinder.data.remote import RemoteFolder, parent, shown, under
-from rejoinder.data.shards import local, shards_of
-from rejoinder.data.writing import write
+from rejoinder.data.shards.files import local, shards_of
+from rejoinder.data.shards.pack import pack
+from rejoinder.data.writer import write
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan
-from rejoinder.scoring.sharded import score_shards
+from rejoinder.scoring.sharded.run import score_shards
 from rejoinder.types import Item, Response, Turn
 
 pytest.importorskip("pyarrow")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import rejoinder
+from rejoinder.comparison.judgements import judgements
+from rejoinder.comparison.power import pilot_of, pilot_of_scores
+from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.trust import trust
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.stats.units import rating_matrix
 from rejoinder.types import Choice, Item, Preference, Rating, Record, Response, Turn
-from rejoinder.verdict.judgements import judgements
-from rejoinder.verdict.planning import pilot_of, pilot_of_scores
-from rejoinder.verdict.preferred import preferred
-from rejoinder.verdict.trust import trust
 
 
 def replies(items: int = 3, dialogue: str | None = None) -> list[Record]:

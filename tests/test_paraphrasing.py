@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from rejoinder.augmenting import paraphrasing
-from rejoinder.augmenting.opening import reopen
-from rejoinder.augmenting.paraphrasing import BackTranslation, Prompted, paraphrase, parse
-from rejoinder.augmenting.proposal import Proposal
-from rejoinder.augmenting.reordering import orders
-from rejoinder.augmenting.rewording import Rewording
-from rejoinder.augmenting.substitution import _RUDE, _others, replace, replacements
+from rejoinder.augmentation import paraphrase as paraphrasing
+from rejoinder.augmentation.paraphrase import BackTranslation, Prompted, Rewording, paraphrase, parse
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.substitution import _RUDE, _others, replace, replacements
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics import _synonyms
+from rejoinder.text.english import synonyms
+from rejoinder.text.english.markers import reopen
+from rejoinder.text.english.order import orders
 
 TEXTS = [
     "I will buy a big car because the old one is broken .",
@@ -54,7 +53,7 @@ def test_an_empty_reference_has_no_paraphrases() -> None:
 
 
 def test_rewording_loads_no_torch() -> None:
-    code = "import sys; from rejoinder.augmenting.paraphrasing import paraphrase; paraphrase(['I am glad to help.'])"
+    code = "import sys; from rejoinder.augmentation.paraphrase import paraphrase; paraphrase(['I am glad to help.'])"
     code += "; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -64,7 +63,7 @@ def test_replacements_are_synonyms_of_wordnet_in_their_place() -> None:
     (found,) = replacements([text], 0.0)
     words = {(text[one.start : one.end].lower(), one.instead.lower()) for one in found}
     assert ("big", "large") in words
-    assert all(_synonyms.meanings(word) & _synonyms.meanings(other) for word, other in words)
+    assert all(synonyms.meanings(word) & synonyms.meanings(other) for word, other in words)
     (near,) = replacements([text], 0.9)
     assert set(near) < set(found)
     assert replacements([text], 1.1) == [[]]
@@ -77,7 +76,7 @@ def test_words_keep_their_capitals_and_function_words_stay() -> None:
 
 
 def test_nothing_rude_is_proposed() -> None:
-    words = list(_synonyms._table().synsets)[::5]
+    words = list(synonyms._table().synsets)[::5]
     assert not {other for word in words for other in _others(word)} & _RUDE
     assert "fuck" not in _others("know")
 
@@ -165,7 +164,7 @@ def test_what_a_model_says_around_its_paraphrase_is_taken_off(monkeypatch: pytes
         def generate(self, prompts: Sequence[Any], *_: Any, **__: Any) -> list[str]:
             return [next(said) for _ in prompts]
 
-    monkeypatch.setattr("rejoinder.models.open_language_model.open_language_model", lambda name: Model())
+    monkeypatch.setattr("rejoinder.models.language_model.model.open_language_model", lambda name: Model())
     (found,) = paraphrase(["The train is fast"], Prompted(), count=3)
     assert [one.text for one in found] == ["The train is quick.", "It goes fast."]
     assert paraphrasing._bare("plain") == "plain"

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.data.parquet import is_parquet, objects, records, schema
-from rejoinder.data.parquet_writing import write
-from rejoinder.data.reading import stream
-from rejoinder.data.shards import shards_of
-from rejoinder.data.writing import encode
+from rejoinder.data.parquet import is_parquet, objects, records, schema, write
+from rejoinder.data.reader import stream
+from rejoinder.data.shards.files import shards_of
+from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.types import Candidate, Item, Question, Reference, Response, Statement, Turn
 

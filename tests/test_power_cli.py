@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.stats.power import power_at, rows_needed
 from rejoinder.stats.rating_noise import Noise, noise_of, plan

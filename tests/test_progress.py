@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from rejoinder.cli import program
 from rejoinder.cli._progress import progress_bar, size_of, watching
-from rejoinder.engines.contract import Counts
+from rejoinder.engines.base import Counts
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
 
@@ -120,7 +120,7 @@ def test_scoring_says_what_it_cost_and_nothing_where_nothing_was_computed(tmp_pa
 def test_every_long_command_says_what_it_cost(tmp_path: Path) -> None:
     from tiny_talks import talks
 
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     write(talks(12), tmp_path / "talks.jsonl")
     told = run("index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "index")

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.models.ranker_card import Choice
-from rejoinder.models.ranker_choosing import Words, chosen, likeness, weights_of
+from rejoinder.models.ranker.card import Choice
+from rejoinder.models.ranker.statement_choice import Words, chosen, likeness, weights_of
 
 
 @pytest.fixture

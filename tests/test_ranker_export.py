@@ -18,12 +18,12 @@ from rejoinder.errors import InputError
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.models import ranker_card  # noqa: E402
-from rejoinder.models.ranker import RankerModel, open_ranker, shipped  # noqa: E402
-from rejoinder.models.ranker_choosing import Floats  # noqa: E402
-from rejoinder.models.ranker_rows import pair_row, situation_rows  # noqa: E402
-from rejoinder.training.ranker_chooser import chooser_tensors  # noqa: E402
-from rejoinder.training.ranker_steps import tensors  # noqa: E402
+from rejoinder.models.ranker import card as ranker_card  # noqa: E402
+from rejoinder.models.ranker.model import RankerModel, open_ranker, shipped  # noqa: E402
+from rejoinder.models.ranker.rows import pair_row, situation_rows  # noqa: E402
+from rejoinder.models.ranker.statement_choice import Floats  # noqa: E402
+from rejoinder.training.ranker.chooser import chooser_tensors  # noqa: E402
+from rejoinder.training.ranker.steps import tensors  # noqa: E402
 
 CPU = torch.device("cpu")
 
@@ -76,7 +76,7 @@ def test_the_graphs_say_what_the_networks_say(made: tuple[Path, Any, Any]) -> No
 def test_weights_that_were_trained_keep_their_order_in_int8(made: tuple[Path, Any, Any], tmp_path: Path) -> None:
     from scipy.stats import spearmanr
 
-    from rejoinder.models.ranker_export import export_ranker
+    from rejoinder.models.ranker.export import export_ranker
 
     folder, reader, chooser = made[0], *copy.deepcopy(made[1:])
     model = open_ranker(folder)
@@ -134,7 +134,7 @@ def test_the_same_networks_give_the_same_bytes(made: tuple[Path, Any, Any], tmp_
 
 
 def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.models.ranker.WEIGHTS", tmp_path)
+    monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="no ranker comes with this version; train one with: rejoinder train ranker"):
         shipped()
     with pytest.raises(InputError, match=r"cannot be read .* name a folder that rejoinder train ranker wrote"):

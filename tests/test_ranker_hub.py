@@ -15,18 +15,18 @@ import tiny_rankers
 from click.testing import CliRunner
 
 from rejoinder import cli
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.types import Statement
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 pytest.importorskip("transformers")
 
-from rejoinder.models import ranker_card  # noqa: E402
-from rejoinder.models.ranker import open_ranker  # noqa: E402
-from rejoinder.models.ranker_torch import HubReader, limits_of, marks_of, open_hub_reader  # noqa: E402
-from rejoinder.training.ranker_start import start_of  # noqa: E402
-from rejoinder.training.ranker_steps import tensors  # noqa: E402
+from rejoinder.models.ranker import card  # noqa: E402
+from rejoinder.models.ranker.model import open_ranker  # noqa: E402
+from rejoinder.models.ranker.transformers import HubReader, limits_of, marks_of, open_hub_reader  # noqa: E402
+from rejoinder.training.ranker.start import start_of  # noqa: E402
+from rejoinder.training.ranker.steps import tensors  # noqa: E402
 
 
 def write_roberta(folder: Path) -> Path:
@@ -78,7 +78,7 @@ def test_what_is_trained_is_what_is_asked(encoders: dict[str, Path], kind: str) 
 
 
 def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]) -> None:
-    bert, roberta = (ranker_card.read(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
+    bert, roberta = (card.read(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
     assert (bert.first, bert.last, bert.between, bert.padding) == (2, 3, 3, 0)
     assert (roberta.first, roberta.last, roberta.between, roberta.padding) == (0, 2, 2, 1)
     with pytest.raises(InputError, match=r"neither \[CLS\], \[SEP\] and \[PAD\] nor <s>, </s> and <pad>"):
@@ -86,7 +86,7 @@ def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]
 
 
 def test_rows_are_no_longer_than_the_encoder_can_read(encoders: dict[str, Path]) -> None:
-    limits = ranker_card.read(encoders["bert ranker"]).limits
+    limits = card.read(encoders["bert ranker"]).limits
     assert (limits.row_tokens, limits.request_tokens, limits.candidate_tokens) == (62, 29, 29)
     (long, *_) = tiny_rankers.questions()
     far = replace(long, context=(replace(long.context[0], text="how are you " * 700),))
@@ -110,7 +110,7 @@ def test_a_score_is_one_layer_on_the_first_token(encoders: dict[str, Path]) -> N
 
 
 def test_limits_of_a_large_encoder_are_the_usual_ones(encoders: dict[str, Path]) -> None:
-    from rejoinder.models.ranker_rows import RankerLimits
+    from rejoinder.models.ranker.rows import RankerLimits
 
     reader, _ = open_hub_reader(f"hf:{encoders['roberta']}")
     assert isinstance(reader, HubReader)
@@ -118,7 +118,7 @@ def test_limits_of_a_large_encoder_are_the_usual_ones(encoders: dict[str, Path])
 
 
 def test_rows_become_tensors_with_the_encoders_padding(encoders: dict[str, Path]) -> None:
-    from rejoinder.models.aptness_cross import Row
+    from rejoinder.models.aptness.cross_encoder import Row
 
     ids, real, of_candidate = tensors([Row((0, 5, 2, 6, 2), 3), Row((0, 2, 6, 2), 2)], 1, torch.device("cpu"))
     assert ids.tolist() == [[0, 5, 2, 6, 2], [0, 2, 6, 2, 1]]
@@ -129,15 +129,15 @@ def test_rows_become_tensors_with_the_encoders_padding(encoders: dict[str, Path]
 def test_without_torch_such_a_ranker_says_what_to_install(
     encoders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "rejoinder.models.ranker_torch", None)
-    from rejoinder.models.ranker import RankerModel
+    monkeypatch.setitem(sys.modules, "rejoinder.models.ranker.transformers", None)
+    from rejoinder.models.ranker.model import RankerModel
 
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[torch\]"'):
         RankerModel(encoders["bert ranker"])
 
 
 def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Path]) -> None:
-    from rejoinder.training.ranker_recipe import RankerRecipe
+    from rejoinder.training.ranker.recipe import RankerRecipe
 
     with pytest.raises(InputError, match="leave out --encoder, or take --kind cross"):
         start_of(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
@@ -160,7 +160,7 @@ def test_the_command_takes_an_encoder_by_its_folder(
     done = CliRunner().invoke(cli.program, ["train", "ranker", *options, *how])
     assert done.exit_code == 0, f"{done.output} {done.exception}"
     assert "epoch 2 of 2: loss" in done.stderr
-    assert ranker_card.read(tmp_path / "new").given == "u+S1"
-    assert ranker_card.read(tmp_path / "new").about["train"] == ["train.jsonl"]
+    assert card.read(tmp_path / "new").given == "u+S1"
+    assert card.read(tmp_path / "new").about["train"] == ["train.jsonl"]
     asked = CliRunner().invoke(cli.program, ["rank", "valid.jsonl", "--ranker", "ranker(folder='new')"])
     assert asked.exit_code == 0, asked.output

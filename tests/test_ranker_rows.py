@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.models.aptness_card import Marks
-from rejoinder.models.ranker_rows import RankerLimits, fitting, pair_row, plain, request_ids, situation_rows, texts_of
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.ranker.rows import RankerLimits, fitting, pair_row, plain, request_ids, situation_rows, texts_of
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 MARKS = Marks(first=101, last=102, between=1, padding=0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.models import ranker_card as cards
-from rejoinder.models.manifest import WEIGHTS
-from rejoinder.models.ranker import open_ranker, shipped
+from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.ranker import card as cards
+from rejoinder.models.ranker.model import open_ranker, shipped
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 WAKE_ME = "Sure. Shall I set an alarm for tomorrow morning, too?"

@@ -14,20 +14,23 @@ import pytest
 import tiny_rankers
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness_card import Marks
-from rejoinder.models.ranker_choosing import Words
-from rejoinder.models.ranker_rows import RankerLimits
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.statement_choice import Words
 from rejoinder.types import Candidate as Offer
 from rejoinder.types import Question, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.models import ranker_card  # noqa: E402
-from rejoinder.training import ranker_reading  # noqa: E402
-from rejoinder.training.ranker import _losses, held_out  # noqa: E402
-from rejoinder.training.ranker_chooser import _loss as chooser_loss  # noqa: E402
-from rejoinder.training.ranker_chooser import labels_of  # noqa: E402
-from rejoinder.training.ranker_examples import (  # noqa: E402
+from rejoinder.models.ranker import card  # noqa: E402
+from rejoinder.training.ranker import chooser  # noqa: E402
+from rejoinder.training.ranker.chooser import _loss as chooser_loss  # noqa: E402
+from rejoinder.training.ranker.chooser import (  # noqa: E402
+    every_statement,
+    labels_of,
+    situated_reading,
+)
+from rejoinder.training.ranker.examples import (  # noqa: E402
     Candidate,
     Example,
     Statement,
@@ -36,11 +39,14 @@ from rejoinder.training.ranker_examples import (  # noqa: E402
     with_negatives,
     without_others,
 )
-from rejoinder.training.ranker_loss import margin_loss  # noqa: E402
-from rejoinder.training.ranker_reading import every_statement, situated_reading  # noqa: E402
-from rejoinder.training.ranker_recipe import RankerRecipe  # noqa: E402
-from rejoinder.training.ranker_start import Start  # noqa: E402
-from rejoinder.training.ranker_steps import Steps, parts_of  # noqa: E402
+from rejoinder.training.ranker.recipe import RankerRecipe  # noqa: E402
+from rejoinder.training.ranker.start import Start  # noqa: E402
+from rejoinder.training.ranker.steps import (  # noqa: E402
+    Steps,
+    margin_loss,
+    parts_of,
+)
+from rejoinder.training.ranker.trainer import _losses, held_out  # noqa: E402
 
 CPU = torch.device("cpu")
 MARKS = Marks(first=101, last=102, between=1, padding=0)
@@ -101,7 +107,7 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
         return [float(loss.detach()) for loss in found]
 
     [whole] = parts()
-    monkeypatch.setattr("rejoinder.training.ranker_steps._TOKENS", 1)
+    monkeypatch.setattr("rejoinder.training.ranker.steps._TOKENS", 1)
     assert len(parts()) == 3
     assert sum(parts()) == pytest.approx(whole)
 
@@ -252,8 +258,8 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(words: Words, mon
         told.update({str(request): seen for request, _ in situations})
         return [np.zeros(len(statements), np.float32) for _, statements in situations]
 
-    monkeypatch.setattr(ranker_reading, "train_chooser", learn)
-    monkeypatch.setattr(ranker_reading, "odds_of", tell)
+    monkeypatch.setattr(chooser, "train_chooser", learn)
+    monkeypatch.setattr(chooser, "odds_of", tell)
     some = (Statement((0,), True), Statement((1,), False), Statement((1,), None))
     examples = [
         replace(example(f"{name}{n}"), candidates=(Candidate((0,), 1, None), Candidate((1,), 0, None)))
@@ -278,7 +284,7 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(words: Words, mon
 
 
 def check(told: str, train: Sequence[Question], valid: Sequence[Question], target: Path, **changed: Any) -> None:
-    from rejoinder.training.ranker import train_ranker
+    from rejoinder.training.ranker.trainer import train_ranker
 
     with pytest.raises(InputError, match=told):
         train_ranker(train, valid, target, RankerRecipe(**changed), {}, None, "cpu", lambda _: None)
@@ -300,7 +306,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         told = tiny_rankers.trained(tmp_path / name, seed=seed, few=3, chooser_layers=1)
         assert set(told["held_out_ndcg3"]) == {"u", "u+S1", "u+S", "15"}
-        cards.append(ranker_card.read(tmp_path / name))
+        cards.append(card.read(tmp_path / name))
     assert cards[0].files == cards[1].files
     assert cards[0].digest() == cards[1].digest()
     assert cards[0].files["reader.onnx"] != cards[2].files["reader.onnx"]
@@ -311,7 +317,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_questions_without_statements_or_flags_train_a_situated_ranker_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.models.ranker import open_ranker
+    from rejoinder.models.ranker.model import open_ranker
 
     silent = tiny_rankers.questions(flags=False)
     bare = [replace(one, situation=(), meta={}) if n % 2 else one for n, one in enumerate(silent)]

@@ -9,14 +9,14 @@ import random
 import numpy as np
 import pytest
 
-from rejoinder.ranking.breakdown import CATEGORY, NUMBER, POLARITY, SEEN
-from rejoinder.ranking.evaluating import evaluate, together
-from rejoinder.ranking.folding import folded
-from rejoinder.ranking.result import NDCG, PRECISION, Ranked, request_of
-from rejoinder.ranking.sharing import Sharing, total
-from rejoinder.ranking.statements import FIRST, REFERENCE, agreement, readings
-from rejoinder.report.ranking import curve_table, evaluation_tables, sharing_table
-from rejoinder.report.table import FORMATS
+from rejoinder.reports.ranking import curve_table, evaluation_tables, sharing_table
+from rejoinder.selection.ranking.breakdown import CATEGORY, NUMBER, POLARITY, SEEN
+from rejoinder.selection.ranking.evaluation import evaluate, together
+from rejoinder.selection.ranking.fold_means import folded
+from rejoinder.selection.ranking.result import NDCG, PRECISION, Ranked, request_of
+from rejoinder.selection.ranking.statements import FIRST, REFERENCE, agreement, readings
+from rejoinder.selection.ranking.train_overlap import Sharing, total
+from rejoinder.table import FORMATS
 from tests.ranking_sets import ranked_of, situated
 
 RIGHT, WRONG, TIED = (3, 2, 1), (1, 2, 3), (2, 2, 2)

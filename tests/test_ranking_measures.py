@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.errors import InputError
-from rejoinder.ranking.measures import best_of, gains_of, ndcg, precision_at_1
-from rejoinder.ranking.result import EQUAL, NO_BAD, NO_GRADE, ONE, why_not
+from rejoinder.selection.ranking.measures import best_of, gains_of, ndcg, precision_at_1
+from rejoinder.selection.ranking.result import EQUAL, NO_BAD, NO_GRADE, ONE, why_not
 from rejoinder.types import Candidate, Question, Turn
 from tests.ranking_sets import situated
 

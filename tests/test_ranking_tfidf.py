@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
 from rejoinder.systems import parse_system
 from rejoinder.systems.tfidf import Tfidf

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder.data import reading
+from rejoinder.data import reader
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Response
 
@@ -75,7 +75,7 @@ def test_a_folder_and_a_missing_file_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_far_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST_LINE", 200)
+    monkeypatch.setattr(reader, "LONGEST_LINE", 200)
     with pytest.raises(InputError, match="line 2: longer than"):
         list(rejoinder.stream(written(tmp_path, ITEM + b'{"x": "' + b"y" * 300 + b'"}\n')))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder import registry
+from rejoinder import metric as registry
 from rejoinder.errors import SpecError
 
 MINE = '''

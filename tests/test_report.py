@@ -18,14 +18,14 @@ import pytest
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, RunError
-from rejoinder.report.chart import axis, escaped, interval_bar, visible
-from rejoinder.report.findings import find
-from rejoinder.report.gallery import galleries
-from rejoinder.report.leaderboard import boards
-from rejoinder.report.output import written
-from rejoinder.report.page import report
-from rejoinder.report.scatter import regression, scatter
-from rejoinder.report.table import Estimate
+from rejoinder.reports.chart import axis, escaped, interval_bar, visible
+from rejoinder.reports.findings import find
+from rejoinder.reports.gallery import galleries
+from rejoinder.reports.leaderboard import boards
+from rejoinder.reports.output import written
+from rejoinder.reports.page import report
+from rejoinder.reports.scatter import regression, scatter
+from rejoinder.table import Estimate
 from rejoinder.types import Item, Preference, Rating, Record, Reference, Response, Turn
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"

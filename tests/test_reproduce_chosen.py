@@ -11,17 +11,14 @@ import pytest
 from scipy import stats
 
 from rejoinder.errors import InputError
-from rejoinder.reproduce import _chosen_jobs as jobs
-from rejoinder.reproduce import _chosen_measures as measures
-from rejoinder.reproduce import _chosen_rungs as rungs
-from rejoinder.reproduce import _chosen_tables as tables
-from rejoinder.reproduce import chosen
-from rejoinder.reproduce._chosen_answers import Answers, ask_of, home, load, save, texts_of
-from rejoinder.reproduce._chosen_contract import Kind, Ladder
-from rejoinder.reproduce._chosen_drawings import boxes
-from rejoinder.reproduce._chosen_notes import notes
-from rejoinder.reproduce._chosen_sets import Sets
-from rejoinder.selection.building import Built
+from rejoinder.papers.chosen import chosen, jobs, measures, tables
+from rejoinder.papers.chosen import ladders as rungs
+from rejoinder.papers.chosen.answers import Answers, ask_of, home, load, save, texts_of
+from rejoinder.papers.chosen.chosen import boxes
+from rejoinder.papers.chosen.measurement import Kind, Ladder
+from rejoinder.papers.chosen.notes import notes
+from rejoinder.papers.chosen.sets import Sets
+from rejoinder.selection.build import Built
 from rejoinder.types import Candidate, Item, Question, Reference, Turn
 
 CONTEXTS = 40

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import program
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import InputError, SpecError
-from rejoinder.reproduce import held_out, robustness
-from rejoinder.reproduce._contract import Figure, Reproduction
-from rejoinder.robustness import Plan, attack
+from rejoinder.metric import NAN, Metric
+from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.own import held_out, robustness
+from rejoinder.probes import Plan, attack
 from rejoinder.types import Dialogue, Pair, Turn
 
 WORDS = "tea milk rain late train bus dog cat sun moon red blue one two".split()

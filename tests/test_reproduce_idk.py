@@ -18,20 +18,18 @@ from scipy import stats
 
 from rejoinder.data.collection import collect
 from rejoinder.errors import RejoinderError
-from rejoinder.reproduce import _idk_drawings as drawings
-from rejoinder.reproduce import _idk_published as published
-from rejoinder.reproduce import _idk_tables as tables
-from rejoinder.reproduce import idk
-from rejoinder.reproduce._contract import Figure, Reproduction, write_results
-from rejoinder.reproduce._contract import tables as tables_of
-from rejoinder.reproduce._idk_judged import Judged, judge, read_test, read_valid
-from rejoinder.reproduce._idk_masking import HELD_OUT, Masked, largest, mask, read_head
-from rejoinder.reproduce._idk_sample import draw, score_samples
-from rejoinder.reproduce._idk_variants import SEEDS, Variant, train_all, variants
-from rejoinder.reproduce._relevance_published import FIVE, PUBLISHED
-from rejoinder.reproduce._relevance_rows import Column, Rows
+from rejoinder.papers.base import Figure, Reproduction, write_results
+from rejoinder.papers.base import tables as tables_of
+from rejoinder.papers.idk import figures as drawings
+from rejoinder.papers.idk import idk, published, tables
+from rejoinder.papers.idk.masking import HELD_OUT, Masked, largest, mask, read_head
+from rejoinder.papers.idk.rows import Judged, judge, read_test, read_valid
+from rejoinder.papers.idk.sample import draw, score_samples
+from rejoinder.papers.idk.variants import SEEDS, Variant, train_all, variants
+from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
+from rejoinder.papers.own.relevance_rows import Column, Rows
 from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.training.idk_steps import Fitted
+from rejoinder.training.idk import Fitted
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
 
 DIMENSIONS = 10
@@ -263,7 +261,7 @@ def runs_of(humod: float) -> list[dict[str, float]]:
 
 
 def test_findings_follow_the_numbers() -> None:
-    from rejoinder.reproduce._idk_findings import findings
+    from rejoinder.papers.idk.claims import findings
 
     test = {
         Variant("H"): runs_of(0.58),
@@ -348,9 +346,9 @@ def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monke
     pytest.importorskip("transformers")
     import tiny_language_model
 
-    from rejoinder.models import likelihood
-    from rejoinder.registry import parse
-    from rejoinder.scoring.memory import score_pairs
+    from rejoinder.metric import parse
+    from rejoinder.models.language_model import likelihood
+    from rejoinder.scoring.api import score_pairs
 
     monkeypatch.setenv("REJOINDER_THREADS", "1")
     tiny_language_model.install(own_cache)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.judging import Comparison
-from rejoinder.judging.comparison import Duel as Asked
-from rejoinder.registry import metric_names, parse
-from rejoinder.reproduce import modern
-from rejoinder.reproduce._contract import Figure, Reproduction, tables, write_results
-from rejoinder.reproduce._modern_measures import Preferred, decided, mean_of, people, rank_agreement, three_ways
-from rejoinder.reproduce._modern_rows import SETS, Duel, Rows, Set, read_rows, rows_of
+from rejoinder.judges import Comparison
+from rejoinder.judges.pairs import Duel as Asked
+from rejoinder.metric import metric_names, parse
+from rejoinder.papers.base import Figure, Reproduction, tables, write_results
+from rejoinder.papers.own import modern
+from rejoinder.papers.own.modern_measures import Preferred, decided, mean_of, people, rank_agreement, three_ways
+from rejoinder.papers.own.modern_rows import SETS, Duel, Rows, Set, read_rows, rows_of
 from rejoinder.stats.bootstrap import Plan
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 

@@ -15,12 +15,12 @@ import pytest
 from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
-from rejoinder.reproduce import relevance
-from rejoinder.reproduce._contract import Figure, Reproduction, tables, write_results
-from rejoinder.reproduce._relevance_measures import Correlated, Scored, correlate, macro, score_rows, sensitivity, worst
-from rejoinder.reproduce._relevance_notes import _OURS, notes_on
-from rejoinder.reproduce._relevance_published import FIVE, FLOORS, PUBLISHED, SIX
-from rejoinder.reproduce._relevance_rows import COLUMNS, UNKNOWN, Column, Rows, join, read_rows
+from rejoinder.papers.base import Figure, Reproduction, tables, write_results
+from rejoinder.papers.own import relevance
+from rejoinder.papers.own.relevance_measures import Correlated, Scored, correlate, macro, score_rows, sensitivity, worst
+from rejoinder.papers.own.relevance_notes import _OURS, notes_on
+from rejoinder.papers.own.relevance_published import FIVE, FLOORS, PUBLISHED, SIX
+from rejoinder.papers.own.relevance_rows import COLUMNS, UNKNOWN, Column, Rows, join, read_rows
 from rejoinder.stats.bootstrap import Plan
 from rejoinder.stats.grouped import within
 from rejoinder.stats.interval import Interval
@@ -237,7 +237,7 @@ def test_a_metric_that_is_not_here_is_named_and_left_out() -> None:
 
 
 def test_every_default_spec_needs_at_most_the_context() -> None:
-    from rejoinder.registry import metric_names, parse
+    from rejoinder.metric import metric_names, parse
 
     for spec in relevance.SPECS:
         if spec.partition("(")[0] in metric_names():

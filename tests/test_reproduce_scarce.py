@@ -14,26 +14,19 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.augmenting.acceptance import Outcome
-from rejoinder.augmenting.line_store import LineStore, digest_of
-from rejoinder.augmenting.proposal import Proposal
-from rejoinder.augmenting.tail_store import KeptTails, Tails
+from rejoinder.augmentation.acceptance import Outcome
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import KeptTails, LineStore, Tails, digest_of
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.reproduce import (
-    _scarce_appendix,
-    _scarce_jobs,
-    _scarce_measures,
-    scarce,
-    scarce_embedding,
-    scarce_overlap,
-)
-from rejoinder.reproduce import _scarce_published as printed
-from rejoinder.reproduce._scarce_items import join
-from rejoinder.reproduce._scarce_measures import CASES, rated
-from rejoinder.reproduce._scarce_notes import adaptation
-from rejoinder.reproduce._scarce_proposals import (
+from rejoinder.papers.scarce import appendix, measures, scarce, scarce_embedding, scarce_overlap
+from rejoinder.papers.scarce import jobs as _scarce_jobs
+from rejoinder.papers.scarce import published as printed
+from rejoinder.papers.scarce.items import join
+from rejoinder.papers.scarce.measures import CASES, rated
+from rejoinder.papers.scarce.notes import adaptation
+from rejoinder.papers.scarce.proposals import (
     COMET,
     MATCHED,
     PART,
@@ -47,7 +40,7 @@ from rejoinder.reproduce._scarce_proposals import (
     spaced,
     to_adapt,
 )
-from rejoinder.reproduce._scarce_sets import Augmented, assemble, human, of_table_2, paraphrased, together
+from rejoinder.papers.scarce.sets import Augmented, assemble, human, of_table_2, paraphrased, together
 from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
 
 TALK = Dialogue(
@@ -219,9 +212,9 @@ def test_the_published_tables_agree_with_the_authors_logs() -> None:
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics without models."""
-    rows = dict.fromkeys(_scarce_measures.CASELESS, "chrf") | {"METEOR": "meteor"}
-    monkeypatch.setattr(_scarce_measures, "CASELESS", rows)
-    monkeypatch.setattr(_scarce_appendix, "_QUALITY", "context_overlap")
+    rows = dict.fromkeys(measures.CASELESS, "chrf") | {"METEOR": "meteor"}
+    monkeypatch.setattr(measures, "CASELESS", rows)
+    monkeypatch.setattr(appendix, "_QUALITY", "context_overlap")
 
 
 WORDS = "it rains here we go on home now and then".split()
@@ -252,7 +245,7 @@ def made(data: Collection) -> Augmented:
 def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     from scipy.stats import kendalltau, spearmanr
 
-    from rejoinder.scoring.memory import score
+    from rejoinder.scoring.api import score
 
     data = replies()
     people = human(data.items.values())
@@ -291,22 +284,20 @@ def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap
     people = human(data.items.values())
     found = scarce.assemble(rated(data), people, people, made(data), 0)
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
-    assert lower == set(_scarce_measures.OVERLAP)
+    assert lower == set(measures.OVERLAP)
     assert "retrieval: 0 of 36;" in found.notes[2]
     assert found.notes[2].endswith("No more than the first 0 were asked for (--adapt 0).")
     assert found.notes[3].startswith("References an item: SINGLE 1.0, ")
-    diverse = [f for f in found.figures if f.table == _scarce_appendix.DIVERSITY]
+    diverse = [f for f in found.figures if f.table == appendix.DIVERSITY]
     assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
     assert {f.published for f in diverse} == {0.134, 0.36, None}
-    assert {"single", "retrieval", "common sense"} <= {
-        f.row for f in found.figures if f.table == _scarce_appendix.QUALITY
-    }
+    assert {"single", "retrieval", "common sense"} <= {f.row for f in found.figures if f.table == appendix.QUALITY}
 
 
 def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero() -> None:
     same = {ITEM.id: (Reference("we all go home now"),) * 4}
     apart = {ITEM.id: tuple(Reference(f"{c} " * 6) for c in "abcd")}
-    found = list(_scarce_appendix.diversity({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
+    found = list(appendix.diversity({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
     values = {(f.row, f.column): f.measured for f in found}
     assert values["ours", CASES[0]] == pytest.approx(1, abs=1e-6)
     assert values["paraphrase", CASES[0]] == pytest.approx(0, abs=1e-3)
@@ -380,8 +371,8 @@ def test_what_another_machine_did_is_not_done_again(
     pytest.importorskip("transformers")
     import tiny_language_model
 
-    from rejoinder.augmenting import adapting
-    from rejoinder.models.delorean_settings import Delorean
+    from rejoinder.augmentation import adaptation as adapting
+    from rejoinder.models.delorean.settings import Delorean
 
     knowing = Knowing()
 
@@ -407,7 +398,7 @@ def test_what_another_machine_did_is_not_done_again(
     assert "5 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
     assert "0 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
     monkeypatch.setattr(adapting, "_opened", lambda *_: pytest.fail("the language model was opened"))
-    from rejoinder.reproduce._scarce_adaptation import adapted
+    from rejoinder.papers.scarce.adaptation import adapted
 
     items = scarce.items_to_augment()
     found = adapted(items, scarce.propose(items, kept()))
@@ -431,7 +422,7 @@ def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None
 
 
 def test_the_jobs_can_be_run_where_little_is_installed() -> None:
-    code = "import sys, rejoinder.reproduce._scarce_jobs; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    code = "import sys, rejoinder.papers.scarce.jobs; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     absent = {"bm25s", "sacrebleu", "onnxruntime", "py3langid", "rapidfuzz", "snowballstemmer", "rich", "nltk", "scipy"}
     assert not absent & set(done.stdout.split())

@@ -19,27 +19,17 @@ from tiny_talks import talks
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import InputError
-from rejoinder.models import speaker_scorer
-from rejoinder.models.speaker_scorer import NAME, open_scorer
-from rejoinder.reproduce import _ssrem_apart as apart
-from rejoinder.reproduce import _ssrem_drawings as drawings
-from rejoinder.reproduce import _ssrem_findings as findings
-from rejoinder.reproduce import _ssrem_scorers as scorers
-from rejoinder.reproduce import ssrem
-from rejoinder.reproduce._contract import Figure, Reproduction, write_results
-from rejoinder.reproduce._relevance_rows import COLUMNS, Column, Rows
-from rejoinder.reproduce._ssrem_judged import (
-    BASELINES,
-    GUPTA_SET,
-    TRUTH,
-    USR_SET,
-    Judged,
-    judge,
-    with_truth,
-    without_people,
-)
-from rejoinder.reproduce._ssrem_published import CORRELATIONS, MOVIE, SHORT, SHOWN, TWITTER
-from rejoinder.reproduce._ssrem_scorers import (
+from rejoinder.models.speaker import model
+from rejoinder.models.speaker.model import NAME, open_scorer
+from rejoinder.papers.base import Figure, Reproduction, write_results
+from rejoinder.papers.own.relevance_rows import COLUMNS, Column, Rows
+from rejoinder.papers.ssrem import claims as findings
+from rejoinder.papers.ssrem import figures as drawings
+from rejoinder.papers.ssrem import scorers, ssrem
+from rejoinder.papers.ssrem import scores as apart
+from rejoinder.papers.ssrem.published import CORRELATIONS, MOVIE, SHORT, SHOWN, TWITTER
+from rejoinder.papers.ssrem.rows import BASELINES, GUPTA_SET, TRUTH, USR_SET, Judged, judge, with_truth, without_people
+from rejoinder.papers.ssrem.scorers import (
     BOTH,
     CORPORA,
     GLOVE,
@@ -53,11 +43,11 @@ from rejoinder.reproduce._ssrem_scorers import (
     prepare,
     wanted,
 )
-from rejoinder.reproduce._ssrem_told import ANY, LAST, Held, Told, tell
+from rejoinder.papers.ssrem.scores import ANY, LAST, Held, Told, tell
 from rejoinder.stats.interval import Interval
-from rejoinder.training.speaker_measuring import COLUMNS as FIVE_COLUMNS
-from rejoinder.training.speaker_measuring import Told as Drawn
-from rejoinder.training.speaker_measuring import measure
+from rejoinder.training.speaker.evaluation import COLUMNS as FIVE_COLUMNS
+from rejoinder.training.speaker.evaluation import Told as Drawn
+from rejoinder.training.speaker.evaluation import measure
 from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
 
 QUICK = {"epochs": 2, "batch": 16, "rate": 0.02}
@@ -210,7 +200,7 @@ def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytes
 
     scorer = Scorer("ruber", GLOVE)
     with monkeypatch.context() as patch:
-        patch.setattr("rejoinder.training.speaker_scoring.bounds_of", killed)
+        patch.setattr("rejoinder.training.speaker.trainer.bounds_of", killed)
         with pytest.raises(KeyboardInterrupt):
             prepare(scorer, dialogues(30), **QUICK)
     found = prepare(scorer, dialogues(30), **QUICK)
@@ -230,7 +220,7 @@ def test_every_scorer_that_a_table_asks_for_is_wanted() -> None:
 
 
 def test_what_is_not_here_is_said_and_the_rest_is_measured(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speaker_scorer, "WEIGHTS", own_cache / "none")
+    monkeypatch.setattr(model, "WEIGHTS", own_cache / "none")
     readings, absent = able(READINGS)
     assert readings == [GLOVE, MINILM]
     assert absent[0].startswith("Not measured: scorers over shipped")
@@ -250,7 +240,7 @@ def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
 ) -> None:
     given = dialogues()
     glove = prepare(Scorer("ssrem", GLOVE), given, **QUICK)
-    monkeypatch.setattr(speaker_scorer, "WEIGHTS", own_cache / "shipped")
+    monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
     (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)

@@ -12,24 +12,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.data.datasets._row import Row
-from rejoinder.data.situations import INPUTS
+from rejoinder.data.dataset_reader import Row
+from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
-from rejoinder.ranking.result import NDCG, PRECISION, Ranked
-from rejoinder.reproduce import _sugar_answers as answers
-from rejoinder.reproduce import _sugar_folds as folds
-from rejoinder.reproduce import _sugar_jobs as jobs
-from rejoinder.reproduce import _sugar_measures as measures
-from rejoinder.reproduce import _sugar_published as figures_of_the_paper
-from rejoinder.reproduce import _sugar_statistics as statistics
-from rejoinder.reproduce import _sugar_tables as tables
-from rejoinder.reproduce import sugar
-from rejoinder.reproduce._contract import Reproduction, write_results
-from rejoinder.reproduce._contract import tables as shown_tables
-from rejoinder.reproduce._sugar_drawings import bars, curves
-from rejoinder.reproduce._sugar_notes import notes
-from rejoinder.reproduce._sugar_rankers import CROSS, OURS, VARIANTS, Job, job_for
-from rejoinder.reproduce._sugar_rankers import jobs as all_jobs
+from rejoinder.papers.base import Reproduction, write_results
+from rejoinder.papers.base import tables as shown_tables
+from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
+from rejoinder.papers.sugar import published as figures_of_the_paper
+from rejoinder.papers.sugar.notes import notes
+from rejoinder.papers.sugar.rankers import CROSS, OURS, VARIANTS, Job, job_for
+from rejoinder.papers.sugar.rankers import jobs as all_jobs
+from rejoinder.papers.sugar.sugar import bars, curves
+from rejoinder.selection.ranking.result import NDCG, PRECISION, Ranked
 from rejoinder.systems import System
 from rejoinder.types import Question
 from tests.ranking_sets import situated

@@ -19,16 +19,16 @@ import pytest
 from numpy.typing import NDArray
 
 from rejoinder import cli
-from rejoinder.data.reading import stream
+from rejoinder.data.reader import stream
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.models.contract import Side, TokenVectors
-from rejoinder.retrieval import _folder
-from rejoinder.retrieval._selection import floor_of
-from rejoinder.retrieval.bm25 import Bm25Index
-from rejoinder.retrieval.contract import Hit, Index, Passage, passages
-from rejoinder.retrieval.dense import DenseIndex
-from rejoinder.retrieval.opening import open_index
-from rejoinder.text import tokenize
+from rejoinder.indexes import parts
+from rejoinder.indexes.base import Hit, Index, Passage, passages
+from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.dense import DenseIndex
+from rejoinder.indexes.factory import open_index
+from rejoinder.indexes.filter import floor_of
+from rejoinder.models.base import Side, TokenVectors
+from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
 
 WORDS = "the cat sat on a mat while it rained and nobody minded".split()
@@ -249,7 +249,7 @@ def test_an_index_that_grew_is_the_same_as_one_built_at_once(make: Make, cuts: t
     assert grown.manifest.counts == whole.manifest.counts
     assert grown.search(queries, 1000) == whole.search(queries, 1000)
     assert grown.search(queries, **everything) == whole.search(queries, **everything)
-    assert _folder.verify(tmp_path / "grown") == grown.manifest
+    assert parts.verify(tmp_path / "grown") == grown.manifest
     if isinstance(whole, Bm25Index):
         [one], [other] = ([p for p in index.manifest.parts if p.role == "postings"] for index in (whole, grown))
         assert one == other  # to the last byte
@@ -261,7 +261,7 @@ def test_the_same_passages_give_the_same_bytes(make: Make, tmp_path: Path) -> No
     for name in ("one", "two"):
         make(passages(corpus(8)), tmp_path / name)
     assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
-    _folder.verify(tmp_path / "one")
+    parts.verify(tmp_path / "one")
     assert not [path for path in tmp_path.rglob("*") if path.suffix in (".pkl", ".pickle")]
 
 
@@ -444,10 +444,10 @@ def test_a_changed_byte_is_found_by_checking(make: Make, tmp_path: Path) -> None
             raw[-1] ^= 1
             path.write_bytes(raw)
             with pytest.raises(InputError, match="sha256"):
-                _folder.verify(tmp_path / "index")
+                parts.verify(tmp_path / "index")
             raw[-1] ^= 1
             path.write_bytes(raw)
-    _folder.verify(tmp_path / "index")
+    parts.verify(tmp_path / "index")
 
 
 @pytest.mark.parametrize(
@@ -487,7 +487,7 @@ class Ran:
 
 
 def write_dialogues(path: Path, dialogues: Sequence[Dialogue]) -> Path:
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     write(dialogues, path)
     return path
@@ -497,7 +497,7 @@ def write_dialogues(path: Path, dialogues: Sequence[Dialogue]) -> Path:
 def test_the_commands_build_add_search_and_check(
     kind: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.models.encoder.load_encoder", lambda name, cache=True: BagOfWords())
+    monkeypatch.setattr("rejoinder.models.encoder.factory.load_encoder", lambda name, cache=True: BagOfWords())
     first = write_dialogues(
         tmp_path / "first.jsonl.gz", [talk("a", "a red cat", "a mat", split="train"), talk("t", "red", split="test")]
     )

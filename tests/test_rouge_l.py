@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse
 from rejoinder.metrics.rouge_l import RougeL
-from rejoinder.registry import parse
 from rejoinder.types import Item, Pair, Reference, Response
 
 LINE = st.lists(st.sampled_from("the cat's cat, sat on. mat a 3.5 Ça x-y".split()), min_size=1, max_size=12).map(

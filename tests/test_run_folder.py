@@ -16,9 +16,10 @@ import pytest
 import rejoinder
 from benchmarks.synthetic import write_file
 from rejoinder.errors import RunError
-from rejoinder.scoring import column, folder, store
+from rejoinder.scoring import cache as store
+from rejoinder.scoring import compute, folder
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded import score_shards
+from rejoinder.scoring.sharded.run import score_shards
 from rejoinder.types import Rating
 
 COMMANDS = ("compare", "check --min length>=0", "trust", "report -o -", "next", "agreement")
@@ -106,7 +107,7 @@ def test_a_run_of_an_earlier_version_is_held_to_its_counts(whole: Path, tmp_path
 
 
 def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path: Path) -> None:
-    from rejoinder.data.shards import files_of
+    from rejoinder.data.shards.files import files_of
     from rejoinder.engines.local import LocalEngine
 
     shards = tmp_path / "logs"
@@ -225,16 +226,16 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypat
 def test_a_cached_chunk_of_another_length_is_computed_anew(tmp_path: Path, own_cache: Path) -> None:
     chats = write_file(tmp_path / "chats.jsonl", 200)
     pairs = list(rejoinder.read(chats).pairs())
-    of = column.Column("score", rejoinder.parse("length"))
+    of = compute.Column("score", rejoinder.parse("length"))
     cache = store.Store(own_cache)
-    kept = column.keep(of, pairs, cache, {})
+    kept = compute.keep(of, pairs, cache, {})
     truth = cache.get(kept.address)
     assert truth is not None
     for wrong in (truth[:-1], [*truth, 1.0], []):
         cache.put(kept.address, wrong)
-        assert not column.keep(of, pairs, cache, {}).found
+        assert not compute.keep(of, pairs, cache, {}).found
         assert cache.get(kept.address) == truth
-    assert column.keep(of, pairs, cache, {}).found
+    assert compute.keep(of, pairs, cache, {}).found
 
 
 @pytest.fixture
@@ -253,7 +254,7 @@ def selection(tmp_path: Path) -> Path:
 
 
 def test_a_damaged_selection_is_refused(selection: Path) -> None:
-    from rejoinder.selection.running import load
+    from rejoinder.selection.select import load
 
     load(selection)
     questions, answers = selection / "questions.jsonl", next((selection / "systems").iterdir())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import KEYS, Place, from_object
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 from rejoinder.errors import InputError
 from rejoinder.types import (
     Candidate,

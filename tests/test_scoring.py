@@ -17,7 +17,7 @@ import pytest
 import rejoinder
 from benchmarks.synthetic import records, write_file
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
-from rejoinder.scoring import intake
+from rejoinder.scoring import index
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Item, Reference, Response, Turn
 
@@ -53,7 +53,7 @@ def test_processes_cache_and_chunks_change_no_byte(
     warm = json.loads((tmp_path / "warm" / "timings.json").read_text())
     assert all(m["chunks_from_cache"] == m["chunks"] > 1 for m in warm["metrics"].values())
     for name in ("_MEAN_CHUNK", "_SMALLEST_CHUNK", "_LARGEST_CHUNK"):
-        monkeypatch.setattr(intake, name, {"_MEAN_CHUNK": 8, "_SMALLEST_CHUNK": 1, "_LARGEST_CHUNK": 9}[name])
+        monkeypatch.setattr(index, name, {"_MEAN_CHUNK": 8, "_SMALLEST_CHUNK": 1, "_LARGEST_CHUNK": 9}[name])
     run([chats], plan, tmp_path / "small", cache=False)
     assert results(tmp_path / "small") == truth
 
@@ -85,7 +85,7 @@ def test_a_damaged_cache_is_computed_anew(chats: Path, tmp_path: Path, own_cache
 def test_a_line_in_front_leaves_most_chunks_in_the_cache(chats: Path, tmp_path: Path) -> None:
     run([chats], Plan.of(["bleu"]), tmp_path / "first")
     extra = rejoinder.Response("extra", "item-0", "system-0", "One more reply.")
-    chats.write_bytes(rejoinder.data.writing.encode(extra) + chats.read_bytes())
+    chats.write_bytes(rejoinder.data.writer.encode(extra) + chats.read_bytes())
     run([chats], Plan.of(["bleu"]), tmp_path / "second")
     timing = json.loads((tmp_path / "second" / "timings.json").read_text())["metrics"]["bleu"]
     assert 0 < timing["chunks"] - timing["chunks_from_cache"] <= 2

@@ -15,25 +15,23 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.contract import Metric
 from rejoinder.data.collection import collect
 from rejoinder.data.datasets import dataset
-from rejoinder.data.writing import write
-from rejoinder.engines.contract import Counts, Outcome, Work
+from rejoinder.data.inputs import Input
+from rejoinder.data.writer import write
+from rejoinder.engines.base import Counts, Outcome, Work
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
-from rejoinder.registry import parse
-from rejoinder.report.table import Estimate
-from rejoinder.scoring.by_engine import score_pairs_by
-from rejoinder.scoring.column import Column, columns_of
+from rejoinder.metric import Metric, parse
+from rejoinder.scoring.api import default_metrics
+from rejoinder.scoring.cache import Store, address, content_of
+from rejoinder.scoring.compute import Column, columns_of, cut, match, measure, missing_part, reads_whole
 from rejoinder.scoring.flags import flags_of, looks_english
 from rejoinder.scoring.folder import read_about
-from rejoinder.scoring.inputs import Input
-from rejoinder.scoring.intake import DataFile, Index, take_in
-from rejoinder.scoring.kernel import cut, match, measure, missing_part, reads_whole
-from rejoinder.scoring.memory import default_metrics
+from rejoinder.scoring.index import DataFile, Index, take_in
 from rejoinder.scoring.result import Scores, _fold
-from rejoinder.scoring.shard_reading import ABOUT, SHARDS, merged, parts
-from rejoinder.scoring.store import Store, address, content_of
+from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, merged, parts
+from rejoinder.scoring.worker import score_pairs_by
+from rejoinder.table import Estimate
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan

@@ -12,12 +12,12 @@ import pytest
 
 from rejoinder.errors import RejoinderError
 from rejoinder.selection.accuracy import proportion, range_of_ranks, standings, wrong_if_unanswered
-from rejoinder.selection.answering import ask, chosen, name_of, points
+from rejoinder.selection.answers import ask, chosen, name_of, points
 from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
-from rejoinder.selection.comparing import differences, sentence
 from rejoinder.selection.disagreement import agreement, disputed
-from rejoinder.selection.placing import is_shuffled, places, turn_round
+from rejoinder.selection.position_bias import is_shuffled, places, turn_round
 from rejoinder.selection.result import Selected, check_questions
+from rejoinder.selection.significance import differences, sentence
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
 from tests.selection_sets import First, Longest, question, selected_of

@@ -16,7 +16,7 @@ import pytest
 
 from rejoinder.errors import RejoinderError
 from rejoinder.selection.exports import Settings, export, name_for, names
-from rejoinder.selection.labelled import labelled_questions
+from rejoinder.selection.labels import labelled_questions
 from rejoinder.selection.result import Selected
 from rejoinder.systems import parse_system
 from rejoinder.types import Candidate, Question, Statement, Turn

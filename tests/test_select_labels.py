@@ -21,18 +21,25 @@ from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import units_of
 from rejoinder.data.collection import collect, read_files
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
 from rejoinder.selection.breakdown import breakdown, by_suggestion
-from rejoinder.selection.english import negations
+from rejoinder.selection.label_accuracy import measure
 from rejoinder.selection.label_files import for_page, for_spreadsheet, read_labels
-from rejoinder.selection.labelled import about, labelled_questions
-from rejoinder.selection.labels import LABELS, accepted, check_labels, false_places, response_id
-from rejoinder.selection.measuring import measure
+from rejoinder.selection.label_rules import reasons, suggest
+from rejoinder.selection.labels import (
+    LABELS,
+    about,
+    accepted,
+    check_labels,
+    false_places,
+    labelled_questions,
+    response_id,
+)
 from rejoinder.selection.result import Selected
-from rejoinder.selection.subjects import expected_subject, subject
-from rejoinder.selection.suggesting import reasons, suggest
-from rejoinder.selection.tenses import tense
+from rejoinder.text.english.subjects import expected_subject, subject
+from rejoinder.text.english.tenses import tense
+from rejoinder.text.english.words import negations
 from rejoinder.types import Question
 from tests.annotation_projects import project_of
 

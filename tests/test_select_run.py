@@ -14,16 +14,15 @@ from typing import Any, ClassVar
 import pytest
 
 from rejoinder import cli
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
-from rejoinder.report.selection import tables
-from rejoinder.report.selection_page import render
-from rejoinder.report.table import FORMATS
-from rejoinder.selection.examining import examine
-from rejoinder.selection.labelled import labelled_questions
-from rejoinder.selection.labels import with_labels
-from rejoinder.selection.running import load, select
+from rejoinder.reports.selection import tables
+from rejoinder.reports.selection_page import render
+from rejoinder.selection.evaluate import examine
+from rejoinder.selection.labels import labelled_questions, with_labels
+from rejoinder.selection.select import load, select
 from rejoinder.systems import System
+from rejoinder.table import FORMATS
 from rejoinder.types import Question, Turn
 from tests.selection_sets import Longest, question
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
 from rejoinder.errors import SpecError
-from rejoinder.metrics._splitting import sentences
-from rejoinder.metrics._transport import at_least, least_work
-from rejoinder.metrics.sentence_mover import SentenceMover
-from rejoinder.models.encoder import load_encoder
-from rejoinder.registry import parse
+from rejoinder.metric import parse
+from rejoinder.metrics.sentence_mover import SentenceMover, at_least, least_work
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.text.sentences import sentences
 from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
 

@@ -15,11 +15,11 @@ pytest.importorskip("httpx2")
 
 import rejoinder
 from rejoinder.data.collection import from_lists
-from rejoinder.explaining.leaving_out import explain, pair_of
+from rejoinder.probes.occlusion import explain, pair_of
+from rejoinder.server.api.app import VERBS
+from rejoinder.server.api.request_schemas import VALIDATOR, requests
+from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.systems import parse_system
-from rejoinder.web.api.app import VERBS
-from rejoinder.web.api.examples import EXAMPLES
-from rejoinder.web.api.shapes import VALIDATOR, requests
 from tests.serve_site import TOKEN, client_of, house_of, write_lines
 
 BARE = {"context": ["Is it open?"], "reply": "Yes, from ten."}

@@ -18,10 +18,10 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 from rejoinder.errors import InputError
-from rejoinder.web.api.examples import EXAMPLES
-from rejoinder.web.api.gate import MARK, Gate
-from rejoinder.web.api.limits import Load, serving_limits
-from rejoinder.web.guard import HEADERS
+from rejoinder.server.api.auth import MARK, Gate
+from rejoinder.server.api.limits import Load, serving_limits
+from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.middleware import HEADERS
 from tests.serve_site import NASTY, TOKEN, URL, client_of, house_of, library_at, serving
 
 PAIRS = EXAMPLES["score"]["pairs"]
@@ -87,7 +87,7 @@ def test_a_system_cannot_reach_files_programs_or_addresses(client: Any, spec: st
 def test_the_owner_can_allow_a_spec(tmp_path: Path) -> None:
     mine = tmp_path / "polite.py"
     mine.write_text(
-        "from dataclasses import dataclass\nfrom rejoinder.contract import Metric\n\n\n@dataclass(frozen=True)\n"
+        "from dataclasses import dataclass\nfrom rejoinder.metric import Metric\n\n\n@dataclass(frozen=True)\n"
         "class Polite(Metric):\n    def score(self, pairs):\n"
         "        return [float('please' in p.response.text) for p in pairs]\n"
     )
@@ -265,7 +265,7 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
     house = house_of()
 
     async def cancelled() -> None:
-        from rejoinder.web.api.scoring import score
+        from rejoinder.server.api.score import score
 
         tasks = [asyncio.create_task(score(house.desk, EXAMPLES["score"])) for _ in range(5)]
         await asyncio.sleep(0)

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("starlette")
 
 from rejoinder.errors import InputError
-from rejoinder.web.api.desk import Desk
-from rejoinder.web.api.lane import CrowdedError, Lane
-from rejoinder.web.api.limits import Load
-from rejoinder.web.api.scoring import score
+from rejoinder.server.api.batching import CrowdedError, Lane
+from rejoinder.server.api.limits import Load
+from rejoinder.server.api.score import score
+from rejoinder.server.api.service import Desk
 
 
 class Work:

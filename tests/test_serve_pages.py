@@ -14,11 +14,11 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 from rejoinder.cli import program
-from rejoinder.models import fetch
-from rejoinder.report.findings import find
-from rejoinder.web.explore.app import PAGES
-from rejoinder.web.explore.house import House
-from rejoinder.web.explore.library import Library
+from rejoinder.models.catalog import fetch
+from rejoinder.reports.findings import find
+from rejoinder.server.pages.app import PAGES
+from rejoinder.server.pages.context import House
+from rejoinder.server.pages.library import Library
 from tests.serve_site import client_of, house_of, library_at, questions, write_lines
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -233,8 +233,8 @@ def test_the_command_says_what_is_wrong_before_it_serves(tmp_path: Path) -> None
 def test_annotation_and_exploration_share_one_server(house: House, tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 
-    from rejoinder.web.explore.app import explore_app
-    from rejoinder.web.together import Together
+    from rejoinder.server.dispatch import Together
+    from rejoinder.server.pages.app import explore_app
     from tests.annotate_site import FREE, app_of, store_of, write_project
 
     store = store_of(write_project(tmp_path))

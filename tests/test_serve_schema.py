@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rejoinder.web.api.schema import KEYWORDS, Validator
-from rejoinder.web.api.shapes import PARTS, requests
+from rejoinder.server.api.json_schema import KEYWORDS, Validator
+from rejoinder.server.api.request_schemas import PARTS, requests
 
 CHECK = Validator({"Name": {"type": "string", "minLength": 1}})
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from rejoinder.cli import program
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
-from rejoinder.report.summary import commands
+from rejoinder.reports.summary import commands
 from rejoinder.scoring.folder import read_about
-from rejoinder.scoring.loading import load_data
+from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import Plan, load, run
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
@@ -67,7 +67,7 @@ def test_what_the_parts_say_adds_up(runs: tuple[Path, Path]) -> None:
 
 
 def test_the_page_names_shards_as_what_was_scored(runs: tuple[Path, Path]) -> None:
-    from rejoinder.report.findings import find
+    from rejoinder.reports.findings import find
 
     assert commands(find(runs[1], "appropriate"))[0] == "rejoinder score SHARDS -m bleu -m length -o RUN"
     assert commands(find(runs[0], "appropriate"))[0].startswith("rejoinder score chats.jsonl")
@@ -75,7 +75,7 @@ def test_the_page_names_shards_as_what_was_scored(runs: tuple[Path, Path]) -> No
 
 def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:
     pytest.importorskip("starlette", reason="the web extra is not installed")
-    from rejoinder.web.explore.library import Library
+    from rejoinder.server.pages.library import Library
 
     assert {name: one.kind for name, one in Library([str(runs[0].parent)]).runs().items()} == {
         "one": "scores",
@@ -102,8 +102,8 @@ def test_shards_that_were_lost_or_a_damaged_list_are_told(runs: tuple[Path, Path
 
 
 def test_references_of_other_sources_show_in_the_signature(tmp_path: Path) -> None:
-    from rejoinder.data.shards import shards_of
-    from rejoinder.scoring.sharded import score_shards
+    from rejoinder.data.shards.files import shards_of
+    from rejoinder.scoring.sharded.run import score_shards
 
     (tmp_path / "in").mkdir()
     for source in ("people", "retrieval"):

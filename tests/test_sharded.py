@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli.score import command
-from rejoinder.data.conversations import digest, first_contradiction, item_digests, save
-from rejoinder.data.shards import is_sharded, local, shards_of
+from rejoinder.data.shards.conversations import digest, first_contradiction, item_digests, save
+from rejoinder.data.shards.files import is_sharded, local, shards_of
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.scoring.loading import load_data
+from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded import score_shards
+from rejoinder.scoring.sharded.run import score_shards
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
 METRICS = ("length", "bleu", "chrf")
@@ -165,8 +165,8 @@ def test_one_id_for_different_items_in_two_shards_is_told(tmp_path: Path, metric
 @pytest.mark.parametrize("metric", ["length", "bleu"])
 def test_the_same_item_may_stand_in_several_shards_of_whatever_form(tmp_path: Path, metric: str) -> None:
     pytest.importorskip("pyarrow")
-    from rejoinder.data.packing import write_one
-    from rejoinder.data.reading import stream
+    from rejoinder.data.reader import stream
+    from rejoinder.data.shards.pack import write_one
 
     same = {
         "id": "i1",
@@ -261,8 +261,8 @@ def test_a_shard_of_nothing_stops_nothing_and_is_counted(folder: Path, tmp_path:
 @pytest.mark.parametrize("damage", ["half a gzip file", "half a Parquet file"])
 def test_a_half_written_shard_stops_the_run_with_its_name(folder: Path, tmp_path: Path, damage: str) -> None:
     pytest.importorskip("pyarrow")
-    from rejoinder.data.packing import write_one
-    from rejoinder.data.reading import stream
+    from rejoinder.data.reader import stream
+    from rejoinder.data.shards.pack import write_one
 
     parts = tmp_path / "parts"
     parts.mkdir()
@@ -275,8 +275,8 @@ def test_a_half_written_shard_stops_the_run_with_its_name(folder: Path, tmp_path
 
 def test_parquet_shards_give_the_scores_of_jsonl_and_a_table(folder: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    from rejoinder.data.packing import write_one
-    from rejoinder.data.reading import stream
+    from rejoinder.data.reader import stream
+    from rejoinder.data.shards.pack import write_one
 
     parts = tmp_path / "parts"
     parts.mkdir()

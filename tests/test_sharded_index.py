@@ -14,21 +14,22 @@ import numpy as np
 import pytest
 
 from rejoinder import cli
-from rejoinder.data.shards import Shard, shards_of
-from rejoinder.data.writing import write
-from rejoinder.engines.contract import Outcome, Work
+from rejoinder.data.shards.files import Shard, shards_of
+from rejoinder.data.writer import write
+from rejoinder.engines.base import Outcome, Work
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.retrieval import _folder, _sharding, _vocabulary
-from rejoinder.retrieval._dialogues import merge
-from rejoinder.retrieval._shard import stretches
-from rejoinder.retrieval._sharded import OPEN
-from rejoinder.retrieval.bm25 import Bm25Index
-from rejoinder.retrieval.contract import Passage, passages
-from rejoinder.retrieval.dense import DenseIndex
-from rejoinder.retrieval.opening import open_index
-from rejoinder.retrieval.sharded_bm25 import ShardedBm25Index
-from rejoinder.retrieval.sharded_dense import ShardedDenseIndex
+from rejoinder.indexes import parts, vocabulary
+from rejoinder.indexes.base import Passage, passages
+from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.dense import DenseIndex
+from rejoinder.indexes.factory import open_index
+from rejoinder.indexes.sharded import builder
+from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
+from rejoinder.indexes.sharded.dense import ShardedDenseIndex
+from rejoinder.indexes.sharded.dialogue_table import merge
+from rejoinder.indexes.sharded.search import OPEN
+from rejoinder.indexes.sharded.shard import stretches
 from rejoinder.types import Dialogue, Turn
 from tests.test_retrieval import BagOfWords
 
@@ -77,7 +78,7 @@ def files(folder: Path, dialogues: Sequence[Dialogue], pieces: int) -> list[Shar
 @pytest.fixture(autouse=True)
 def encoder(monkeypatch: pytest.MonkeyPatch) -> BagOfWords:
     found = BagOfWords()
-    monkeypatch.setattr("rejoinder.models.encoder.load_encoder", lambda name, cache=True: found)
+    monkeypatch.setattr("rejoinder.models.encoder.factory.load_encoder", lambda name, cache=True: found)
     return found
 
 
@@ -243,7 +244,7 @@ def test_a_build_that_was_stopped_while_weighing_goes_on(
     whole = ShardedBm25Index.build(data, tmp_path / "whole")
     with pytest.raises(Stopped):
         ShardedBm25Index.build(data, tmp_path / "again", engine=StoppedWhileWeighing())
-    monkeypatch.setattr("rejoinder.retrieval._bm25_shards.Bm25Shards.write", None)  # no shard is counted again
+    monkeypatch.setattr("rejoinder.indexes.sharded.bm25.Bm25Shards.write", None)  # no shard is counted again
     ShardedBm25Index.build(data, tmp_path / "again")
     assert bytes_of(tmp_path / "again") == bytes_of(whole.folder)
 
@@ -278,7 +279,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
     one, _ = one_and_many(kind, dialogues, files(fresh, dialogues, 1), fresh)
     assert (grown.shards, len(grown)) == (4, len(one))
     assert grown.search(queries(), 5) == one.search(queries(), 5)
-    _folder.verify(grown.folder)
+    parts.verify(grown.folder)
     before = bytes_of(grown.folder)
     with pytest.raises(InputError, match="'d3' comes twice"):
         grown.append(passages([talk("new", "cat"), talk("d3", "cat")]))
@@ -296,7 +297,7 @@ def test_dialogues_are_merged_in_ranges_of_hashes(
     dialogues: list[Dialogue], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = ShardedBm25Index.build(files(tmp_path / "data", dialogues, 3), tmp_path / "index")
-    monkeypatch.setattr("rejoinder.retrieval._dialogues._AT_A_TIME", 50)
+    monkeypatch.setattr("rejoinder.indexes.sharded.dialogue_table._AT_A_TIME", 50)
     (tmp_path / "again").mkdir()
     merge(whole.manifest.folders(whole.folder, "passages"), tmp_path / "again")
     assert bytes_of(tmp_path / "again") == bytes_of(whole.manifest.folders(whole.folder, "dialogues")[0])
@@ -307,7 +308,7 @@ def test_words_are_found_by_halving_whatever_their_script(tmp_path: Path) -> Non
     write([talk("a", *words, "apple abc")], tmp_path / "data" / "1.jsonl")
     write([talk("b", "abc", "mère")], tmp_path / "data" / "2.jsonl")
     index = ShardedBm25Index.build(shards_of(str(tmp_path / "data")), tmp_path / "index")
-    found = _vocabulary.Words(index.manifest.folders(index.folder, "vocabulary")[0])
+    found = vocabulary.Words(index.manifest.folders(index.folder, "vocabulary")[0])
     lines = (index.manifest.folders(index.folder, "vocabulary")[0] / "words.txt").read_text().split()
     assert lines == sorted(lines)
     assert [found.find(word) for word in lines] == list(range(len(lines)))
@@ -319,7 +320,7 @@ def test_words_are_found_by_halving_whatever_their_script(tmp_path: Path) -> Non
 def test_a_damaged_shard_is_told_in_one_sentence(kind: str, dialogues: list[Dialogue], tmp_path: Path) -> None:
     _, many = one_and_many(kind, dialogues[:50], files(tmp_path / "data", dialogues[:50], 3), tmp_path)
     for path in sorted(many.folder.rglob("*")):
-        if path.is_file() and path.name != _folder.MANIFEST:
+        if path.is_file() and path.name != parts.MANIFEST:
             content = path.read_bytes()
             path.write_bytes(content[:-1])
             with pytest.raises(InputError, match="is damaged"):
@@ -357,10 +358,10 @@ def test_an_approximate_index_finds_nearly_all_with_their_true_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("usearch")
-    from rejoinder.retrieval.sharded_graph import GraphIndex
+    from rejoinder.indexes.sharded.graph import GraphIndex
 
     found = Spread()
-    monkeypatch.setattr("rejoinder.models.encoder.load_encoder", lambda name, cache=True: found)
+    monkeypatch.setattr("rejoinder.models.encoder.factory.load_encoder", lambda name, cache=True: found)
     random = np.random.default_rng(0)
     made = [
         talk(f"d{n}", *(" ".join(random.choice(WORDS, 8)) for _ in range(3)), split=SPLITS[n % 2]) for n in range(900)
@@ -385,10 +386,10 @@ def test_an_approximate_index_finds_nearly_all_with_their_true_scores(
 
 def test_an_approximate_index_is_not_lost_among_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("usearch")
-    from rejoinder.retrieval.sharded_graph import GraphIndex
+    from rejoinder.indexes.sharded.graph import GraphIndex
 
     found = Spread()
-    monkeypatch.setattr("rejoinder.models.encoder.load_encoder", lambda name, cache=True: found)
+    monkeypatch.setattr("rejoinder.models.encoder.factory.load_encoder", lambda name, cache=True: found)
     random = np.random.default_rng(0)
     said = [" ".join(random.choice(WORDS, 6)) for _ in range(600)]
     common = np.minimum(random.zipf(1.3, 4000), len(said)) - 1  # the first is said some 1,000 times
@@ -402,7 +403,7 @@ def test_an_approximate_index_is_not_lost_among_copies(tmp_path: Path, monkeypat
 
 
 def test_without_usearch_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.retrieval.sharded_graph import GraphIndex
+    from rejoinder.indexes.sharded.graph import GraphIndex
 
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[ann\]"'):
@@ -464,8 +465,8 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
 
 
 def test_dealt_out_dialogues_are_all_there(dialogues: list[Dialogue], tmp_path: Path) -> None:
-    _sharding.new_index(tmp_path / "index")
-    found = _sharding.cut(iter(dialogues), 4, tmp_path / "index")
+    builder.new_index(tmp_path / "index")
+    found = builder.cut(iter(dialogues), 4, tmp_path / "index")
     assert [shard.name for shard in found] == ["00000.jsonl", "00001.jsonl", "00002.jsonl", "00003.jsonl"]
     assert sum(Path(shard.where).read_text().count("\n") for shard in found) == len(dialogues)
 

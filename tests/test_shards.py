@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 from tiny_shards import placed, talk
 
 from rejoinder.cli import program
-from rejoinder.data import catalogue
-from rejoinder.data.conversations import digest, digests, first_shared, save
-from rejoinder.data.gathering import gathered
-from rejoinder.data.packing import pack, write_one
-from rejoinder.data.reading import stream
-from rejoinder.data.shards import files_of, shards_of
-from rejoinder.data.writing import encode, write
+from rejoinder.data.grouping import gathered
+from rejoinder.data.reader import stream
+from rejoinder.data.shards import manifest
+from rejoinder.data.shards.conversations import digest, digests, first_shared, save
+from rejoinder.data.shards.files import files_of, shards_of
+from rejoinder.data.shards.pack import pack, write_one
+from rejoinder.data.writer import encode, write
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Response, Turn
 
@@ -89,7 +89,7 @@ def test_a_conversation_that_comes_back_later_is_told(tmp_path: Path) -> None:
     records = [*talk(8), Item("late", (Turn("x"),), dialogue="d0")]
     with pytest.raises(InputError, match="far apart"):
         pack(placed(records), str(tmp_path), size=20)
-    assert not (tmp_path / catalogue.NAME).exists()
+    assert not (tmp_path / manifest.NAME).exists()
 
 
 def test_gathering_says_what_points_nowhere() -> None:
@@ -134,13 +134,13 @@ def test_a_shard_whose_content_changed_is_told_where_it_is_read(packed: Path, tm
 
 
 def test_a_catalogue_of_what_is_there_can_be_made(packed: Path) -> None:
-    before = (packed / catalogue.NAME).read_bytes()
-    (packed / catalogue.NAME).unlink()
+    before = (packed / manifest.NAME).read_bytes()
+    (packed / manifest.NAME).unlink()
     assert "no catalogue" in str(run("shards", "check", str(packed)).exception)
     done = run("shards", "catalogue", str(packed), "--processes", "1")
     assert done.exit_code == 0, done.output
     assert "6 shards: 12 dialogues, 36 items, 72 responses, 36 ratings of 12 conversations" in done.output
-    assert json.loads((packed / catalogue.NAME).read_bytes()) == json.loads(before)
+    assert json.loads((packed / manifest.NAME).read_bytes()) == json.loads(before)
     with gzip.open(packed / "empty.jsonl.gz", "wb"):
         pass
     assert run("shards", "catalogue", str(packed), "--processes", "1").exit_code == 0
@@ -148,7 +148,7 @@ def test_a_catalogue_of_what_is_there_can_be_made(packed: Path) -> None:
 
 
 def test_a_broken_catalogue_is_told(packed: Path) -> None:
-    path = packed / catalogue.NAME
+    path = packed / manifest.NAME
     whole = json.loads(path.read_bytes())
     for broken, said in (
         (b"{", "is no catalogue of shards"),

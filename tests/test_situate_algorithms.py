@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from situated_seeds import axes, known, seeds, spread
 
-from rejoinder.data.seed import Seed
-from rejoinder.situating.adversarial import filter_adversarially, scores_of
-from rejoinder.situating.initial import first_distractors
-from rejoinder.situating.logistic import Regression, fit, probability
-from rejoinder.situating.matter import matter_of
-from rejoinder.situating.overlap import Overlaps, overlap, words_of
-from rejoinder.situating.settings import Settings
+from rejoinder.data.seeds import Seed
+from rejoinder.situation.adversarial_distractors import Regression, filter_adversarially, fit, probability, scores_of
+from rejoinder.situation.overlap import Overlaps, overlap, words_of
+from rejoinder.situation.random_distractors import first_distractors
+from rejoinder.situation.seed_vectors import matter_of
+from rejoinder.situation.settings import Settings
 
 
 def test_overlap_is_what_is_shared_over_the_smaller_set() -> None:
@@ -109,12 +108,14 @@ def _scored(
     scores: list[float], chosen: list[list[int]], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> object:
     """One round over seeds whose replies get these probabilities."""
-    from rejoinder.situating import adversarial
+    from rejoinder.situation import adversarial_distractors
 
     given = seeds(len(scores), "yes")
     matter = matter_of(given, settings, axes)
-    monkeypatch.setattr(adversarial, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0))
-    monkeypatch.setattr(adversarial, "scores_of", lambda *_: np.array(scores))
+    monkeypatch.setattr(
+        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    )
+    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array(scores))
     return filter_adversarially(matter, tuple(map(tuple, chosen)))
 
 
@@ -138,7 +139,7 @@ def test_a_distractor_stays_where_nothing_qualifies(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.situating import adversarial
+    from rejoinder.situation import adversarial_distractors
 
     given = _named(
         ("Open the window.", "to cool off", "Sure, cold water?", "yes"),
@@ -149,8 +150,10 @@ def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch
         ("Open this window.", "to sneeze", "Sure, a handkerchief?", "yes"),  # the same request
     )
     matter = matter_of(given, Settings(rounds=1, folds=2), axes)
-    monkeypatch.setattr(adversarial, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0))
-    monkeypatch.setattr(adversarial, "scores_of", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
+    monkeypatch.setattr(
+        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    )
+    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
     chosen, rounds = filter_adversarially(matter, ((1, 2), (2,), (), (), (), ()))
     assert chosen[0] == (1, 2)
     assert (rounds[0].easy, rounds[0].replaced) == (1, 0)

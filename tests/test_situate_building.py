@@ -10,14 +10,14 @@ import pytest
 from situated_seeds import axes, seeds, spread
 
 from rejoinder.data.collection import read_files
-from rejoinder.data.seed import seeds_of
-from rejoinder.data.situations import shown
-from rejoinder.data.writing import write
+from rejoinder.data.questions import shown
+from rejoinder.data.seeds import seeds_of
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.situating.building import situate
-from rejoinder.situating.card import page_of, read_card, write_card
-from rejoinder.situating.contradictions import Keywords
-from rejoinder.situating.settings import Settings
+from rejoinder.situation.build import situate
+from rejoinder.situation.card import page_of, read_card, write_card
+from rejoinder.situation.contradictions import Keywords
+from rejoinder.situation.settings import Settings
 from rejoinder.types import Statement
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from situated_seeds import known
 
-from rejoinder.data.seed import Seed
+from rejoinder.data.seeds import Seed
 from rejoinder.errors import InputError
-from rejoinder.situating.choosing import Choosing, further, situation_of
-from rejoinder.situating.contradictions import Keywords, contradictions_of, read_keywords
-from rejoinder.situating.overlap import Overlaps
-from rejoinder.situating.settings import Settings
-from rejoinder.situating.shelf import Shelf, shelf_of
+from rejoinder.situation.contradictions import Keywords, contradictions_of, read_keywords
+from rejoinder.situation.overlap import Overlaps
+from rejoinder.situation.settings import Settings
+from rejoinder.situation.statement_choice import Choosing, further, situation_of
+from rejoinder.situation.statement_pool import Shelf, shelf_of
 from rejoinder.types import Statement
 
 REPLY = "Sure, shall I bring cold water?"

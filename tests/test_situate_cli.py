@@ -12,7 +12,7 @@ from situated_seeds import seeds
 from rejoinder.cli import program
 from rejoinder.data.collection import read_files
 from rejoinder.data.seeds import read_seeds, write_seeds
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.types import Rating
 
 

@@ -15,16 +15,15 @@ from rejoinder.annotation.exports import export
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import units_of
-from rejoinder.data.grades import right
-from rejoinder.data.reading import stream
+from rejoinder.data.questions import right
+from rejoinder.data.reader import stream
 from rejoinder.data.seeds import read_seeds, write_seeds
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.selection.sheet import read_sheet
-from rejoinder.situating.building import situate
-from rejoinder.situating.grading import grade, ratings_of
-from rejoinder.situating.projects import STEPS, write_project
-from rejoinder.situating.sheet import write_grading_sheet
+from rejoinder.situation.build import situate
+from rejoinder.situation.grades import grade, ratings_of, write_grading_sheet
+from rejoinder.situation.projects import STEPS, write_project
 from rejoinder.types import Candidate, Question, Rating, Turn
 
 

@@ -9,11 +9,10 @@ import orjson
 import pytest
 from situated_seeds import seeds
 
-from rejoinder.data.seed import Seed, polarity_of, seeds_of
-from rejoinder.data.seeds import read_seeds, write_seeds
-from rejoinder.data.writing import write
+from rejoinder.data.seeds import Seed, polarity_of, read_seeds, seeds_of, write_seeds
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.situating.requests import read_requests
+from rejoinder.situation.projects import read_requests
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Statement, Turn
 
 QUESTION = Question(

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.data.seed import Seed
-from rejoinder.data.seeds import read_seeds, write_seeds
+from rejoinder.data.seeds import Seed, read_seeds, write_seeds
 from rejoinder.errors import InputError
-from rejoinder.models.statement_prompt import MOST_WORDS, Asked
+from rejoinder.models.statements.model import MOST_WORDS, Asked
 from rejoinder.types import Statement
 
 torch = pytest.importorskip("torch")
@@ -20,18 +19,12 @@ torch = pytest.importorskip("torch")
 from test_knowledge_comet import write_sequence_model  # noqa: E402
 from tiny_language_model import write_language_model  # noqa: E402
 
-from rejoinder.models import addition  # noqa: E402
-from rejoinder.models.language_model import load_language_model  # noqa: E402
-from rejoinder.models.low_rank import additions, attach  # noqa: E402
-from rejoinder.models.sequence_statements import SequenceStatementWriter, open_writer  # noqa: E402
-from rejoinder.models.statement_writer import (  # noqa: E402
-    KIND,
-    SHIPPED,
-    AddedStatementWriter,
-    lines_of,
-    open_statement_writer,
-)
-from rejoinder.situating.writing import with_statements  # noqa: E402
+from rejoinder.models.language_model import lora_folder  # noqa: E402
+from rejoinder.models.language_model.lora import additions, attach  # noqa: E402
+from rejoinder.models.language_model.model import load_language_model  # noqa: E402
+from rejoinder.models.statements.model import KIND, SHIPPED, AddedStatementWriter, lines_of, open_statement_writer  # noqa: E402
+from rejoinder.models.statements.sequence import SequenceStatementWriter, open_writer  # noqa: E402
+from rejoinder.situation.statement_writer import with_statements  # noqa: E402
 from rejoinder.training.comet import loss_of  # noqa: E402
 from rejoinder.training.statements import StatementRecipe, found_of, rows_of, train_statements  # noqa: E402
 
@@ -106,8 +99,8 @@ def test_training_learns_keeps_the_best_epoch_and_twice_gives_the_same_file(base
         )
 
     assert said[0] == "1 statements of 1 seeds to train on (0 too long), 3 held out"
-    assert (tmp_path / "one" / addition.PARTS).read_bytes() == (tmp_path / "two" / addition.PARTS).read_bytes()
-    about = addition.read(tmp_path / "one", KIND).about
+    assert (tmp_path / "one" / lora_folder.PARTS).read_bytes() == (tmp_path / "two" / lora_folder.PARTS).read_bytes()
+    about = lora_folder.read(tmp_path / "one", KIND).about
     measured = about["measured"]
     assert measured["valid_loss"] == min(measured["valid_losses"])
     assert measured["epoch"] == 1 + measured["valid_losses"].index(measured["valid_loss"])
@@ -137,7 +130,7 @@ def test_nothing_to_learn_from_is_an_error(base: Path, tmp_path: Path) -> None:
 def writer(base: Path) -> AddedStatementWriter:
     model = load_language_model(base, device="cpu")
     attach(model.network, 1, 1.0, 0)
-    return AddedStatementWriter(model, addition.AdditionCard("", "", "abc"))
+    return AddedStatementWriter(model, lora_folder.AdditionCard("", "", "abc"))
 
 
 def test_statements_do_not_depend_on_the_batch_and_a_beam_has_its_width(writer: AddedStatementWriter) -> None:
@@ -163,18 +156,18 @@ def test_found_counts_those_that_people_wrote(writer: AddedStatementWriter) -> N
 def test_a_folder_that_was_changed_or_is_not_there_is_refused(base: Path, tmp_path: Path) -> None:
     model = load_language_model(base)
     attach(model.network, 1, 1.0, 0)
-    addition.write(tmp_path, KIND, additions(model.network), model, {})
+    lora_folder.write(tmp_path, KIND, additions(model.network), model, {})
     card = (tmp_path / KIND.card).read_text().replace(f'"base": "{base.name}"', f'"base": "{base}"')
     (tmp_path / KIND.card).write_text(card)
     assert open_statement_writer(tmp_path).write([Asked("a", "b", "c", "time")])
     other = tmp_path / "other"
     write_language_model(other / "tiny", seed=5)
-    for name in (KIND.card, addition.PARTS):
+    for name in (KIND.card, lora_folder.PARTS):
         (other / name).write_bytes((tmp_path / name).read_bytes())
     (other / KIND.card).write_text(card.replace(str(base), str(other / "tiny")))
     with pytest.raises(InputError, match="was trained on other weights"):
         open_statement_writer(other)
-    (other / addition.PARTS).write_bytes(b"12345678")
+    (other / lora_folder.PARTS).write_bytes(b"12345678")
     with pytest.raises(InputError, match="is not the file of its card"):
         open_statement_writer(other)
     with pytest.raises(InputError, match="train one with: rejoinder train statements"):
@@ -190,7 +183,7 @@ def test_the_command_trains_and_says_what_is_missing(base: Path, tmp_path: Path)
     options = ["--base", str(base), "--rank", "1", "--epochs", "1", "--batch", "2", "--written", "1", "--device", "cpu"]
     done = CliRunner().invoke(command, [*given, "--valid", str(tmp_path / "held.jsonl"), *options])
     assert done.exit_code == 0, done.output
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {KIND.card, addition.PARTS}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {KIND.card, lora_folder.PARTS}
     without = CliRunner().invoke(command, [*given[:-1], str(tmp_path / "more"), *options])
     assert "no held-out seeds are named" in str(without.exception)
     twice = CliRunner().invoke(command, [*given, "--valid", str(tmp_path / "held.jsonl"), *options])
@@ -246,7 +239,7 @@ def test_the_command_adds_statements(base: Path, tmp_path: Path) -> None:
 
     model = load_language_model(base)
     attach(model.network, 1, 1.0, 0)
-    addition.write(tmp_path / "w", KIND, additions(model.network), model, {})
+    lora_folder.write(tmp_path / "w", KIND, additions(model.network), model, {})
     card = (tmp_path / "w" / KIND.card).read_text().replace(f'"base": "{base.name}"', f'"base": "{base}"')
     (tmp_path / "w" / KIND.card).write_text(card)
     write_seeds([WATER], tmp_path / "seeds.jsonl")
@@ -262,7 +255,7 @@ def test_the_command_adds_statements(base: Path, tmp_path: Path) -> None:
 def test_the_shipped_writer_is_whole_and_small() -> None:
     from rejoinder.files import sha256_of
 
-    card = addition.read(SHIPPED, KIND)
-    assert sha256_of(SHIPPED / addition.PARTS) == card.parts
-    assert (SHIPPED / addition.PARTS).stat().st_size < 8 * 2**20
+    card = lora_folder.read(SHIPPED, KIND)
+    assert sha256_of(SHIPPED / lora_folder.PARTS) == card.parts
+    assert (SHIPPED / lora_folder.PARTS).stat().st_size < 8 * 2**20
     assert card.base == "smollm2-135m"

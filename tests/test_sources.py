@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.sources import _draws
-from rejoinder.sources._contract import Moment, parse_source, source_class, source_names
-from rejoinder.sources._corpus import Corpus, find_said
+from rejoinder.indexes import draws
+from rejoinder.indexes.corpus import Corpus, find_said, is_role
+from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.speakers import NOBODY
+from rejoinder.sources._base import Moment, parse_source, source_class, source_names
 from rejoinder.sources._drawn import SetProposer
-from rejoinder.sources._draws import keys_of
-from rejoinder.sources._labels import is_role
-from rejoinder.sources._sameness import digest_of, same_words
-from rejoinder.sources._speakers import NOBODY
+from rejoinder.text.normalise import digest_of, same_words
 from rejoinder.types import Candidate, Dialogue, Item, Reference, Turn
 
 DRAWN = [
@@ -119,7 +118,7 @@ def corpus_of(dialogues: list[Dialogue]) -> Corpus:
 @settings(max_examples=60, deadline=None)
 def test_a_speaker_set_is_what_its_definition_says(spec: str, dialogues: list[Dialogue], seed: int, small: int) -> None:
     corpus = corpus_of(dialogues)
-    with patch.object(_draws, "_SMALL", small):  # 0: by trying first, whatever the size of a pool
+    with patch.object(draws, "_SMALL", small):  # 0: by trying first, whatever the size of a pool
         check_against_definition(spec, dialogues, corpus, seed)
 
 
@@ -330,7 +329,7 @@ def test_a_corpus_keeps_every_text() -> None:
 
 @given(st.text())
 def test_same_words_are_those_of_the_tokeniser(text: str) -> None:
-    from rejoinder.text import tokenize
+    from rejoinder.text.tokens import tokenize
 
     words = " ".join(tokenize(text, "words")).replace("'", " ")
     if words.isascii() and re.fullmatch(r"[\x20-\x7e]*", text):
@@ -374,7 +373,7 @@ class Letters:
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.models.encoder.load_encoder", lambda name: Letters())
+    monkeypatch.setattr("rejoinder.models.encoder.factory.load_encoder", lambda name: Letters())
 
 
 def told() -> list[Dialogue]:

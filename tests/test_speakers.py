@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rejoinder.cli import program
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.report.speakers import plot, similarity_table, verdict
-from rejoinder.sources._corpus import Corpus, by_corpus
-from rejoinder.sources._coverage import coverage
-from rejoinder.sources._sets import Sampling, Sets
-from rejoinder.sources._similarity import Similarity, apart, falls, measure
-from rejoinder.sources._vectors import Vectorizer, averaged, tfidf, vectorizer
+from rejoinder.indexes.corpus import Corpus, by_corpus
+from rejoinder.indexes.speaker_coverage import coverage
+from rejoinder.indexes.speaker_sets import Sampling, Sets
+from rejoinder.indexes.speaker_similarity import Similarity, apart, falls, measure
+from rejoinder.indexes.text_vectors import Vectorizer, averaged, tfidf, vectorizer
+from rejoinder.reports.speakers import plot, similarity_table, verdict
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Turn
 from tests.test_sources import moments
@@ -91,7 +91,7 @@ def test_similarity_is_the_mean_over_all_sets_with_two_utterances(dialogues: lis
 @given(dialogues=plays(), seed=st.integers(0, 3))
 @settings(max_examples=30, deadline=None)
 def test_matched_sets_are_of_one_conversation_and_of_one_size(dialogues: list[Dialogue], seed: int) -> None:
-    from rejoinder.sources._sets import DESIGNS
+    from rejoinder.indexes.speaker_sets import DESIGNS
 
     corpus = Corpus.of(dialogues, "yes")
     drawn = list(DESIGNS["matched"](Sets(corpus), Sampling(1000, 4, seed)))

@@ -15,13 +15,12 @@ from tiny_talks import talks
 import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics._speaker_scoring import Mix, mixed
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.manifest import is_here
-from rejoinder.models.speaker_scorer import FILE, NAME, View, open_scorer, shipped
-from rejoinder.models.speaker_vectors import open_utterance_vectors
-from rejoinder.scoring import kernel
-from rejoinder.training.speaker_recipe import ScorerRecipe
-from rejoinder.training.speaker_scoring import train_scorer
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import is_here
+from rejoinder.models.speaker.model import FILE, NAME, View, open_scorer, shipped
+from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.scoring import compute
+from rejoinder.training.speaker.trainer import ScorerRecipe, train_scorer
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
 WORDS = "glove-6b-50d"
@@ -78,9 +77,9 @@ def test_without_a_reference_only_f_is_given(folder: Path) -> None:
     whole = rejoinder.parse(f"ssrem(folder={str(folder)!r}, reference={REFERENCE!r})")
     alone = rejoinder.parse(f"ssrem_f(folder={str(folder)!r})")
     bare = pair("the cat ran")
-    assert kernel.missing_part(whole, bare) == "references"
-    assert kernel.measure(whole, [bare]) == [None]
-    assert kernel.measure(alone, [bare])[0] is not None
+    assert compute.missing_part(whole, bare) == "references"
+    assert compute.measure(whole, [bare]) == [None]
+    assert compute.measure(alone, [bare])[0] is not None
     assert "ssrem_f" in (type(whole).__doc__ or "")
 
 

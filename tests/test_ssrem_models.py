@@ -11,13 +11,13 @@ import tiny_models
 from tiny_talks import talks
 
 from rejoinder.errors import InputError
-from rejoinder.models.speaker_network import centred, network_of, side_by_side
-from rejoinder.models.speaker_vectors import Utterances, context_vectors, open_utterance_vectors
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.models.speaker.network import centred, network_of, side_by_side
+from rejoinder.models.speaker.vectors import Utterances, context_vectors, open_utterance_vectors
 from rejoinder.models.tensors import read_tensors, write_tensors
-from rejoinder.sources._corpus import Corpus
-from rejoinder.training.speaker_losses import MARGIN, classification, loss_of, margin, ranking
-from rejoinder.training.speaker_measuring import auc
-from rejoinder.training.speaker_places import copies, negatives
+from rejoinder.training.speaker.evaluation import auc
+from rejoinder.training.speaker.places import copies, negatives
+from rejoinder.training.speaker.steps import MARGIN, classification, loss_of, margin, ranking
 from rejoinder.training.turn_vectors import turn_vectors
 
 

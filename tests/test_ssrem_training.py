@@ -20,14 +20,13 @@ from click.testing import CliRunner
 from tiny_talks import talks
 
 from rejoinder.cli import train as cli
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.speaker_scorer import FILE, NAME, View, open_scorer
-from rejoinder.models.speaker_vectors import open_utterance_vectors
-from rejoinder.training.speaker_checkpoint import CHECKPOINT
-from rejoinder.training.speaker_measuring import measure, told_apart
-from rejoinder.training.speaker_recipe import ScorerRecipe
-from rejoinder.training.speaker_scoring import read_corpus, split_of, train_scorer
+from rejoinder.models.speaker.model import FILE, NAME, View, open_scorer
+from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.training.speaker.checkpoint import CHECKPOINT
+from rejoinder.training.speaker.evaluation import measure, told_apart
+from rejoinder.training.speaker.trainer import ScorerRecipe, read_corpus, split_of, train_scorer
 from rejoinder.training.turn_vectors import turn_vectors
 from rejoinder.types import Dialogue, Turn
 
@@ -174,7 +173,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("rejoinder.training.speaker_scoring.bounds_of", stop)
+        patched.setattr("rejoinder.training.speaker.trainer.bounds_of", stop)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "m", quick())
     with pytest.raises(InputError, match="is of another training"):
@@ -259,8 +258,8 @@ def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: 
     cyrillic = [replace(d, turns=tuple(Turn(t.text.translate(table), t.speaker) for t in d.turns)) for d in talks(60)]
     with pytest.raises(InputError, match="has two turns that say something known"):
         train(tmp_path / "m", quick(), cyrillic)
-    from rejoinder.models.catalog import MODELS
-    from rejoinder.models.manifest import is_here
+    from rejoinder.models.catalog.entries import MODELS
+    from rejoinder.models.catalog.manifest import is_here
 
     if is_here(MODELS["aptness"]):
         card = train(tmp_path / "n", quick(), cyrillic, encoder="aptness", reference="chrf")

@@ -11,8 +11,7 @@ from scipy import stats
 from statsmodels.stats import inter_rater
 
 from rejoinder.errors import InputError
-from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa
-from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from rejoinder.stats.ceiling import _halves, one_against_rest, split_half
 from rejoinder.stats.units import compact, rating_matrix, unit_interval
 

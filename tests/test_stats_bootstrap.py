@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.engines.contract import Outcome, Work
+from rejoinder.engines.base import Outcome, Work
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, SpecError
-from rejoinder.stats import by_engine, resampling
+from rejoinder.stats import bootstrap, resampling
 from rejoinder.stats.bootstrap import (
     Plan,
     correlation_difference,
@@ -21,8 +21,7 @@ from rejoinder.stats.bootstrap import (
     resample_plans,
 )
 from rejoinder.stats.levels import at_level
-from rejoinder.stats.percentile import percentile_interval, resampled_p
-from rejoinder.stats.resampling import Design
+from rejoinder.stats.resampling import Design, percentile_interval, resampled_p
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 N_SYSTEMS, N_ITEMS = 6, 15
@@ -250,8 +249,8 @@ def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
     monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
     alone = resample_plans(*given, **labels)
     for start, stretch in ((0, 1), (0, 10 * len(x))):
-        monkeypatch.setattr(by_engine, "_ENOUGH", start)
-        monkeypatch.setattr(by_engine, "_STRETCH", stretch)
+        monkeypatch.setattr(bootstrap, "_ENOUGH", start)
+        monkeypatch.setattr(bootstrap, "_STRETCH", stretch)
         seen = []
         engine = Alone()
         shared = resample_plans(*given, **labels, engine=engine, progress=lambda *now, seen=seen: seen.append(now))
@@ -265,8 +264,8 @@ def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
 
 def test_processes_draw_what_one_process_draws(monkeypatch) -> None:
     x, y, other, design = judged()
-    monkeypatch.setattr(by_engine, "_ENOUGH", 0)
-    monkeypatch.setattr(by_engine, "_STRETCH", 1)
+    monkeypatch.setattr(bootstrap, "_ENOUGH", 0)
+    monkeypatch.setattr(bootstrap, "_STRETCH", 1)
     given = {"x": x, "other": other}, y, [Plan(n_resamples=30)]
     alone, shared = (resample_plans(*given, items=design.items, engine=LocalEngine(n)) for n in (1, 2))
     np.testing.assert_array_equal(alone[0].samples, shared[0].samples)

@@ -12,8 +12,8 @@ from statsmodels.stats.multitest import multipletests
 
 from rejoinder.errors import InputError
 from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.stats.holm import holm
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
-from rejoinder.stats.multiple import holm
 from rejoinder.stats.rank_range import rank_ranges
 
 

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.stats.correlation import correlate, inversions, kendall, pearson, spearman
-from rejoinder.stats.ranks import midranks
+from rejoinder.stats.correlation import correlate, inversions, kendall, midranks, pearson, spearman
 
 SCIPY = {pearson: stats.pearsonr, spearman: stats.spearmanr, kendall: stats.kendalltau}
 FUNCTIONS = list(SCIPY)

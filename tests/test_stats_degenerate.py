@@ -10,22 +10,21 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa
-from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals
+from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
 from rejoinder.stats.ceiling import one_against_rest, split_half
 from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.grouped import between, levels, within
+from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.stats.mcnemar import mcnemar_test
-from rejoinder.stats.multiple import holm
 from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
-from rejoinder.stats.pilot import spread
+from rejoinder.stats.power import spread
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.stats.ranking import rank_systems
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.stats.units import rating_matrix, unit_interval
 from rejoinder.stats.williams import williams_test

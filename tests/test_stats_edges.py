@@ -14,18 +14,15 @@ from scipy import stats
 from rejoinder.errors import InputError
 from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.arrays import encode
-from rejoinder.stats.certainty import reachable_by_labels, reachable_by_means
-from rejoinder.stats.gains import ndcg
-from rejoinder.stats.interval import mean_interval
-from rejoinder.stats.moments import moments
-from rejoinder.stats.multiple import holm
-from rejoinder.stats.order_certainty import strength_uncertainty
-from rejoinder.stats.percentile import percentile_interval
-from rejoinder.stats.pilot import spread
-from rejoinder.stats.power import detectable_difference, power_at, rows_needed
+from rejoinder.stats.bradley_terry import rank_systems
+from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means, strength_uncertainty
+from rejoinder.stats.holm import holm
+from rejoinder.stats.interval import mean_interval, moments
+from rejoinder.stats.ndcg import ndcg
+from rejoinder.stats.power import detectable_difference, power_at, rows_needed, spread
 from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, favourite, straight_liners, too_fast
-from rejoinder.stats.ranking import rank_systems
 from rejoinder.stats.rating_noise import Noise, noise_of, plan
+from rejoinder.stats.resampling import percentile_interval
 from rejoinder.stats.units import compact
 from rejoinder.stats.williams import williams_from_correlations, williams_test
 

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rejoinder.errors import InputError
 from rejoinder.stats.interval import Interval, equal_shares_interval, mean_interval, share_interval
-from rejoinder.stats.percentile import percentile_interval
+from rejoinder.stats.resampling import percentile_interval
 
 
 def test_without_clusters_it_is_the_t_interval() -> None:

@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 from rejoinder.errors import InputError
-from rejoinder.stats.ranking import POINTS, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, rank_systems
 
 NAMES = np.array(list("abcde"))
 TRUE = np.array([1.0, 0.5, 0.0, -0.5, -1.0])

@@ -9,26 +9,21 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.stats.agreement import cohen_kappa
-from rejoinder.stats.agreement_interval import alpha_interval
-from rejoinder.stats.alpha import krippendorff_alpha
+from rejoinder.stats.agreement import cohen_kappa, krippendorff_alpha
+from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals
 from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals
+from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
-from rejoinder.stats.ceiling import split_half
-from rejoinder.stats.certainty import reachable_by_labels, reachable_by_means
-from rejoinder.stats.cohen_interval import cohen_intervals
+from rejoinder.stats.ceiling import order_uncertainty, reachable_by_labels, reachable_by_means, split_half
 from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.grouped import between, levels, within
-from rejoinder.stats.interval import mean_interval
+from rejoinder.stats.interval import mean_interval, moments
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
-from rejoinder.stats.moments import moments
-from rejoinder.stats.order_certainty import order_uncertainty
 from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import detectable_difference, power_at, rows_needed
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.stats.ranking import rank_systems
 from rejoinder.stats.rating_noise import noise_of
 from rejoinder.stats.units import rating_matrix, unit_interval
 from rejoinder.stats.williams import williams_test

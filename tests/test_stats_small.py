@@ -10,8 +10,7 @@ from statsmodels.stats.power import TTestPower
 
 from rejoinder.errors import InputError
 from rejoinder.stats.calibration import brier, calibration
-from rejoinder.stats.pilot import spread
-from rejoinder.stats.power import detectable_difference, power_at, rows_needed
+from rejoinder.stats.power import detectable_difference, power_at, rows_needed, spread
 from rejoinder.stats.sensitivity import domain_sensitivity
 
 

@@ -15,10 +15,10 @@ import pytest
 from rejoinder.annotation.errors import AnnotationError, AnsweredError, NotYoursError, TooFastError
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.store.contract import Assignment, Judgement, Rater, Store
+from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
 from rejoinder.annotation.store.people import check_name, may_enter
+from rejoinder.annotation.store.postgresql import Turnstile
 from rejoinder.annotation.store.sqlite import SqliteDatabase
-from rejoinder.annotation.store.turnstile import Turnstile
 from tests.annotation_projects import answer_to, project_of, units_for
 
 

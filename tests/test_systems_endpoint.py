@@ -14,12 +14,11 @@ from judge_server import Act, Handler, completion, cuts_short, fails, hangs_up, 
 from tiny_systems import QUESTIONS, echo, echoes, log_probability, prefers_long, question, shown
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.judging import JudgeError
-from rejoinder.judging.consistency import price
-from rejoinder.judging.settings import Settings
+from rejoinder.judges import JudgeError
+from rejoinder.judges.consistency import price
+from rejoinder.judges.settings import Settings
 from rejoinder.systems import parse_system, signature
-from rejoinder.systems._choice import LETTERS, read_letter, rotations
-from rejoinder.systems.chat import Chat
+from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotations
 from rejoinder.systems.completion import Completion
 from rejoinder.types import Question
 

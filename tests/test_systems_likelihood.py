@@ -19,8 +19,8 @@ from judge_server import Handler, served  # noqa: E402
 from tiny_systems import QUESTIONS, question, write_sequence_model  # noqa: E402
 
 from rejoinder.errors import InputError, RejoinderError, SpecError  # noqa: E402
-from rejoinder.models.joining import context_ids, end_ids  # noqa: E402
-from rejoinder.models.language_model import load_language_model  # noqa: E402
+from rejoinder.models.language_model.model import load_language_model  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
 from rejoinder.systems import parse_system, signature  # noqa: E402
 from rejoinder.systems.causal import Causal  # noqa: E402
 from rejoinder.systems.completion import Completion  # noqa: E402

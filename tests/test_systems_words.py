@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tiny_systems import QUESTIONS, question
 
-from rejoinder import registry, systems
-from rejoinder.contract import Rows, SetMetric, Statistic
-from rejoinder.data.writing import write
+from rejoinder import metric, systems
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
+from rejoinder.metric import Rows, SetMetric, Statistic
 from rejoinder.metrics.aptness import aptness
 from rejoinder.systems import _texts, parse_system, signature
 from rejoinder.systems.function import Function
@@ -151,9 +151,9 @@ def test_another_way_to_write_a_metric_is_the_same_system() -> None:
     assert str(parse_system("aptness")) == "metric(spec='aptness')"
 
 
-@pytest.mark.parametrize("name", registry.metric_names())
+@pytest.mark.parametrize("name", metric.metric_names())
 def test_every_metric_can_choose_or_says_why_not(name: str) -> None:
-    cls = registry.metric_class(name)
+    cls = metric.metric_class(name)
     if "references" in cls.needs:
         with pytest.raises(SpecError, match="compares a reply with references, which a question does not have"):
             parse_system(name)

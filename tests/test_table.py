@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from rejoinder import table as module
 from rejoinder.escape import unescape_cell
-from rejoinder.report import table as module
-from rejoinder.report.output import together
-from rejoinder.report.table import FORMATS, Estimate, Table, decimal, to_csv, to_json
+from rejoinder.reports.output import together
+from rejoinder.table import FORMATS, Estimate, Table, decimal, to_csv, to_json
 
 TABLE = Table(
     "A & B",

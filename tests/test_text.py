@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rouge_score.tokenize import tokenize as rouge_tokenize
 from sacrebleu.metrics.bleu import BLEU
 
-from rejoinder import text as text_module
-from rejoinder.text import TokenizerName, content_words, tokenize, tokenizer_details
+from rejoinder.text import tokens as text_module
+from rejoinder.text.tokens import TokenizerName, content_words, tokenize, tokenizer_details
 
 SIGNS = st.text("aZé09 .,-!?&;\"'<>()_/:$\n\t\r\u3000\x1c\x85我…", max_size=30)
 LINES = st.one_of(

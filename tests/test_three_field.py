@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.augmenting.retrieved import Retrieval
+from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.contract import Side, TokenVectors, Vectors
-from rejoinder.retrieval._field_search import FieldSearch
-from rejoinder.retrieval.three_field import Settings, ThreeFieldIndex
-from rejoinder.retrieval.three_field_dense import DenseThreeFieldIndex
-from rejoinder.retrieval.three_field_hybrid import HybridThreeFieldIndex
-from rejoinder.retrieval.three_field_opening import open_three_field
+from rejoinder.indexes.three_field.bm25 import Settings, ThreeFieldIndex
+from rejoinder.indexes.three_field.cache import open_three_field
+from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
+from rejoinder.indexes.three_field.hybrid import HybridThreeFieldIndex
+from rejoinder.indexes.three_field.search import FieldSearch
+from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.types import Dialogue, Item, Reference, Turn
 
 WORDS = "the cat sat on a mat while it rained and nobody minded but some of us went out to look at clouds".split()
@@ -374,7 +374,7 @@ def test_with_past_alone_two_lists_take_turns() -> None:
 
 
 def test_retrieval_over_a_file_leaves_a_test_dialogue_in_it_unused(tmp_path: Path) -> None:
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     talk = Dialogue("renamed", tuple(map(Turn, TALK)))
     write([talk, *made_up(20)], tmp_path / "corpus.jsonl")
@@ -383,7 +383,7 @@ def test_retrieval_over_a_file_leaves_a_test_dialogue_in_it_unused(tmp_path: Pat
 
 
 def test_the_example_items_serve_each_other_as_a_corpus_and_get_fifteen_references() -> None:
-    from rejoinder.scoring.inputs import read
+    from rejoinder.data.inputs import read
 
     file = str(Path(__file__).parent.parent / "examples" / "chats.jsonl")
     items = list(read(file).items.values())

@@ -20,23 +20,25 @@ from click.testing import CliRunner
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.models import aptness_card
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.manifest import folder_of, is_here
+from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import folder_of, is_here
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.training.aptness import AptnessRecipe, device_of, generic_replies  # noqa: E402
+from rejoinder.data.corpora import dialogues_of  # noqa: E402
+from rejoinder.training.aptness.calibration import (  # noqa: E402
+    calibrate,
+    measured_on,
+)
+from rejoinder.training.aptness.held_out import OTHERS, SPOILED, Raw  # noqa: E402
+from rejoinder.training.aptness.recipe import AptnessRecipe, device_of, generic_replies  # noqa: E402
 from rejoinder.training.base import open_base  # noqa: E402
-from rejoinder.training.calibrating import calibrate  # noqa: E402
-from rejoinder.training.corpora import dialogues_of  # noqa: E402
-from rejoinder.training.held_out import measured_on  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
-from rejoinder.training.scaling import scaled  # noqa: E402
-from rejoinder.training.selection import OTHERS, SPOILED, Raw  # noqa: E402
+from rejoinder.training.scale import scaled  # noqa: E402
 
 PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
 COLUMNS = 1 + OTHERS + len(SPOILED) + 1
@@ -378,7 +380,7 @@ def test_the_page_names_every_option_and_the_numbers_of_the_recipe() -> None:
 
 
 def test_the_page_tells_how_many_generic_replies_were_seen() -> None:
-    lines = (files("rejoinder.robustness") / "generic.txt").read_text(encoding="utf-8").splitlines()
+    lines = (files("rejoinder.probes") / "generic.txt").read_text(encoding="utf-8").splitlines()
     attacks, mine = [line for line in lines if not line.startswith("#")], generic_replies()
     assert len(set(mine)) == len(mine)
     assert f"one of {len(mine)} replies" in PAGE

@@ -17,10 +17,11 @@ from rejoinder.types import Dialogue, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.models.aptness_network import UTTERANCES  # noqa: E402
-from rejoinder.training import batch, bi_encoder, cross_encoder, sampling  # noqa: E402
+from rejoinder.models.aptness.network import UTTERANCES  # noqa: E402
+from rejoinder.training import batch, sampling  # noqa: E402
+from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
+from rejoinder.training.aptness.bi_encoder import BiRecipe, Known  # noqa: E402
 from rejoinder.training.batch import Texts  # noqa: E402
-from rejoinder.training.bi_encoder import BiRecipe, Known  # noqa: E402
 from rejoinder.training.sampling import Corpus, Places, Vocabulary  # noqa: E402
 
 CPU = torch.device("cpu")

@@ -14,15 +14,17 @@ from rejoinder.training.tokens import read_tokens
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.models.aptness_network import UTTERANCES, BiEncoder, CrossEncoder  # noqa: E402
-from rejoinder.training import bi_encoder, cross_encoder, packed, selection  # noqa: E402
-from rejoinder.training.aptness import AptnessRecipe, base_vectors, corpus_weights, generic_replies  # noqa: E402
+from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder  # noqa: E402
+from rejoinder.training import packed  # noqa: E402
+from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
+from rejoinder.training.aptness import held_out as selection  # noqa: E402
+from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder  # noqa: E402
+from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder  # noqa: E402
+from rejoinder.training.aptness.held_out import OTHERS, SPOILED, held_out, raw_scores, summary  # noqa: E402
+from rejoinder.training.aptness.recipe import AptnessRecipe, base_vectors, corpus_weights, generic_replies  # noqa: E402
 from rejoinder.training.batch import Texts, framed, joined  # noqa: E402
-from rejoinder.training.bi_encoder import BiRecipe, train_bi_encoder  # noqa: E402
-from rejoinder.training.cross_encoder import CrossRecipe, train_cross_encoder  # noqa: E402
-from rejoinder.training.optimizing import Average, Schedule, optimizer_of  # noqa: E402
+from rejoinder.training.optimizer import Average, Schedule, optimizer_of  # noqa: E402
 from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, UTTERANCE_TOKENS, Corpus, Vocabulary  # noqa: E402
-from rejoinder.training.selection import OTHERS, SPOILED, held_out, raw_scores, summary  # noqa: E402
 
 CPU = torch.device("cpu")
 BI = BiRecipe(steps=30, windows=12, merged=8, spoiled=6, rate=3e-3, head_rate=3e-3)

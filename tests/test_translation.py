@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 
 from tiny_models import byte_pairs  # noqa: E402
 
-from rejoinder.augmenting.paraphrasing import BackTranslation, paraphrase  # noqa: E402
+from rejoinder.augmentation.paraphrase import BackTranslation, paraphrase  # noqa: E402
 from rejoinder.errors import InputError  # noqa: E402
 from rejoinder.models.translation import Translator, open_translator  # noqa: E402
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.comparison import trust as verdict
+from rejoinder.comparison.compare import Difference
+from rejoinder.comparison.rated_scores import ORACLE
+from rejoinder.comparison.shared_base_models import families, shared
+from rejoinder.comparison.trust import Better, Trust, trust
+from rejoinder.comparison.trust_tables import agreement_table, sentence
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.report.table import Estimate
 from rejoinder.scoring.result import Facts, Scores
 from rejoinder.stats.permutation import permutation_test
+from rejoinder.table import Estimate
 from rejoinder.types import Item, Rating, Response, Turn
-from rejoinder.verdict import trust as verdict
-from rejoinder.verdict.advice import agreement_table, sentence
-from rejoinder.verdict.comparison import Difference
-from rejoinder.verdict.evidence import ORACLE
-from rejoinder.verdict.kinship import families, shared
-from rejoinder.verdict.trust import Better, Trust, trust
 
 
 def planted(

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from rejoinder.report.typed import typed
+from rejoinder.reports.summary import typed
 
 
 @pytest.mark.parametrize(

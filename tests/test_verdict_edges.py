@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.comparison import aggregation
+from rejoinder.comparison.check import check
+from rejoinder.comparison.compare import _listed, _ranks
+from rejoinder.comparison.next_ratings import next_table, records_of, where_metrics_disagree, where_the_order_is_open
+from rejoinder.comparison.power import pilot_of, pilot_of_scores, plan_table, plans_for
+from rejoinder.comparison.preferences import preferred
 from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.aggregation import Aggregated, aggregate
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
-from rejoinder.verdict import aggregating
-from rejoinder.verdict.comparison import _listed, _ranks
-from rejoinder.verdict.gate import check
-from rejoinder.verdict.next_to_rate import next_table, records_of, where_metrics_disagree, where_the_order_is_open
-from rejoinder.verdict.planning import pilot_of, pilot_of_scores, plan_table, plans_for
-from rejoinder.verdict.preferred import preferred
 
 ITEMS = [Item(f"i{i}", (Turn("Well?"),)) for i in range(6)]
 
@@ -327,12 +327,12 @@ def test_what_has_no_label_is_left_out_of_the_aggregated_and_the_rest_is_there(m
         without = np.array([True, False, True])
         return found._replace(values=np.where(without, found.values, math.nan))
 
-    monkeypatch.setattr(aggregating, "aggregate", labels)
+    monkeypatch.setattr(aggregation, "aggregate", labels)
     records = [
         *replies("a", items=3),
         *(Rating(f"r{k}", "apt", float(i), f"i{i}/a") for i in range(3) for k in range(2)),
     ]
-    (made,) = aggregating.aggregated(records, "majority")
+    (made,) = aggregation.aggregated(records, "majority")
     assert [(one.rater, one.response, one.value) for one in made.records if isinstance(one, Rating)] == [
         ("aggregate:majority", "i0/a", 0.0),
         ("aggregate:majority", "i2/a", 2.0),
@@ -344,7 +344,7 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
     ratings: list[Record] = [
         Rating(f"r{k}", "apt", value, f"{item}/a") for item, values in given.items() for k, value in enumerate(values)
     ]
-    (made,) = aggregating.aggregated([*replies("a", items=2), *ratings], "majority")
+    (made,) = aggregation.aggregated([*replies("a", items=2), *ratings], "majority")
     first, second = made.records
     assert first.meta["n"] == 3
     assert first.meta["confidence"] == pytest.approx(2 / 3, abs=1e-6)
@@ -352,7 +352,7 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
     assert first.meta["spread"] == pytest.approx(math.sqrt(2) / 3, abs=1e-6)
     assert first.meta["probabilities"] == {"1": 0.666667, "2": 0.333333}
     assert second.meta["probabilities"] == {"2": 1.0}  # what is impossible is not listed
-    (mean,) = aggregating.aggregated([*replies("a", items=2), *ratings], "mean")
+    (mean,) = aggregation.aggregated([*replies("a", items=2), *ratings], "mean")
     assert [one.value for one in mean.records if isinstance(one, Rating)] == [pytest.approx(4 / 3), 2.0]
     assert mean.records[0].meta["standard_error"] == pytest.approx(1 / 3, abs=1e-6)  # sd 1 / sqrt(3), over 3 ratings
     assert "probabilities" not in mean.records[0].meta
@@ -360,11 +360,11 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
 
 def test_what_cannot_be_aggregated_is_told() -> None:
     with pytest.raises(InputError, match="there are no ratings to aggregate"):
-        aggregating.aggregated(replies("a"), "majority")
+        aggregation.aggregated(replies("a"), "majority")
     compared = [*replies("a", "b"), Preference("i0", "i0/b", "i0/a", "ann", "first", "best")]
     with pytest.raises(InputError, match="preferences have no mean"):
-        aggregating.aggregated(compared, "mean")
-    (made,) = aggregating.aggregated(compared, "majority")
+        aggregation.aggregated(compared, "mean")
+    (made,) = aggregation.aggregated(compared, "majority")
     (one,) = made.records
     assert isinstance(one, Preference)
     assert (one.first, one.second, one.choice) == ("i0/a", "i0/b", "second")
@@ -375,7 +375,7 @@ def test_certainty_is_read_from_what_aggregated_ratings_say() -> None:
         return Rating("aggregate:x", "apt", float(n), f"i{n}/a", meta=meta)
 
     labels = [one(n, expected=float(n), spread=0.0) for n in (1, 2, 3)]
-    assert aggregating.certainty(labels).value == pytest.approx(1.0)
+    assert aggregation.certainty(labels).value == pytest.approx(1.0)
     means = [one(n, standard_error=0.6) for n in (1, 2, 3)]
-    assert aggregating.certainty(means).value == pytest.approx(0.8)
-    assert aggregating.certainty([one(n, spread=True) for n in (1, 2, 3)]).n == 0
+    assert aggregation.certainty(means).value == pytest.approx(0.8)
+    assert aggregation.certainty([one(n, spread=True) for n in (1, 2, 3)]).n == 0

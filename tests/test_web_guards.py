@@ -14,16 +14,16 @@ pytest.importorskip("starlette")
 from starlette.exceptions import HTTPException
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.store.contract import Rater
+from rejoinder.annotation.store.base import Rater
 from rejoinder.errors import InputError
-from rejoinder.web.access import cookie_name, csrf, digest, genuine
-from rejoinder.web.api import limits as api_limits
-from rejoinder.web.api.gate import Gate
-from rejoinder.web.api.limits import Load, serving_limits
-from rejoinder.web.api.reading import items_of, pair_of, question_of, questions_of
-from rejoinder.web.guard import HEADERS, Guard
-from rejoinder.web.limits import Buckets, Known, Limits, Rate, client_of
-from rejoinder.web.links import MOST_NEW, link, new_links, new_names, owner_link, write_links
+from rejoinder.server.access import cookie_name, csrf, digest, genuine
+from rejoinder.server.api import limits as api_limits
+from rejoinder.server.api.auth import Gate
+from rejoinder.server.api.limits import Load, serving_limits
+from rejoinder.server.api.records import items_of, pair_of, question_of, questions_of
+from rejoinder.server.limits import Buckets, Known, Limits, Rate, client_of
+from rejoinder.server.login import MOST_NEW, link, new_links, new_names, owner_link, write_links
+from rejoinder.server.middleware import HEADERS, Guard
 
 # ---- rates
 

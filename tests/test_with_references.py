@@ -8,10 +8,10 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import SpecError
+from rejoinder.metric import signature
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.with_references import WithReferences
-from rejoinder.registry import signature
-from rejoinder.scoring import kernel
+from rejoinder.scoring import compute
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
 REFERENCES = (
@@ -59,7 +59,7 @@ def test_without_such_a_reference_there_is_no_score_and_no_match() -> None:
     assert found[1] == pytest.approx(0.5)
     assert metric.match(pairs) == [None, 4]
     assert metric.cut(pairs) == [False, False]
-    assert kernel.measure(metric, pairs)[0] is None
+    assert compute.measure(metric, pairs)[0] is None
 
 
 def test_it_has_what_the_metric_has() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.manifest import ModelMissingError
+from rejoinder.models.catalog.manifest import ModelMissingError
 from rejoinder.models.word_vectors import MappedVectors, load_word_vectors
 
 REAL = Path(os.environ.get("REJOINDER_CACHE") or "nowhere") / "models" / "glove-6b-50d"

@@ -29,7 +29,7 @@ def networks(seed: int = 0, layers: int = 2, positions: int = 256) -> tuple[Any,
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
     from transformers import BertConfig, BertModel
 
-    from rejoinder.models.aptness_network import BiEncoder, CrossEncoder
+    from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 
     config: dict[str, Any] = {
         "vocab_size": len(json.loads(tokenizer())["model"]["vocab"]),
@@ -54,7 +54,7 @@ def networks(seed: int = 0, layers: int = 2, positions: int = 256) -> tuple[Any,
 
 def write(folder: Path, **options: Any) -> Path:
     """The folder of an exported pair."""
-    from rejoinder.models.aptness_export import export_pair
+    from rejoinder.models.aptness.export import export_pair
 
     bi, cross = networks(**options)
     export_pair(bi, cross, tokenizer(), CALIBRATION, CARD, folder)

@@ -14,9 +14,9 @@ import numpy as np
 import tiny_nup
 
 from rejoinder.files import sha256_of
-from rejoinder.models import card as cards
-from rejoinder.models.manifest import Manifest
-from rejoinder.models.manifest import write as write_manifest
+from rejoinder.models.catalog.manifest import Manifest
+from rejoinder.models.catalog.manifest import write as write_manifest
+from rejoinder.models.encoder import card as cards
 from rejoinder.models.word_vectors import MATRIX, VOCABULARY
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

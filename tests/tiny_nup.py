@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.files import sha256_of
-from rejoinder.models import nup as cards
-from rejoinder.models.aptness_card import Limits, Marks
+from rejoinder.models.aptness.card import Limits, Marks
+from rejoinder.models.nup import model as cards
 
 
 def write(folder: Path, tokenizer: Any, dimensions: int = 8, seed: int = 0) -> Path:

@@ -59,8 +59,8 @@ def _question(n: int, flags: bool) -> Question:
 
 def trained(folder: Path, few: int = 12, **changed: Any) -> dict[str, Any]:
     """Train a ranker on the first ones, one epoch unless said otherwise; what was measured."""
-    from rejoinder.training.ranker import train_ranker
-    from rejoinder.training.ranker_recipe import RankerRecipe
+    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.ranker.trainer import train_ranker
 
     recipe = RankerRecipe(**{"epochs": 1, "chooser_epochs": 1, "inner": 2, **changed})
     given = questions(0, few)
@@ -71,9 +71,9 @@ def networks(layers: int = 2, seed: int = 0) -> tuple[Any, Any]:
     """A reader and a chooser on the first layers of the shipped networks; the chooser's head nobody trained."""
     import torch
 
-    from rejoinder.models.aptness_rebuild import float_networks
-    from rejoinder.models.manifest import require
-    from rejoinder.models.ranker_network import Chooser, first_layers
+    from rejoinder.models.aptness.network import float_networks
+    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.ranker.network import Chooser, first_layers
 
     bi, cross = float_networks(require("aptness"))
     with torch.random.fork_rng():
@@ -89,16 +89,16 @@ def written(folder: Path, kind: str = "situated", layers: int = 2) -> tuple[Any,
     """Such a ranker as a folder; its networks."""
     import numpy as np
 
-    from rejoinder.models import aptness_card
-    from rejoinder.models.manifest import require
-    from rejoinder.models.ranker_card import Choice
-    from rejoinder.models.ranker_choosing import Words
-    from rejoinder.models.ranker_export import export_ranker
-    from rejoinder.models.ranker_rows import RankerLimits
+    from rejoinder.models.aptness import card
+    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.ranker.card import Choice
+    from rejoinder.models.ranker.export import export_ranker
+    from rejoinder.models.ranker.rows import RankerLimits
+    from rejoinder.models.ranker.statement_choice import Words
 
     reader, chooser = networks(layers)
     aptness = require("aptness")
-    count = Words(aptness / aptness_card.EMBEDDINGS, aptness_card.read(aptness).dimensions).count
+    count = Words(aptness / card.EMBEDDINGS, card.read(aptness).dimensions).count
     weights = np.random.default_rng(0).random(count, np.float32)
     of = (chooser, weights) if kind == "situated" else (None, None)
     export_ranker(reader, *of, "u+S", Choice(), RankerLimits(), {"licence": "none"}, folder)

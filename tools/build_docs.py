@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rejoinder.report.listing import metric_table
-from rejoinder.report.table import Table, to_markdown
+from rejoinder.reports.listing import metric_table
+from rejoinder.table import Table, to_markdown
 from tools.figures import filled
 
 DOCS = Path(__file__).parent.parent / "docs"

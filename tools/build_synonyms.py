@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 KINDS = ("noun", "verb", "adj", "adv")
-TABLE = Path(__file__).parents[1] / "src" / "rejoinder" / "metrics" / "_wordnet" / "synonyms.json.gz"
+TABLE = Path(__file__).parents[1] / "src" / "rejoinder" / "text" / "english" / "wordnet" / "synonyms.json.gz"
 
 
 def entries(folder: Path) -> Iterator[tuple[str, tuple[str, str]]]:

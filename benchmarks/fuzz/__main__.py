@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.fuzz import commands, readers
 from benchmarks.fuzz.inputs import make_inputs
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 
 KINDS = {"readers": readers.try_seeds, "commands": commands.try_seeds}
 _READERS = 0.6  # of all files; a command takes about three times as long

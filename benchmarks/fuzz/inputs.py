@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from rejoinder import cli
-from rejoinder.data.seed import Seed
-from rejoinder.data.seeds import write_seeds
-from rejoinder.data.writing import write
+from rejoinder.data.seeds import Seed, write_seeds
+from rejoinder.data.writer import write
 from rejoinder.types import (
     Candidate,
     Dialogue,

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.fuzz.commands import error_of, open_files
 from benchmarks.fuzz.inputs import META, Ending, run
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
 METRICS = ("bleu", "rouge_l", "distinct", "length")

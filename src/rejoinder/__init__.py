@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rejoinder.contract import Metric as Metric
-    from rejoinder.contract import Row as Row
-    from rejoinder.contract import SetMetric as SetMetric
     from rejoinder.data.collection import Collection as Collection
     from rejoinder.data.collection import collect as collect
     from rejoinder.data.collection import from_lists as from_lists
-    from rejoinder.data.reading import stream as stream
-    from rejoinder.data.writing import write as write
+    from rejoinder.data.inputs import read as read
+    from rejoinder.data.reader import stream as stream
+    from rejoinder.data.writer import write as write
     from rejoinder.errors import RejoinderError as RejoinderError
+    from rejoinder.metric import Metric as Metric
+    from rejoinder.metric import Row as Row
+    from rejoinder.metric import SetMetric as SetMetric
+    from rejoinder.metric import metric_names as metric_names
+    from rejoinder.metric import parse as parse
+    from rejoinder.metric import signature as signature
     from rejoinder.metrics.aptness import aptness as aptness
-    from rejoinder.registry import metric_names as metric_names
-    from rejoinder.registry import parse as parse
-    from rejoinder.registry import signature as signature
-    from rejoinder.scoring.inputs import read as read
-    from rejoinder.scoring.memory import score as score
+    from rejoinder.scoring.api import score as score
     from rejoinder.scoring.result import Scores as Scores
     from rejoinder.scoring.run import Plan as Plan
     from rejoinder.scoring.run import Run as Run
@@ -52,15 +52,14 @@ if TYPE_CHECKING:
     from rejoinder.types import Turn as Turn
 
 _WHERE = {
-    "contract": ("Metric", "Row", "SetMetric"),
+    "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
     "data.collection": ("Collection", "collect", "from_lists"),
-    "data.reading": ("stream",),
-    "data.writing": ("write",),
+    "data.reader": ("stream",),
+    "data.writer": ("write",),
     "errors": ("RejoinderError",),
     "metrics.aptness": ("aptness",),
-    "registry": ("metric_names", "parse", "signature"),
-    "scoring.inputs": ("read",),
-    "scoring.memory": ("score",),
+    "data.inputs": ("read",),
+    "scoring.api": ("score",),
     "scoring.result": ("Scores",),
     "scoring.run": ("Plan", "Run", "load", "run"),
     "types": (

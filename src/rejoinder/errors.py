@@ -4,7 +4,7 @@ RejoinderError            one sentence for the user: what is wrong, what was fou
 ├── InputError            a file or a record that cannot be read as it stands
 ├── SpecError             a metric, importer, dataset or command that was named wrongly
 ├── MissingExtraError     an optional dependency that is not installed
-├── FetchError            a published file that could not be fetched (data/fetching.py)
+├── FetchError            a published file that could not be fetched (data/download.py)
 └── RunError              a run folder that cannot be used as asked
 
 Anything else that escapes is a bug of rejoinder's.
@@ -68,3 +68,7 @@ def shorten(name: object, limit: int = 120) -> str:
     """The name of a file as it may stand in an error sentence: a very long one is cut."""
     text = name.decode(errors="backslashreplace") if isinstance(name, bytes) else str(name)
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+class JudgeError(RejoinderError):
+    """A judge that cannot be asked; every answer that came before is kept."""

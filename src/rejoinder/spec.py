@@ -10,9 +10,10 @@ import dataclasses
 import re
 import types
 import typing
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from rejoinder.errors import SpecError, nearest
+from rejoinder.text.tokens import TokenizerName
 
 _SPEC = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?", re.DOTALL)
 Value = TypeVar("Value")
@@ -96,3 +97,23 @@ def _fit(value: Any, hint: Any, what: str) -> Any:
 
 def _has_no_default(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def check_choice(metric: str, parameter: str, value: object, choices: Any) -> None:
+    """A parameter must be one of the values of a Literal."""
+    allowed = get_args(choices)
+    if value not in allowed:
+        raise SpecError(f"{metric}: {parameter} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def check_between(metric: str, parameter: str, value: int, low: int, high: int) -> None:
+    """A parameter must be a whole number between two others."""
+    if type(value) is not int or not low <= value <= high:
+        raise SpecError(f"{metric}: {parameter} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def check_tokenizer(metric: str, tokenizer: TokenizerName, lowercase: bool) -> None:
+    """A tokeniser must be known, and must be able to keep upper case where it is asked to."""
+    check_choice(metric, "tokenizer", tokenizer, TokenizerName)
+    if tokenizer == "rouge" and not lowercase:
+        raise SpecError(f"{metric}: tokenizer='rouge' lower-cases; leave lowercase out or take another tokenizer")

@@ -7,10 +7,10 @@ from typing import Any
 
 from rejoinder.annotation.fields import fields_of
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.order import draw
 from rejoinder.annotation.project import Check, Project
 from rejoinder.annotation.unit import Field, Unit, UnitKind
 from rejoinder.errors import InputError, brief, nearest
+from rejoinder.seeded import draw
 
 
 def own_unit(project: Project, kind: UnitKind, check: Check) -> Unit:

@@ -3,22 +3,188 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from rejoinder.annotation import check_file
-from rejoinder.annotation.aspect_file import read_aspects, read_labels
-from rejoinder.annotation.check_file import read_check, read_exercise
-from rejoinder.annotation.form import FORMS, Form
-from rejoinder.annotation.project import NOTICE, Project
+from rejoinder.annotation.form import FORMS, LABELS, Form, scale
+from rejoinder.annotation.project import NOTICE, Aspect, Check, Exercise, Project
 from rejoinder.annotation.redaction import KINDS
 from rejoinder.annotation.store import is_url
-from rejoinder.annotation.table import Table
-from rejoinder.annotation.unit import FormName
+from rejoinder.annotation.unit import FormName, Option
 from rejoinder.errors import InputError, brief, nearest
+
+
+class Table:
+    """A TOML table with the keys that may be in it; ``place`` begins every error."""
+
+    def __init__(self, found: Any, place: str, keys: Collection[str]) -> None:
+        self.place = place
+        if not isinstance(found, Mapping):
+            raise InputError(f"{place}: expected a table, found {brief(found)}")
+        self._found = dict(found)
+        if unknown := sorted(k for k in self._found if k not in keys):
+            raise InputError(f"{place}: no key {brief(unknown[0])} belongs here; {nearest(unknown[0], keys)}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._found
+
+    def wrong(self, key: str, wanted: str) -> InputError:
+        """The error for a key whose value is not what is wanted."""
+        return InputError(f"{self.place}: {key!r} must be {wanted}; found {brief(self._found.get(key))}")
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        """The value as it stands."""
+        return self._found.get(key, default)
+
+    def text(self, key: str, default: str | None = None, longest: int = 20000) -> str:
+        """A text; needed where there is no default."""
+        found = self._found.get(key, default)
+        if found is None:
+            raise InputError(f"{self.place}: needs {key!r}")
+        if not isinstance(found, str) or len(found) > longest or (default is None and not found.strip()):
+            raise self.wrong(key, f"a text of at most {longest:,} characters")
+        return found.strip()
+
+    def whole(self, key: str, default: int, low: int, high: int) -> int:
+        """A whole number between two others."""
+        found = self._found.get(key, default)
+        if type(found) is not int or not low <= found <= high:
+            raise self.wrong(key, f"a whole number from {low} to {high}")
+        return found
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        """A number between two others."""
+        found = self._found.get(key, default)
+        if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+            raise self.wrong(key, "a number")
+        if not low <= found <= high:
+            raise self.wrong(key, f"a number from {low:g} to {high:g}")
+        return float(found)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        found = self._found.get(key, default)
+        if not isinstance(found, bool):
+            raise self.wrong(key, "true or false")
+        return found
+
+    def texts(self, key: str, default: tuple[str, ...] = (), longest: int = 20000) -> tuple[str, ...]:
+        """A list of texts, or one text for a list of one."""
+        found = self._found.get(key)
+        if found is None:
+            return default
+        found = [found] if isinstance(found, str) else found
+        if not isinstance(found, list) or not all(isinstance(t, str) and t.strip() for t in found):
+            raise self.wrong(key, "a list of texts")
+        if any(len(t) > longest for t in found):
+            raise self.wrong(key, f"a list of texts of at most {longest:,} characters")
+        return tuple(t.strip() for t in found)
+
+    def tables(self, key: str, keys: Collection[str]) -> list[Table]:
+        """A list of tables."""
+        found = self._found.get(key, [])
+        if not isinstance(found, list):
+            raise self.wrong(key, f"a list of tables ([[{key}]])")
+        return [Table(one, f"{self.place}, {key} {n}", keys) for n, one in enumerate(found, start=1)]
+
+
+ASPECT_KEYS = ("name", "question", "low", "high", "words", "anchors")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+
+
+def read_labels(table: Table, form: Form) -> tuple[str, ...]:
+    """The error labels of a project, where its form has any."""
+    if form.asks != "labels":
+        if "labels" in table:
+            raise InputError(f"{table.place}: 'labels' belongs to the form 'errors' only")
+        return ()
+    labels = table.texts("labels", LABELS, 60)
+    if len(set(labels)) != len(labels) or "none" in labels or not labels or any("\n" in label for label in labels):
+        raise table.wrong("labels", "different texts on one line each ('none' is always offered)")
+    return labels
+
+
+def read_aspects(table: Table, form: Form) -> tuple[Aspect, ...]:
+    """The aspects of a project, or its form's own where it names none."""
+    given = table.tables("aspects", ASPECT_KEYS)
+    if not given:
+        return form.aspects
+    if form.asks in ("labels", "verdict"):
+        raise InputError(f"{table.place}: the form {table.raw('form')!r} asks one thing only; leave out 'aspects'")
+    aspects = tuple(_aspect(one, form) for one in given)
+    if len({a.name for a in aspects}) != len(aspects):
+        raise InputError(f"{table.place}: two aspects have the same name")
+    return aspects
+
+
+def _aspect(table: Table, form: Form) -> Aspect:
+    name = table.text("name")
+    if not _NAME.fullmatch(name) or name == "comment":
+        raise table.wrong("name", "a letter and then letters, digits, hyphens or underscores (and not 'comment')")
+    question = table.text("question", longest=1000)
+    if form.asks == "options":
+        return Aspect(name, question, _options(table))
+    if extra := [key for key in ("low", "high", "words", "anchors") if key in table]:
+        raise InputError(f"{table.place}: {extra[0]!r} has no meaning here, since this form has no scale")
+    return Aspect(name, question)
+
+
+def _options(table: Table) -> tuple[Option, ...]:
+    words = table.texts("words", longest=60)
+    low = table.whole("low", 0 if words else 1, -100, 100)
+    high = low + len(words) - 1 if words else table.whole("high", 5, -100, 100)
+    if words and "high" in table:
+        raise InputError(f"{table.place}: with 'words' leave out 'high', since there are as many values as words")
+    if not low < high or high - low > 100 or len(set(words)) != len(words):
+        raise InputError(f"{table.place}: the scale needs at least two different values, the lower one as 'low'")
+    anchors = table.raw("anchors", {})
+    levels = {str(n): n for n in range(low, high + 1)}
+    if not isinstance(anchors, dict) or any(k not in levels or not isinstance(v, str) for k, v in anchors.items()):
+        raise table.wrong("anchors", f"texts under numbers from {low} to {high}")
+    meant = {levels[key]: text for key, text in anchors.items()}
+    if not words:
+        return scale(low, high, meant)
+    return tuple(Option(low + i, word, meant.get(low + i, "")) for i, word in enumerate(words))
+
+
+_OWN = ("context", "reply", "replies", "goal", "situation", "note")
+CHECK_KEYS = ("of", *_OWN, "answer", "explanation")
+
+
+def read_exercise(table: Table, form: Form) -> Exercise:
+    """The exercise of a project, empty where it has none."""
+    if "exercise" not in table:
+        return Exercise()
+    own = Table(table.raw("exercise"), f"{table.place}, exercise", ("questions", "needed", "attempts"))
+    questions = tuple(read_check(one, form, "") for one in own.tables("questions", CHECK_KEYS))
+    if not questions:
+        raise InputError(f"{own.place}: needs [[exercise.questions]]")
+    needed = own.whole("needed", len(questions), 0, len(questions))
+    return Exercise(questions, needed, own.whole("attempts", 2, 1, 100))
+
+
+def read_check(table: Table, form: Form, needs: str, own: bool = False) -> Check:
+    """One question; ``needs`` names the key that it cannot do without, ``own`` says that it must have its own texts."""
+    of = table.text("of", "", 1000) or None
+    payload: dict[str, Any] = {key: table.raw(key) for key in _OWN if key in table}
+    if own and of:
+        raise InputError(f"{table.place}: an attention check has texts of its own; a known answer is [[gold]]")
+    if (of is None) == ("context" not in payload):
+        raise InputError(f"{table.place}: needs either 'of' (an id in the data) or a 'context' of its own")
+    if of and payload.keys() - {"note"}:
+        raise InputError(f"{table.place}: with 'of' the texts come from the data; leave out {min(payload)!r}")
+    answer = table.raw("answer", {})
+    if not isinstance(answer, dict) or (needs and not answer):
+        raise table.wrong("answer", "a table of aspects with the accepted values, as { appropriate = [4, 5] }")
+    if answer and form.asks in ("texts", "lines"):
+        raise InputError(f"{table.place}: a text that is to be written has no one right answer; leave out 'answer'")
+    return Check(answer, of, payload or None, table.text("explanation", "", 2000), table.place)
+
 
 _KEYS = ({f.name for f in fields(Project)} | {"checks"}) - {"path", "checks_every", "stop_after"}
 _MOST = 1_000_000
@@ -75,10 +241,8 @@ def _project(table: Table, path: Path) -> Project:
         longest_text=table.whole("longest_text", 2000, 1, 20000),
         checks_every=checks.whole("every", 10, 1, _MOST),
         stop_after=checks.whole("stop_after", 0, 0, _MOST),
-        gold=tuple(read_check(one, form, "answer") for one in table.tables("gold", check_file.KEYS)),
-        attention=tuple(
-            read_check(one, form, "answer", own=True) for one in table.tables("attention", check_file.KEYS)
-        ),
+        gold=tuple(read_check(one, form, "answer") for one in table.tables("gold", CHECK_KEYS)),
+        attention=tuple(read_check(one, form, "answer", own=True) for one in table.tables("attention", CHECK_KEYS)),
         exercise=read_exercise(table, form),
         path=path,
     )

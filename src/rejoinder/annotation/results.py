@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rejoinder.annotation.fields import NONE, TIE, fields_of
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.store.contract import Judgement, Store
+from rejoinder.annotation.store.base import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
 from rejoinder.annotation.unit_order import arranged
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rejoinder.annotation.order import draw, shuffled
 from rejoinder.annotation.unit import Unit
+from rejoinder.seeded import draw, shuffled
 
 
 def order_of(units: Sequence[str], seed: int, rater: str, block: int = 0) -> list[str]:

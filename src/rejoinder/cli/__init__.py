@@ -16,7 +16,7 @@ from rejoinder import __version__
 from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest, shorten
 from rejoinder.escape import hide_credentials
-from rejoinder.folder import modules
+from rejoinder.registry import modules
 
 _GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these come without a name

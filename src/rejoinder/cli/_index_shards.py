@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.errors import SpecError
 
 if TYPE_CHECKING:
-    from rejoinder.data.shards import Shard
-    from rejoinder.engines.contract import Engine
+    from rejoinder.data.shards.files import Shard
+    from rejoinder.engines.base import Engine
     from rejoinder.types import Dialogue
 
 
@@ -18,15 +18,15 @@ def data_files(
     file: str, pieces: int | None, output: Path, dialogues: Callable[[str], Iterator[Dialogue]]
 ) -> list[Shard]:
     """The data files of an index: those that are named, or one dealt out to so many."""
-    from rejoinder.data.shards import is_sharded, shards_of
-    from rejoinder.retrieval import _sharding
+    from rejoinder.data.shards.files import is_sharded, shards_of
+    from rejoinder.indexes.sharded import builder
 
     if pieces is None:
         return shards_of(file)
     if is_sharded(file):
         raise SpecError(f"{file}: is many files already, each a shard of its own; leave out --shards")
-    _sharding.new_index(output)
-    return _sharding.cut(dialogues(file), pieces, output)
+    builder.new_index(output)
+    return builder.cut(dialogues(file), pieces, output)
 
 
 def build(
@@ -34,10 +34,10 @@ def build(
 ) -> None:
     """Build an index of shards, and say what it took."""
     from rejoinder.cli._progress import watching
-    from rejoinder.models.encoder import load_encoder
-    from rejoinder.retrieval.sharded_bm25 import ShardedBm25Index
-    from rejoinder.retrieval.sharded_dense import ShardedDenseIndex
-    from rejoinder.retrieval.sharded_graph import GraphIndex
+    from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
+    from rejoinder.indexes.sharded.dense import ShardedDenseIndex
+    from rejoinder.indexes.sharded.graph import GraphIndex
+    from rejoinder.models.encoder.factory import load_encoder
 
     found: ShardedBm25Index | ShardedDenseIndex
     with watching("indexing", "bytes", engine) as watch:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rejoinder.engines.contract import Engine
+    from rejoinder.engines.base import Engine
 
 table_form = click.option(
     "--format",
@@ -85,6 +85,6 @@ def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., A
 
 def engine_of(name: str, processes: int | None, address: str | None) -> Engine:
     """The engine that was asked for; this process where nothing was, for its models use all cores themselves."""
-    from rejoinder.engines.opening import open_engine
+    from rejoinder.engines.factory import open_engine
 
     return open_engine(name, processes or (1 if name == "local" else None), address)

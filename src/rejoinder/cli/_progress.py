@@ -21,7 +21,7 @@ from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
 
 if TYPE_CHECKING:
-    from rejoinder.engines.contract import Engine
+    from rejoinder.engines.base import Engine
 
 Progress = Callable[[int, int], None]
 _EVERY = "REJOINDER_PROGRESS"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from rejoinder.cli._judged import said, source, without
 from rejoinder.cli._options import records_file
+from rejoinder.cli._ratings import said, source, without
 
 
 @click.command(short_help="One rating from several raters'")
@@ -37,10 +37,10 @@ def command(
     an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT), and
     rejoinder trust holds the metrics against it.
     """
-    from rejoinder.data.writing import write
+    from rejoinder.comparison.aggregation import aggregated
+    from rejoinder.data.writer import write
     from rejoinder.errors import InputError, nearest
     from rejoinder.types import Preference, Rating
-    from rejoinder.verdict.aggregating import aggregated
 
     records, _ = said(source, without)
     aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}

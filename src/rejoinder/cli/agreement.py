@@ -6,8 +6,8 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._judged import said, source, without
 from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._ratings import said, source, without
 
 
 @click.command(short_help="How well people agree")
@@ -47,11 +47,11 @@ def command(
     FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
     dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which knows its checks too.
     """
+    from rejoinder.comparison.agreement import examine, suspects
+    from rejoinder.comparison.judgements import in_two_classes, judgements
     from rejoinder.errors import InputError, nearest
-    from rejoinder.report.agreement import aspect_table, class_table, rater_table, suspect_table
-    from rejoinder.report.output import together
-    from rejoinder.verdict.agreement import examine, suspects
-    from rejoinder.verdict.judgements import in_two_classes, judgements
+    from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
+    from rejoinder.reports.output import together
 
     records, checks = said(source, without)
     given = judgements(records, checks)

@@ -13,7 +13,7 @@ from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from rejoinder.annotation.project import Project
-    from rejoinder.annotation.store.contract import Store
+    from rejoinder.annotation.store.base import Store
 
 
 @click.command(short_help="Collect ratings, grades, preferences and texts from people")
@@ -76,7 +76,7 @@ def command(
 
 def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
     try:
-        from rejoinder.web.serving import is_loopback, listen, serve, url_of
+        from rejoinder.server.server import is_loopback, listen, serve, url_of
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
@@ -104,7 +104,7 @@ def _show_links(
     file: Path | None,
 ) -> None:
     """Print links, name and address with a tab between them; they are shown this once."""
-    from rejoinder.web.links import link, new_links, owner_link, write_links
+    from rejoinder.server.login import link, new_links, owner_link, write_links
 
     expires = time.time() + days * 24 * 3600 if days else None
     links: dict[str, str] = {}

@@ -58,12 +58,12 @@ def command(
     import orjson
 
     from rejoinder.cli._progress import watching
-    from rejoinder.engines.keeping import keeping
+    from rejoinder.engines.caching import keeping
     from rejoinder.files import whole_file
-    from rejoinder.report.output import together
-    from rejoinder.robustness import Plan, attack
-    from rejoinder.robustness.reading import records_of
-    from rejoinder.robustness.tables import corpus_table, example_table, summary_table
+    from rejoinder.probes import Plan, attack
+    from rejoinder.probes.attack import records_of
+    from rejoinder.probes.tables import corpus_table, example_table, summary_table
+    from rejoinder.reports.output import together
 
     plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
     with keeping(engine_of(engine, processes, address), out) as computing:

@@ -12,9 +12,9 @@ import click
 from rejoinder.cli._options import engine_of, engine_options, records_file, seed, sheet_file, table_form
 
 if TYPE_CHECKING:
-    from rejoinder.augmenting.plan import Plan
-    from rejoinder.engines.contract import Engine
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.augmentation.plan import Plan
+    from rejoinder.data.inputs import Input
+    from rejoinder.engines.base import Engine
     from rejoinder.types import Record
 
 
@@ -82,9 +82,9 @@ def command(
     of ITEMS themselves are searched. Nothing is fetched: COMET is left out where its model is not here, and that is
     said.
     """
-    from rejoinder.augmenting.adapting import parse as parse_adaptation
-    from rejoinder.augmenting.plan import Plan, parse_retrieval
-    from rejoinder.engines.keeping import keeping
+    from rejoinder.augmentation.adaptation import parse as parse_adaptation
+    from rejoinder.augmentation.plan import Plan, parse_retrieval
+    from rejoinder.engines.caching import keeping
 
     if reviewed is not None:
         if review or corpus or knowledge or comet or comet_model or paraphrase or adapt is not None:
@@ -115,12 +115,12 @@ def command(
 
 
 def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, engine: Engine) -> None:
-    from rejoinder.augmenting.reviewing import write_review
-    from rejoinder.augmenting.tally import Tally
-    from rejoinder.augmenting.verb import augment_records
+    from rejoinder.augmentation.augment import augment_records
+    from rejoinder.augmentation.review import write_review
+    from rejoinder.augmentation.summary import Tally
     from rejoinder.cli._progress import watching
-    from rejoinder.data.writing import write
-    from rejoinder.report.table import FORMATS
+    from rejoinder.data.writer import write
+    from rejoinder.table import FORMATS
 
     tally = Tally()
     with _checked(given) as (opened, total), watching("augmenting", "items", engine) as watch:
@@ -137,8 +137,8 @@ def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, en
 def _decide(given: str, reviewed: str, out: str) -> None:
     from collections import Counter
 
-    from rejoinder.augmenting.reviewing import apply_review
-    from rejoinder.data.writing import write
+    from rejoinder.augmentation.review import apply_review
+    from rejoinder.data.writer import write
 
     decisions: Counter[str] = Counter()
     with _checked(given) as (opened, _):
@@ -150,9 +150,9 @@ def _decide(given: str, reviewed: str, out: str) -> None:
 @contextmanager
 def _checked(given: str) -> Iterator[tuple[Input, int]]:
     """The input, read once to the end so that what is wrong with it is said before any work; how many items it has."""
-    from rejoinder.data.ledger import Ledger
+    from rejoinder.data.inputs import Input
+    from rejoinder.data.validation import Ledger
     from rejoinder.errors import InputError
-    from rejoinder.scoring.inputs import Input
     from rejoinder.types import Item
 
     opened = Input(given)

@@ -25,8 +25,8 @@ from rejoinder.cli._options import seed
 @seed
 def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
     """Pass or fail RUN (a run folder): exit status 0 where all is well, 1 where a check fails, 2 for a mistake."""
+    from rejoinder.comparison.check import check
     from rejoinder.scoring.run import load
-    from rejoinder.verdict.gate import check
 
     findings = check(load(run), conditions, load(older) if older else None, margin, seed)
     for finding in findings:

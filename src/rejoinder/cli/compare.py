@@ -10,7 +10,7 @@ import click
 from rejoinder.cli._options import seed, table_form
 
 if TYPE_CHECKING:
-    from rejoinder.report.table import Table
+    from rejoinder.table import Table
 
     Result: TypeAlias = tuple[list[Table], str]  # its tables, and a sentence for people
 
@@ -27,7 +27,7 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
     """
-    from rejoinder.report.output import shown, together
+    from rejoinder.reports.output import shown, together
 
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()
@@ -48,8 +48,8 @@ def _has_preferences(folder: Path) -> bool:
 
 
 def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
+    from rejoinder.comparison.compare import compare
     from rejoinder.scoring.run import load
-    from rejoinder.verdict.comparison import compare
 
     return [
         ([one.leaderboard(), *([one.matrix()] if one.differences else [])], one.sentence())
@@ -58,9 +58,9 @@ def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
 
 
 def _by_preferences(run: str) -> list[Result]:
-    from rejoinder.cli._judged import said
+    from rejoinder.cli._ratings import said
+    from rejoinder.comparison.preferences import preferred
     from rejoinder.errors import InputError
-    from rejoinder.verdict.preferred import preferred
 
     ranked = preferred(said(run)[0])
     if not ranked:

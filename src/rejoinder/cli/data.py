@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rejoinder.data.datasets import Dataset, File
-    from rejoinder.data.fetching import Progress
+    from rejoinder.data.download import Progress
 
 
 @click.group("data", short_help="Published sets: get, show, write")
@@ -28,9 +28,9 @@ def command() -> None:
 @click.option("--mirror", metavar="URL", envvar="REJOINDER_MIRROR", help="Download from here instead of GitHub.")
 def get(name: str, yes: bool, mirror: str | None) -> None:
     """Download the files of the set NAME (or of all sets below NAME) and check them."""
+    from rejoinder.data.dataset import is_right
     from rejoinder.data.datasets import datasets_under
-    from rejoinder.data.datasets._checking import is_right
-    from rejoinder.data.fetching import fetch, url_of
+    from rejoinder.data.download import fetch, url_of
     from rejoinder.paths import data_home
 
     root, sets = data_home(), datasets_under(name)
@@ -87,7 +87,7 @@ def show(name: str) -> None:
 def write(name: str, output: str, no_verify: bool) -> None:
     """Check the files of the set NAME and write its records as JSONL."""
     from rejoinder.data.datasets import read_dataset
-    from rejoinder.data.writing import write as write_records
+    from rejoinder.data.writer import write as write_records
 
     count = write_records(read_dataset(name, verify=not no_verify), output)
     click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
@@ -131,7 +131,7 @@ def _describe(found: Dataset) -> None:
 def _first_records(found: Dataset, root: Path) -> None:
     """The first record of each kind, cut to a line."""
     from rejoinder.data.datasets import read_dataset
-    from rejoinder.data.writing import encode
+    from rejoinder.data.writer import encode
 
     seen: set[type] = set()
     for record in read_dataset(found.name, root):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rejoinder.cli._progress import Progress
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
 
 Text = tuple[str, str]  # its id, and what it says
 
@@ -50,10 +50,10 @@ def command(
     was when it is given again.
     """
     from rejoinder.cli._progress import watching
-    from rejoinder.engines.keeping import keeping
+    from rejoinder.engines.caching import keeping
     from rejoinder.models import vector_file
-    from rejoinder.models.embedding import embed
-    from rejoinder.models.encoder import load_encoder
+    from rejoinder.models.encoder.factory import load_encoder
+    from rejoinder.models.encoder.worker import embed
 
     vector_file.check(out)
     opened, computing = load_encoder(encoder, cache=False), engine_of(engine, processes, address)
@@ -72,8 +72,8 @@ def command(
 @contextmanager
 def _reading(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
     """What reads every text with its id, as often as it is called."""
-    from rejoinder.data.shards import is_sharded, local, shards_of
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
+    from rejoinder.data.shards.files import is_sharded, local, shards_of
 
     def of_shards() -> Iterator[Text]:
         for shard in shards_of(file):
@@ -94,7 +94,7 @@ def _reading(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
 
 def _said(source: Input) -> Iterator[Text]:
     """The turns of dialogues, and replies."""
-    from rejoinder.retrieval.contract import passages
+    from rejoinder.indexes.base import passages
     from rejoinder.types import Dialogue, Response
 
     for record, _ in source.records(allow_empty=True):

@@ -28,9 +28,9 @@ def command(
     Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once: what
     the score loses is its share. Give FILE and --response ID, or --context and --reply.
     """
-    from rejoinder.explaining.leaving_out import explain
-    from rejoinder.explaining.view import plain, show, table, to_json
-    from rejoinder.report.table import FORMATS
+    from rejoinder.probes.explanation_view import plain, show, table, to_json
+    from rejoinder.probes.occlusion import explain
+    from rejoinder.table import FORMATS
 
     if (file is None) == (reply is None):
         raise click.UsageError("give either FILE (with --response ID) or --reply TEXT (with --context TEXT)")
@@ -51,8 +51,8 @@ def command(
 
 
 def _chosen(file: str, response: str | None) -> Pair:
+    from rejoinder.data.inputs import read
     from rejoinder.errors import InputError, nearest
-    from rejoinder.scoring.inputs import read
 
     data = read(file, allow_empty=True)
     if not data.responses:
@@ -70,6 +70,6 @@ def _chosen(file: str, response: str | None) -> Pair:
 
 
 def _typed(context: tuple[str, ...], reply: str) -> Pair:
-    from rejoinder.explaining.leaving_out import pair_of
+    from rejoinder.probes.occlusion import pair_of
 
     return pair_of([text for text in context if text.strip()], reply)

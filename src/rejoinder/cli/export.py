@@ -23,8 +23,8 @@ def command(testset: str, to: str, out: Path, name: str | None, turn_end: str | 
     What `rejoinder select` finds and what that program finds agree, question by question: docs/selecting.md says under
     which settings.
     """
+    from rejoinder.data.inputs import read
     from rejoinder.errors import SpecError, nearest
-    from rejoinder.scoring.inputs import read
     from rejoinder.selection.exports import Settings, export, name_for, names
 
     if to not in names():

@@ -15,7 +15,7 @@ class _WithFormats(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The formats by name, each with its summary."""
         from rejoinder.data.importers import importer
-        from rejoinder.folder import modules
+        from rejoinder.registry import modules
 
         with formatter.section("Formats (NAME)"):
             formatter.write_dl([(name, importer(name).SUMMARY) for name in modules("rejoinder.data.importers")])
@@ -72,7 +72,7 @@ def command(name: str, path: str, out: str, **given: Any) -> None:
     What was imported, and what was left out and why, is told on the error stream.
     """
     from rejoinder.data.importers import Options, Tally, import_records
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
 
     tally = Tally()
     write(import_records(name, path, Options(**given), tally), out)

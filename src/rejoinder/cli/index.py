@@ -13,7 +13,7 @@ from rejoinder.cli._progress import Progress, watching
 from rejoinder.errors import InputError, SpecError
 
 if TYPE_CHECKING:
-    from rejoinder.retrieval.contract import Passage
+    from rejoinder.indexes.base import Passage
     from rejoinder.types import Dialogue
 
 _EVERY = 1_000  # turns between two signs of life
@@ -71,10 +71,10 @@ def build(
     with the memory of one shard each, that finds the same. A build that was stopped goes on when the same command is
     given again.
     """
-    from rejoinder.data.shards import is_sharded
-    from rejoinder.retrieval.bm25 import Bm25Index
-    from rejoinder.retrieval.dense import DenseIndex
-    from rejoinder.text import FUNCTION_WORDS
+    from rejoinder.data.shards.files import is_sharded
+    from rejoinder.indexes.bm25 import Bm25Index
+    from rejoinder.indexes.dense import DenseIndex
+    from rejoinder.text.tokens import FUNCTION_WORDS
 
     left_out = FUNCTION_WORDS if stop_words == "english" else ()
     if approximate and kind != "dense":
@@ -83,7 +83,7 @@ def build(
         shards = 1
     if shards is not None or is_sharded(file):
         from rejoinder.cli import _index_shards
-        from rejoinder.engines.opening import open_engine
+        from rejoinder.engines.factory import open_engine
 
         settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
         made = "approximate" if approximate else kind
@@ -99,7 +99,7 @@ def build(
         if kind == "bm25":
             found = Bm25Index.build(passages, output, k1=k1, b=b, stop_words=left_out)
         else:
-            from rejoinder.models.encoder import load_encoder
+            from rejoinder.models.encoder.factory import load_encoder
 
             found = DenseIndex.build(passages, output, load_encoder(encoder, cache=False), precision=precision)
     watch.tell(len(found), "turns", output, f" indexed into {output}")
@@ -111,7 +111,7 @@ def build(
 @click.option("--split", metavar="NAME", help="Only the dialogues of this split [all].")
 def add(folder: Path, file: str, split: str | None) -> None:
     """Add the dialogues in FILE to the index in FOLDER."""
-    from rejoinder.retrieval.opening import open_index
+    from rejoinder.indexes.factory import open_index
 
     before = open_index(folder)
     with watching("indexing", "turns") as watch:
@@ -128,8 +128,8 @@ def add(folder: Path, file: str, split: str | None) -> None:
 @table_form
 def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[str, ...], form: str) -> None:
     """Show the turns in the index FOLDER that are nearest to QUERY."""
-    from rejoinder.report.table import FORMATS, Table
-    from rejoinder.retrieval.opening import open_index
+    from rejoinder.indexes.factory import open_index
+    from rejoinder.table import FORMATS, Table
 
     index = open_index(folder)
     hits = index.search([query], k, split=split, exclude_dialogues=[exclude])[0]
@@ -143,7 +143,7 @@ def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[s
 @click.argument("folder", type=click.Path(path_type=Path))
 def check(folder: Path) -> None:
     """Compare every file of the index in FOLDER with the sha256 it had when it was written."""
-    from rejoinder.retrieval._folder import verify
+    from rejoinder.indexes.parts import verify
 
     manifest = verify(folder)
     click.echo(f"{folder}: whole; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
@@ -151,7 +151,7 @@ def check(folder: Path) -> None:
 
 def _passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
     """The turns of a file's dialogues, counted; nobody knows beforehand how many there are."""
-    from rejoinder.retrieval.contract import passages
+    from rejoinder.indexes.base import passages
 
     for number, passage in enumerate(passages(_dialogues(file), split), start=1):
         if progress is not None and number % _EVERY == 0:
@@ -161,8 +161,8 @@ def _passages(file: str, split: str | None, progress: Progress | None) -> Iterat
 
 def _dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
     """The dialogues of a file, or of many files one after the other; errors say ``called``."""
-    from rejoinder.data.shards import is_sharded, local, shards_of
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
+    from rejoinder.data.shards.files import is_sharded, local, shards_of
     from rejoinder.types import Dialogue
 
     if is_sharded(file):

@@ -23,8 +23,8 @@ def command(run: Path, out: Path | None, input_price: float | None, output_price
     import orjson
 
     from rejoinder.files import whole_file
-    from rejoinder.report.judge import judge_table, raw_answers
-    from rejoinder.report.table import FORMATS
+    from rejoinder.reports.judge import judge_table, raw_answers
+    from rejoinder.table import FORMATS
 
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")

@@ -64,7 +64,7 @@ def command(
 
 
 def _questions(testset: str) -> list[Question]:
-    from rejoinder.scoring.inputs import read
+    from rejoinder.data.inputs import read
     from rejoinder.selection.result import check_questions
 
     questions = list(read(testset).questions.values())
@@ -73,9 +73,9 @@ def _questions(testset: str) -> list[Question]:
 
 
 def _measure(testset: str | None, form: str) -> None:
-    from rejoinder.report.labels import OURS, measured_table
-    from rejoinder.report.output import together
-    from rejoinder.selection.labelled import labelled_questions
+    from rejoinder.reports.labels import OURS, measured_table
+    from rejoinder.reports.output import together
+    from rejoinder.selection.labels import labelled_questions
 
     if testset is None:
         parts = {"reported on": labelled_questions("test"), "developed on": labelled_questions("valid")}
@@ -86,10 +86,10 @@ def _measure(testset: str | None, form: str) -> None:
 
 
 def _hand_out(testset: str, file: str, suggest: bool) -> None:
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
     from rejoinder.files import whole_file
     from rejoinder.selection.label_files import for_page, for_spreadsheet
-    from rejoinder.selection.suggesting import suggest as suggested
+    from rejoinder.selection.label_rules import suggest as suggested
 
     questions = _questions(testset)
     if suggest:
@@ -103,11 +103,11 @@ def _hand_out(testset: str, file: str, suggest: bool) -> None:
 
 
 def _label(testset: str, out: str, suggest: bool, accept: bool, source: Path | None) -> None:
-    from rejoinder.data.writing import write
-    from rejoinder.report.labels import counts
+    from rejoinder.data.writer import write
+    from rejoinder.reports.labels import counts
     from rejoinder.selection.label_files import read_labels
+    from rejoinder.selection.label_rules import suggest as suggested
     from rejoinder.selection.labels import accepted
-    from rejoinder.selection.suggesting import suggest as suggested
 
     questions = _questions(testset)
     if source is not None:

@@ -25,8 +25,8 @@ def _add(what: str, about: str) -> None:
     @command.command(what, help=about)
     @table_form
     def show(form: str) -> None:
-        from rejoinder.report.listing import LISTS
-        from rejoinder.report.table import FORMATS
+        from rejoinder.reports.listing import LISTS
+        from rejoinder.table import FORMATS
 
         click.echo(FORMATS[form](LISTS[what]()))
 

@@ -11,8 +11,8 @@ import click
 from rejoinder.cli._options import table_form
 
 if TYPE_CHECKING:
-    from rejoinder.models.entry import Model
-    from rejoinder.report.table import Cell, Table
+    from rejoinder.models.catalog.entries import Model
+    from rejoinder.table import Cell, Table
 
 
 @click.group("models", invoke_without_command=True, short_help="Models by name: list, get, export")
@@ -28,7 +28,7 @@ def command(context: click.Context, form: str) -> None:
 @table_form
 def list_(form: str) -> None:
     """List the models that have a name here; without a command this is what is done."""
-    from rejoinder.report.table import FORMATS
+    from rejoinder.table import FORMATS
 
     click.echo(FORMATS[form](_table()))
 
@@ -40,14 +40,14 @@ def list_(form: str) -> None:
 def get(name: str, yes: bool, mirror: str | None) -> None:
     """Fetch the model NAME into the cache, check it and make it ready."""
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.models import fetch, manifest, preparation
-    from rejoinder.models.catalog import find
+    from rejoinder.models.catalog import convert, fetch, manifest
+    from rejoinder.models.catalog.entries import find
 
     model = find(name)
     if manifest.is_here(model):
         click.echo(f"{manifest.folder_of(model)}: already here")
         return
-    preparation.check(model)
+    convert.check(model)
     _ask(model, yes)
     with progress_bar(name) as progress:
         folder = fetch.get(name, mirror, talk=sys.stderr.isatty(), progress=progress)
@@ -70,7 +70,7 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
 )
 def export(name: str, output: Path, weights: str) -> None:
     """Turn the transformers encoder NAME into a folder that needs no torch, and measure what it lost."""
-    from rejoinder.models.export import export as export_encoder
+    from rejoinder.models.encoder.export import export as export_encoder
 
     card = export_encoder(name, output, "int8" if weights == "int8" else "float32")
     found = card.measured
@@ -84,17 +84,17 @@ def export(name: str, output: Path, weights: str) -> None:
 @click.argument("name")
 def path(name: str) -> None:
     """Say where the model NAME lies."""
-    from rejoinder.models.manifest import require
+    from rejoinder.models.catalog.manifest import require
 
     click.echo(str(require(name)))
 
 
 def _table() -> Table:
     """The catalog, and what of it is in the cache."""
-    from rejoinder.models import manifest
-    from rejoinder.models.catalog import MODELS
+    from rejoinder.models.catalog import manifest
+    from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.device import described
-    from rejoinder.report.table import Table
+    from rejoinder.table import Table
 
     rows: list[list[Cell]] = []
     for model in MODELS.values():

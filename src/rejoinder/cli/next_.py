@@ -44,14 +44,19 @@ def command(
     RUN is a run folder; with ratings or preferences, a JSONL file, - for standard input or dataset:NAME will do for a
     ranking.
     """
-    from rejoinder.data.writing import write
+    from rejoinder.comparison.next_ratings import (
+        next_table,
+        records_of,
+        where_metrics_disagree,
+        where_the_order_is_open,
+    )
+    from rejoinder.data.inputs import read
+    from rejoinder.data.writer import write
     from rejoinder.errors import InputError
     from rejoinder.files import whole_file
-    from rejoinder.report.table import FORMATS
-    from rejoinder.scoring.inputs import read
-    from rejoinder.scoring.loading import load_data
+    from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
-    from rejoinder.verdict.next_to_rate import next_table, records_of, where_metrics_disagree, where_the_order_is_open
+    from rejoinder.table import FORMATS
 
     folder = Path(source)
     is_file = source == "-" or source.startswith("dataset:") or folder.is_file()

@@ -52,12 +52,12 @@ def command(
     """
     from pathlib import Path
 
-    from rejoinder.cli._judged import said
+    from rejoinder.cli._ratings import said
+    from rejoinder.comparison.power import pilot_of, pilot_of_scores, plan_table, plans_for
     from rejoinder.errors import InputError
-    from rejoinder.report.table import FORMATS
     from rejoinder.scoring.run import load
     from rejoinder.stats.rating_noise import Noise
-    from rejoinder.verdict.planning import pilot_of, pilot_of_scores, plan_table, plans_for
+    from rejoinder.table import FORMATS
 
     if pilot is None:
         if sd_items is None or sd_ratings is None or metric or aspect or systems:

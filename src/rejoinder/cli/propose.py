@@ -28,7 +28,7 @@ def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> 
     Nothing that says the same as the context or a known reply is proposed, and nothing is graded: that is for people or
     a metric to do. `rejoinder list sources` shows the sources.
     """
-    from rejoinder.data.writing import write
+    from rejoinder.data.writer import write
     from rejoinder.sources import Corpus, parse_source
 
     source = parse_source(spec)
@@ -45,8 +45,8 @@ def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> 
 
 
 def _items(given: str) -> Iterator[Item]:
+    from rejoinder.data.inputs import read
     from rejoinder.errors import InputError
-    from rejoinder.scoring.inputs import read
 
     found = read(given, allow_empty=True).items
     if not found:
@@ -55,7 +55,7 @@ def _items(given: str) -> Iterator[Item]:
 
 
 def _dialogues(given: str) -> Iterator[Dialogue]:
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
     from rejoinder.types import Dialogue
 
     opened = Input(given)

@@ -10,9 +10,9 @@ import click
 from rejoinder.cli._options import records_file, run_folder, seed, table_form
 
 if TYPE_CHECKING:
-    from rejoinder.ranking.running import Run
-    from rejoinder.ranking.sharing import Sharing
-    from rejoinder.report.table import Table
+    from rejoinder.selection.ranking.rank import Run
+    from rejoinder.selection.ranking.train_overlap import Sharing
+    from rejoinder.table import Table
 
 RANKER, INPUT = "ranker", "u+S"
 
@@ -70,8 +70,8 @@ def command(
     the statements of the situation that matter. Who has been asked before is not asked again.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.ranking.running import rank
-    from rejoinder.report.output import together
+    from rejoinder.reports.output import together
+    from rejoinder.selection.ranking.rank import rank
 
     sharing = _sharing(train)
     with progress_bar("ranking") as progress:
@@ -89,9 +89,9 @@ def command(
 def _sharing(train: str | None) -> Sharing | None:
     if train is None:
         return None
-    from rejoinder.ranking.running import read_questions
-    from rejoinder.ranking.sharing import Sharing
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
+    from rejoinder.selection.ranking.rank import read_questions
+    from rejoinder.selection.ranking.train_overlap import Sharing
 
     opened = Input(train)
     try:
@@ -104,7 +104,7 @@ def _write(run: Run, file: str) -> None:
     import orjson
 
     from rejoinder.files import whole_file
-    from rejoinder.ranking.ordering import lines
+    from rejoinder.selection.ranking.output import lines
 
     with whole_file(file) as opened:
         for ranked in run.ranked.values():
@@ -113,8 +113,8 @@ def _write(run: Run, file: str) -> None:
 
 
 def _tables(run: Run, sharing: Sharing | None, show: int, everything: bool, seed: int) -> list[Table]:
-    from rejoinder.ranking.evaluating import evaluate
-    from rejoinder.report import ranking as report
+    from rejoinder.reports import ranking as report
+    from rejoinder.selection.ranking.evaluation import evaluate
 
     shown = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
     seen = sharing.kinds if sharing else None

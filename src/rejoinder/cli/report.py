@@ -28,7 +28,7 @@ _ENDINGS = {
 @click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 def command(run: Path, out: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
     """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
-    from rejoinder.report.output import default_file, save, written
+    from rejoinder.reports.output import default_file, save, written
 
     if form is None:
         form = next((name for name, ending in _ENDINGS.items() if out and out.suffix.lower() == ending), "html")

@@ -33,11 +33,11 @@ def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -
     import inspect
 
     from rejoinder.errors import SpecError
-    from rejoinder.folder import load
-    from rejoinder.report.table import to_terminal
-    from rejoinder.reproduce._contract import tables, write_results
+    from rejoinder.papers import load_reproduction
+    from rejoinder.papers.base import tables, write_results
+    from rejoinder.table import to_terminal
 
-    reproduce = load("rejoinder.reproduce", name.replace("-", "_"), "reproduction").reproduce
+    reproduce = load_reproduction(name).reproduce
     takes = inspect.signature(reproduce).parameters
     if metrics and "metrics" not in takes:
         raise SpecError(f"{name} measures what its paper names and takes no other metric; leave -m out")

@@ -11,7 +11,7 @@ import click
 from rejoinder.cli._options import engine_options, page_file, run_folder, table_form
 
 if TYPE_CHECKING:
-    from rejoinder.engines.contract import Engine
+    from rejoinder.engines.base import Engine
     from rejoinder.scoring.run import Plan
 
 
@@ -69,10 +69,10 @@ def command(
     """
     from rejoinder.cli._progress import watching
     from rejoinder.data.remote import is_remote
-    from rejoinder.data.shards import is_sharded
-    from rejoinder.engines.opening import open_engine
+    from rejoinder.data.shards.files import is_sharded
+    from rejoinder.engines.factory import open_engine
     from rejoinder.errors import SpecError
-    from rejoinder.report.output import shown
+    from rejoinder.reports.output import shown
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
@@ -96,7 +96,7 @@ def command(
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     if report is not None:
-        from rejoinder.report.output import save, written
+        from rejoinder.reports.output import save, written
 
         save(written(finished.folder, "html"), report, finished.folder)
         click.echo(f"report: {report}", err=True)
@@ -110,9 +110,9 @@ def command(
 
 def _fail_without_scores(folder: Path) -> None:
     """Say why no reply of a run has a score, and end with status 1."""
-    from rejoinder.report.findings import load_outcomes
-    from rejoinder.report.missing import why_missing
-    from rejoinder.scoring.loading import load_data
+    from rejoinder.reports.findings import load_outcomes
+    from rejoinder.reports.missing import why_missing
+    from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
 
     scores, data, outcomes = load(folder), load_data(folder), load_outcomes(folder)
@@ -123,8 +123,8 @@ def _fail_without_scores(folder: Path) -> None:
 
 def _on_a_gpu(plan: Plan) -> bool:
     """Whether models of a plan compute on a GPU; metrics that no model computes are exact to the last bit."""
+    from rejoinder.metric import parse
     from rejoinder.models.device import graphs
-    from rejoinder.registry import parse
 
     metrics = [parse(spec) for spec in plan.specs]
     return (not metrics or any(one.decimals is not None for one in metrics)) and graphs().device == "cuda"
@@ -134,9 +134,9 @@ def _over_shards(files: tuple[str, ...], plan: Plan, out: str | None, engine: En
     """Score many files, each by itself."""
     from rejoinder.cli._progress import watching
     from rejoinder.data.remote import is_remote, shown
-    from rejoinder.data.shards import files_of
-    from rejoinder.report.table import FORMATS
-    from rejoinder.scoring.sharded import score_shards
+    from rejoinder.data.shards.files import files_of
+    from rejoinder.scoring.sharded.run import score_shards
+    from rejoinder.table import FORMATS
 
     shards = [shard for one in files for shard in files_of(one)]
     asked = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]

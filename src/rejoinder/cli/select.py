@@ -11,7 +11,7 @@ from rejoinder.cli._options import engine_of, engine_options, page_file, run_fol
 
 if TYPE_CHECKING:
     from rejoinder.cli._progress import Watch
-    from rejoinder.selection.running import Run
+    from rejoinder.selection.select import Run
 
 
 @click.command(short_help="Rank systems by what they select")
@@ -62,10 +62,10 @@ def command(
     TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
     shown again. A system that has answered the same questions before is not asked again.
     """
-    from rejoinder.report.output import save, together
-    from rejoinder.report.selection import tables
-    from rejoinder.report.selection_page import render
-    from rejoinder.selection.examining import examine
+    from rejoinder.reports.output import save, together
+    from rejoinder.reports.selection import tables
+    from rejoinder.reports.selection_page import render
+    from rejoinder.selection.evaluate import examine
 
     run, watch = _run(testset, systems, out, turned, (engine, processes, address))
     found = examine(run.selected, disputed, seed)
@@ -91,7 +91,7 @@ def _run(
 ) -> tuple[Run, Watch | None]:
     from rejoinder.cli._progress import watching
     from rejoinder.selection.folder import is_run
-    from rejoinder.selection.running import load, select
+    from rejoinder.selection.select import load, select
 
     if is_run(Path(testset)):
         if out is not None:

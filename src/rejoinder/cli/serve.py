@@ -51,15 +51,15 @@ def command(
     The link that is printed lets a browser in; programs send its token as Authorization: Bearer TOKEN.
     """
     try:
-        from rejoinder.web.api.desk import Desk
-        from rejoinder.web.api.gate import Gate
-        from rejoinder.web.api.limits import MIB, Load, serving_limits
-        from rejoinder.web.api.specs import Offer
-        from rejoinder.web.explore.app import explore_app
-        from rejoinder.web.explore.house import House
-        from rejoinder.web.explore.library import Library
-        from rejoinder.web.serving import is_loopback, listen, run, url_of
-        from rejoinder.web.together import Together
+        from rejoinder.server.api.auth import Gate
+        from rejoinder.server.api.limits import MIB, Load, serving_limits
+        from rejoinder.server.api.service import Desk
+        from rejoinder.server.api.specs import Offer
+        from rejoinder.server.dispatch import Together
+        from rejoinder.server.pages.app import explore_app
+        from rejoinder.server.pages.context import House
+        from rejoinder.server.pages.library import Library
+        from rejoinder.server.server import is_loopback, listen, run, url_of
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "serve") from None
 
@@ -85,8 +85,8 @@ def _annotation(path: Path, url: str, when_over: Callable[[Callable[[], None]], 
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
     from rejoinder.annotation.units import units_of
-    from rejoinder.web.app import app_of
-    from rejoinder.web.links import owner_link
+    from rejoinder.server.annotation_app import app_of
+    from rejoinder.server.login import owner_link
 
     project = read_project(path)
     store = open_store(project)

@@ -11,8 +11,8 @@ from rejoinder.cli._options import Output, engine_options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from rejoinder.data.inputs import Input
     from rejoinder.data.schema import Place
-    from rejoinder.scoring.inputs import Input
     from rejoinder.types import Record
 
 
@@ -54,10 +54,10 @@ def write(
     FILE is what score takes: files of our schema, folders, patterns, addresses. A shard is named by its number and its
     content, so that one that is there already is not sent again; no conversation is in two shards.
     """
-    from rejoinder.data.gathering import gathered
-    from rejoinder.data.packing import pack, write_one
+    from rejoinder.data.grouping import gathered
     from rejoinder.data.remote import is_remote, shown
-    from rejoinder.data.shards import ENDINGS
+    from rejoinder.data.shards.files import ENDINGS
+    from rejoinder.data.shards.pack import pack, write_one
 
     found = _records(files)
     if gather:
@@ -74,9 +74,9 @@ def write(
 def catalogue(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and write their catalogue beside them."""
     from rejoinder.cli._progress import watching
-    from rejoinder.data.cataloguing import list_shards, write_catalogue
     from rejoinder.data.remote import shown
-    from rejoinder.engines.opening import open_engine
+    from rejoinder.data.shards.stats import list_shards, write_catalogue
+    from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
     with watching("reading", "bytes", computing) as watch:
@@ -91,9 +91,9 @@ def catalogue(where: str, engine: str, address: str | None, processes: int | Non
 def check(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and compare them with their catalogue."""
     from rejoinder.cli._progress import watching
-    from rejoinder.data.cataloguing import check_shards
     from rejoinder.data.remote import shown
-    from rejoinder.engines.opening import open_engine
+    from rejoinder.data.shards.stats import check_shards
+    from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
     with watching("checking", "bytes", computing) as watch:
@@ -102,9 +102,9 @@ def check(where: str, engine: str, address: str | None, processes: int | None) -
 
 
 def _records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
-    from rejoinder.data.reading import EmptyError
-    from rejoinder.data.shards import files_of, is_sharded, local
-    from rejoinder.scoring.inputs import Input
+    from rejoinder.data.inputs import Input
+    from rejoinder.data.reader import EmptyError
+    from rejoinder.data.shards.files import files_of, is_sharded, local
 
     for one in files:
         if not is_sharded(one):

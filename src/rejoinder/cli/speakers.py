@@ -11,8 +11,8 @@ import click
 from rejoinder.cli._options import Output, table_form
 
 if TYPE_CHECKING:
-    from rejoinder.sources._corpus import Corpus
-    from rejoinder.sources._sets import Design
+    from rejoinder.indexes.corpus import Corpus
+    from rejoinder.indexes.speaker_sets import Design
     from rejoinder.types import Dialogue
 
 
@@ -63,12 +63,12 @@ def command(
     dataset:corpus/dialogues.
     """
     from rejoinder.files import whole_file
-    from rejoinder.report.output import together
-    from rejoinder.report.speakers import coverage_table, plot, similarity_table
-    from rejoinder.sources._coverage import coverage
-    from rejoinder.sources._sets import Sampling
-    from rejoinder.sources._similarity import measure
-    from rejoinder.sources._vectors import vectorizer
+    from rejoinder.indexes.speaker_coverage import coverage
+    from rejoinder.indexes.speaker_sets import Sampling
+    from rejoinder.indexes.speaker_similarity import measure
+    from rejoinder.indexes.text_vectors import vectorizer
+    from rejoinder.reports.output import together
+    from rejoinder.reports.speakers import coverage_table, plot, similarity_table
 
     corpora = _corpora(file, corpus, split, lasting)
     vectors = vectorizer(encoder)
@@ -91,9 +91,9 @@ def _corpora(
     file: str, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
     """The corpora of a file by name; one that has none goes by the file's."""
+    from rejoinder.data.inputs import Input
     from rejoinder.errors import InputError, nearest
-    from rejoinder.scoring.inputs import Input
-    from rejoinder.sources._corpus import by_corpus
+    from rejoinder.indexes.corpus import by_corpus
     from rejoinder.types import Dialogue
 
     opened = Input(file)

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._train_generator import generator
-from rejoinder.cli._train_ranker import ranker
-from rejoinder.cli._train_scorers import rsrem, ruber, ssrem
-from rejoinder.cli._train_statements import statements
+from rejoinder.cli._train_language_models import generator, statements
+from rejoinder.cli._train_scorers import ranker, rsrem, ruber, ssrem
 
 
 @click.group("train", short_help="Train a model from dialogues")
@@ -69,10 +67,10 @@ def aptness(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.training.aptness import AptnessRecipe, train_aptness
-    from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.data.corpora import DEFAULT, dialogues_of
+    from rejoinder.training.aptness.recipe import AptnessRecipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
-    from rejoinder.training.scaling import scaled
+    from rejoinder.training.scale import scaled
 
     recipe = scaled(
         AptnessRecipe(seed=seed, corpora=PERMISSIVE if permissive else corpora), bi_steps, cross_steps, batch, places
@@ -105,8 +103,8 @@ def idk(
     """
     from typing import Any
 
+    from rejoinder.data.corpora import DEFAULT, dialogues_of
     from rejoinder.errors import InputError
-    from rejoinder.training.corpora import DEFAULT, dialogues_of
     from rejoinder.training.idk import IdkRecipe, train_idk
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
@@ -151,7 +149,7 @@ def nup(
     from importlib.util import find_spec
 
     from rejoinder.errors import InputError, MissingExtraError
-    from rejoinder.models.nup import home
+    from rejoinder.models.nup.model import home
 
     target = output or home()
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
@@ -159,7 +157,7 @@ def nup(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.training.corpora import DEFAULT, dialogues_of
+    from rejoinder.data.corpora import DEFAULT, dialogues_of
     from rejoinder.training.nup import NupRecipe, train_nup
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
@@ -200,7 +198,7 @@ def comet(
     from importlib.util import find_spec
     from typing import Any
 
-    from rejoinder.data.triples import read_triples
+    from rejoinder.data.knowledge import read_triples
     from rejoinder.errors import InputError, MissingExtraError
 
     if not files:

@@ -50,13 +50,13 @@ def command(
     Workers share the resamples of a large run; the numbers are the same.
     """
     from rejoinder.cli._progress import watching
-    from rejoinder.report.output import shown
-    from rejoinder.report.table import FORMATS
-    from rejoinder.scoring.loading import load_data
+    from rejoinder.comparison.rated_scores import aspects
+    from rejoinder.comparison.trust import LEVELS, trust
+    from rejoinder.comparison.trust_tables import agreement_table, sentence
+    from rejoinder.reports.output import shown
+    from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
-    from rejoinder.verdict.advice import agreement_table, sentence
-    from rejoinder.verdict.evidence import aspects
-    from rejoinder.verdict.trust import LEVELS, trust
+    from rejoinder.table import FORMATS
 
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*aspects(data)]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.ledger import Ledger
-from rejoinder.data.reading import Source, decode
+from rejoinder.data.reader import Source, decode
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.validation import Ledger
 from rejoinder.errors import InputError
 from rejoinder.types import (
     Dialogue,

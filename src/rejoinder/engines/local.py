@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
-from rejoinder.engines.contract import Counts, Outcome, Work, Worker
+from rejoinder.engines.base import Counts, Outcome, Work, Worker
 from rejoinder.errors import RunError
 
 _UNDER_WAY = 3  # tasks for each worker

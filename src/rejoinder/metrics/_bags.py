@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.catalog import MODELS
-from rejoinder.models.contract import WordVectors
+from rejoinder.models.base import WordVectors
+from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.word_vectors import MATRIX, load_word_vectors
 from rejoinder.paths import cache_home
-from rejoinder.text import tokenizer_of
+from rejoinder.text.tokens import tokenizer_of
 
 
 class Bags(NamedTuple):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.contract import TokenVectors, Vectors
-from rejoinder.models.encoder import load_encoder
+from rejoinder.models.base import TokenVectors, Vectors
+from rejoinder.models.encoder.factory import load_encoder
 
 
 class Contextual(NamedTuple):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.models.contract import Vectors
-from rejoinder.models.encoder import load_encoder
+from rejoinder.models.base import Vectors
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Pair
 
 

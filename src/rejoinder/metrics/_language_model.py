@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejoinder.models.open_language_model import open_language_model
+from rejoinder.models.language_model.model import open_language_model
 
 
 def language_model_details(name: str) -> dict[str, str]:

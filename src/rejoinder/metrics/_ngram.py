@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from rejoinder.text import Tokens
+from rejoinder.text.tokens import Tokens
 from rejoinder.types import Reference
 
 Ngram: TypeAlias = tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.contract import NAN
+from rejoinder.metric import NAN
 from rejoinder.types import Pair
 
 Similarities: TypeAlias = NDArray[np.float64]

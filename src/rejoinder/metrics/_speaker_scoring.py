@@ -12,12 +12,11 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from rejoinder.contract import Metric
 from rejoinder.errors import SpecError
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.models.speaker_network import Array, Kind
-from rejoinder.models.speaker_scorer import open_scorer
-from rejoinder.registry import parse
+from rejoinder.metric import Metric, parse
+from rejoinder.models.speaker.model import open_scorer
+from rejoinder.models.speaker.network import Array, Kind
+from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
 Mix: TypeAlias = Literal["mean", "min", "max", "geometric"]

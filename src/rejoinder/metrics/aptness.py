@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import Metric
 from rejoinder.errors import InputError
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.models.aptness import open_aptness
-from rejoinder.models.aptness_calibration import ModelName
+from rejoinder.metric import Metric
+from rejoinder.models.aptness.calibration import ModelName
+from rejoinder.models.aptness.model import open_aptness
+from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
 

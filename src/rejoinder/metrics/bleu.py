@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import NAN, Metric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
 from rejoinder.metrics._ngram import TokenizedReferences, count_matches
-from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
-from rejoinder.text import TokenizerName, tokenizer_details, tokenizer_of
+from rejoinder.spec import check_between, check_choice, check_tokenizer
+from rejoinder.text.tokens import TokenizerName, tokenizer_details, tokenizer_of
 from rejoinder.types import Pair, Reference
 
 

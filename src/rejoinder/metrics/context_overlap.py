@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
-from rejoinder.text import content_words
+from rejoinder.metric import NAN, Metric
+from rejoinder.text.tokens import content_words
 from rejoinder.types import Pair, Turn
 
 
@@ -15,7 +15,7 @@ from rejoinder.types import Pair, Turn
 class ContextOverlap(Metric):
     """The share of the reply's different content words that also stand in the context, or in its last ``turns`` turns.
 
-    Content words are those of ``rejoinder.text.content_words``. NaN without a context, and for a reply without a
+    Content words are those of ``rejoinder.text.tokens.content_words``. NaN without a context, and for a reply without a
     content word ("Yes, I do."), of which no share can be said.
     """
 

@@ -9,16 +9,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
 from rejoinder.metrics._context import joined_context, where_said
 from rejoinder.metrics._encoding import encoder_details
-from rejoinder.metrics._parameters import check_choice
 from rejoinder.metrics._references import at_length_one
-from rejoinder.models.contract import Side
-from rejoinder.models.encoder import load_encoder
-from rejoinder.models.token_pooling import first_token, has_pooler, largest_of_tokens
+from rejoinder.models.base import Side
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.token_pooling import first_token, has_pooler, largest_of_tokens
+from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
 Pooling: TypeAlias = Literal["mean", "max", "first"]

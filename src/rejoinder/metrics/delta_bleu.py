@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import bleu
 from rejoinder.metrics._ngram import Ngram, ngrams
-from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
 from rejoinder.metrics._sources import is_of
-from rejoinder.text import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.spec import check_between, check_choice, check_tokenizer
+from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
 from rejoinder.types import Pair, Reference
 
 Weight: TypeAlias = Literal["source", "score"]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import NAN, Metric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import said_turns, where_said
-from rejoinder.metrics._parameters import check_between
-from rejoinder.models.dynaeval import open_dynaeval
+from rejoinder.models.dynaeval.model import open_dynaeval
+from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
 

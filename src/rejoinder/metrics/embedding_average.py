@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.metrics._bags import bags_of, vectors_details
 from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.types import Pair

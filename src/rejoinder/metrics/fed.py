@@ -11,13 +11,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.contract import NAN, Metric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import said_turns, where_said
 from rejoinder.metrics._language_model import language_model_details
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.models.language_model import LanguageModel
-from rejoinder.models.likelihood import TokenScores
-from rejoinder.models.open_language_model import open_language_model
+from rejoinder.models.language_model.likelihood import TokenScores
+from rejoinder.models.language_model.model import LanguageModel, open_language_model
+from rejoinder.spec import check_choice
 from rejoinder.types import Pair, Turn
 
 Aspect: TypeAlias = Literal[

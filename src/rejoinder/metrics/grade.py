@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import said_turns, where_said
-from rejoinder.metrics._parameters import check_between
-from rejoinder.models.grade import open_grade
+from rejoinder.models.grade.model import open_grade
+from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
 

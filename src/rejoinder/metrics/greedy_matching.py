@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.contract import NAN, Metric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, vectors_details
 from rejoinder.metrics._references import Similarities, at_length_one, best_over_references
 from rejoinder.types import Pair

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.models.idk import open_idk
 from rejoinder.types import Pair
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
-from rejoinder.judging import prompt
-from rejoinder.judging.embedded import VERSION, EmbeddedJudge
-from rejoinder.judging.opening import EMBEDDED
-from rejoinder.judging.remote import Rated, RemoteJudge
-from rejoinder.judging.rubric import load_rubric
+from rejoinder.judges import prompt
+from rejoinder.judges.embedded import VERSION, EmbeddedJudge
+from rejoinder.judges.endpoint import Rated, RemoteJudge
+from rejoinder.judges.factory import EMBEDDED
+from rejoinder.judges.rubric import load_rubric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import where_said
-from rejoinder.metrics._parameters import check_between
+from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rejoinder.contract import NAN, Metric
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.text import tokenizer_of
+from rejoinder.metric import NAN, Metric
+from rejoinder.spec import check_choice
+from rejoinder.text.tokens import tokenizer_of
 from rejoinder.types import Pair
 
 Unit: TypeAlias = Literal["words", "characters"]

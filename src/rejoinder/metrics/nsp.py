@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.contract import NAN, Metric
+from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import joined_context, said_turns, where_said
-from rejoinder.models import aptness_card
-from rejoinder.models.aptness import AptnessModel, open_aptness
-from rejoinder.models.encoder import find_folder
+from rejoinder.models.aptness import card
+from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.encoder.factory import find_folder
 from rejoinder.models.next_sentence import NextSentence, open_next_sentence
 from rejoinder.types import Pair
 
@@ -60,7 +60,7 @@ class Nsp(Metric):
 
     def _opened(self) -> AptnessModel | NextSentence:
         folder, mark = find_folder(self.model)
-        if mark == aptness_card.NAME:
+        if mark == card.NAME:
             return open_aptness(folder)
         return open_next_sentence(folder, self.model)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import Metric
-from rejoinder.models.nup import open_nup
+from rejoinder.metric import Metric
+from rejoinder.models.nup.model import open_nup
 from rejoinder.types import Pair
 
 

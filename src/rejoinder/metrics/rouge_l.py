@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rejoinder.contract import NAN, Metric
 from rejoinder.errors import SpecError
-from rejoinder.metrics._parameters import check_choice, check_tokenizer
-from rejoinder.text import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.metric import NAN, Metric
+from rejoinder.spec import check_choice, check_tokenizer
+from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
 from rejoinder.types import Pair, Reference
 
 Aggregate: TypeAlias = Literal["coco", "best"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
 from rejoinder.metrics._encoding import encoder_details, too_long
 from rejoinder.metrics._references import best_over_references, cosines
-from rejoinder.models.encoder import load_encoder
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Pair
 
 _AT_ONCE = 128  # texts whose tokens' vectors are in memory together

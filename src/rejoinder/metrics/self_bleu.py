@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rejoinder.contract import NAN, Rows, SetMetric, Statistic
+from rejoinder.metric import NAN, Rows, SetMetric, Statistic
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
 from rejoinder.metrics._ngram import Ngram, ngrams
-from rejoinder.metrics._parameters import check_between, check_choice, check_tokenizer
-from rejoinder.text import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.spec import check_between, check_choice, check_tokenizer
+from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
 from rejoinder.types import Pair
 
 Over: TypeAlias = Literal["responses", "references"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.metrics._encoding import encoder_details, sentence_vectors, too_long
 from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.types import Pair

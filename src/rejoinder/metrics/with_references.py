@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from rejoinder.contract import NAN, Metric, SetMetric
 from rejoinder.errors import SpecError
+from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
 from rejoinder.metrics._sources import is_of
-from rejoinder.registry import parse, signature
 from rejoinder.types import Pair, Reference
 
 

@@ -6,11 +6,15 @@ Scoring is in float32 on either, without TF32: what is written shall have the sa
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, SpecError
@@ -126,3 +130,45 @@ def _torch_has_cuda() -> bool:
         return False
     torch.set_float32_matmul_precision("highest")
     return True
+
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def threads() -> int:
+    """How many threads to compute with: $REJOINDER_THREADS, else the cores that this process may use."""
+    chosen = os.environ.get("REJOINDER_THREADS")
+    if chosen:
+        if not chosen.isdecimal() or int(chosen) < 1:
+            raise SpecError(f"REJOINDER_THREADS must be a number from 1 on, not {chosen!r}")
+        return int(chosen)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _quota() or cores))
+
+
+def _quota() -> int | None:
+    """How many cores a container may use, where one is set."""
+    try:
+        allowed, period = _QUOTA.read_text().split()
+        return None if allowed == "max" else -(-int(allowed) // int(period))
+    except (OSError, ValueError):
+        return None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, transformers says nothing; its errors are exceptions."""
+    import transformers.utils.logging
+
+    logging: Any = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):  # some bars ask nobody
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

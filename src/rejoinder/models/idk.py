@@ -12,11 +12,11 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness import Contexts
-from rejoinder.models.aptness_calibration import Numbers
-from rejoinder.models.contract import Vectors
-from rejoinder.models.manifest import WEIGHTS
-from rejoinder.models.pair_encoder import PairEncoder, load_pair_encoder
+from rejoinder.models.aptness.calibration import Numbers
+from rejoinder.models.aptness.model import Contexts
+from rejoinder.models.base import Vectors
+from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.encoder.pairs import PairEncoder, load_pair_encoder
 
 NAME = "idk.json"
 FORMAT = 1

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.architecture import shape_of, weights_digest
+from rejoinder.models.aptness.model import Contexts
+from rejoinder.models.base import Vectors
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.device import room, torch_device
-from rejoinder.models.machine import threads
-from rejoinder.models.quiet import quiet
-from rejoinder.models.transformers_encoder import tokenizer_of
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.device import quiet, room, threads, torch_device
+from rejoinder.models.encoder.architecture import shape_of, weights_digest
+from rejoinder.models.encoder.factory import PREFIX, find_folder
+from rejoinder.models.encoder.transformers import tokenizer_of
 
 _MARKS = 3  # [CLS] and two [SEP]
 _IS_NEXT = 0  # of the head's two classes
@@ -136,3 +138,50 @@ def _marks(serialized: str, folder: Path) -> tuple[int, int]:
     if first is None or between is None:
         raise InputError(f"{folder}: its tokeniser has no [CLS] and [SEP], which a next-sentence head reads")
     return first, between
+
+
+def open_next_sentence_pairs(name: str) -> NextSentencePairs:
+    """The pairs of a BERT of the catalog or of a folder, opened once in a process as long as it does not change."""
+    folder, mark = find_folder(PREFIX + name.removeprefix(PREFIX))
+    return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _open_pairs(name: str, folder: Path, changed: int) -> NextSentencePairs:
+    return NextSentencePairs(folder, name)
+
+
+class NextSentencePairs(NextSentence):
+    """A frozen BERT with its pooling layer; the turns of a context are joined by spaces, as in the paper."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder, name)
+        plain = name.removeprefix(PREFIX)
+        self.licence = MODELS[plain].licence if plain in MODELS else "not known"
+        self.dimensions = int(self._model.config.hidden_size)
+        self.digest = hashlib.sha256(f"pooled {self.digest}".encode()).hexdigest()
+
+    def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
+        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        texts = [_joined(context) for context in contexts]
+        known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
+        pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
+        found = np.full((len(texts), self.dimensions), np.nan, np.float32)
+        torch, device = self._torch, self._model.device
+        for batch in batches([len(pair.ids) for pair in pairs], *room(device.type)):
+            ids, mask = pad([pairs[i].ids for i in batch], self._padding)
+            begins = np.array([pairs[i].second_at for i in batch])
+            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+            with torch.inference_mode():
+                read = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()})
+            found[[known[i] for i in batch]] = read.pooler_output.float().cpu().numpy()
+        return found
+
+    def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
+        """Which pairs are too long to be read whole."""
+        return self.truncated([_joined(context) for context in contexts], replies)
+
+
+def _joined(context: Sequence[str]) -> str:
+    return " ".join(text for text in context if text.strip())

@@ -14,11 +14,10 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.causal_folder import digest_of
-from rejoinder.models.decoding import Decoding, rules
-from rejoinder.models.device import Device, torch_device
-from rejoinder.models.joining import Ids
-from rejoinder.models.quiet import quiet
+from rejoinder.models.device import Device, quiet, torch_device
+from rejoinder.models.language_model.decoding import Decoding, rules
+from rejoinder.models.language_model.folder import digest_of
+from rejoinder.models.language_model.prompt_format import Ids
 
 MOST_ROWS = 64
 MOST_TOKENS = 4_096

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import whole_file
-from rejoinder.models.embedding import TYPES, Precision
+from rejoinder.models.encoder.worker import TYPES, Precision
 
 ENDINGS = (".npy", ".parquet")
 IDS = ".ids.jsonl"  # takes the place of .npy

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.catalog import MODELS, find
-from rejoinder.models.contract import Vectors, WordVectors
-from rejoinder.models.manifest import read as read_manifest
-from rejoinder.models.manifest import require
+from rejoinder.models.base import Vectors, WordVectors
+from rejoinder.models.catalog.entries import MODELS, find
+from rejoinder.models.catalog.manifest import read as read_manifest
+from rejoinder.models.catalog.manifest import require
 
 MATRIX = "vectors.npy"
 VOCABULARY = "words.txt"

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from rejoinder.contract import Metric, Row, SetMetric
 from rejoinder.errors import RunError
 from rejoinder.files import whole_file
-from rejoinder.scoring.column import Column, columns_of
-from rejoinder.scoring.engine import Done, Job
+from rejoinder.metric import Metric, Row, SetMetric, name_of, parse
+from rejoinder.scoring.cache import Store, address
+from rejoinder.scoring.chunks import Done, Job
+from rejoinder.scoring.compute import Column, columns_of, settle
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DIALOGUES, SCORES
-from rejoinder.scoring.intake import Index
-from rejoinder.scoring.kernel import settle
+from rejoinder.scoring.index import DataFile, Index
 from rejoinder.scoring.result import Facts, Scores, Values
-from rejoinder.scoring.store import Store, address
 
 
 @dataclass(frozen=True)
@@ -146,3 +146,43 @@ def _scores(columns: Sequence[Column], values: dict[str, Values], index: Index, 
         clusters=index.clusters(),
         flags=flags,
     )
+
+
+def write_traces(folder: Path, job: Job, index: Index) -> None:
+    """Write the traces of every metric that leaves some; metrics of one name share a file."""
+    for name, of_name in _metrics(job.specs).items():
+        lines = _lines(of_name, job, index)
+        first = next(lines, None)
+        if first is None:
+            continue
+        with whole_file(folder / name) as file:
+            file.writelines(chain([first], lines))
+
+
+def trace_files(specs: Sequence[str]) -> list[str]:
+    """The files that metrics may leave."""
+    return list(_metrics(specs))
+
+
+def _metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
+    """The metrics that leave traces, by the file of those of one name; a metric of the user's is named by its file."""
+    metrics: dict[str, list[Metric]] = {}
+    for metric in map(parse, specs):
+        if type(metric).trace is not Metric.trace:
+            name = Path(name_of(type(metric)).partition(":")[0]).name
+            metrics.setdefault(f"{name}.jsonl", []).append(metric)
+    return metrics
+
+
+def _lines(metrics: list[Metric], job: Job, index: Index) -> Iterator[bytes]:
+    data = DataFile(job.data)
+    try:
+        for metric in metrics:
+            for chunk in index.chunks():
+                pairs = data.pairs(index.where(chunk))
+                for pair, objects in zip(pairs, metric.trace(pairs), strict=False):  # nothing at all may come
+                    for one in objects:
+                        known = {"response": pair.response.id, "metric": str(metric)}
+                        yield orjson.dumps({**known, **one}, option=orjson.OPT_APPEND_NEWLINE)
+    finally:
+        data.close()

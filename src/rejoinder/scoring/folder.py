@@ -16,7 +16,7 @@ import orjson
 from rejoinder.data.shape import fits
 from rejoinder.errors import InputError, RunError, shorten
 from rejoinder.files import is_part, whole_file
-from rejoinder.scoring.shard_reading import merged, parts
+from rejoinder.scoring.sharded.reader import merged, parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"

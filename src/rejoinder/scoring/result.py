@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.contract import Metric
 from rejoinder.errors import RunError, nearest
-from rejoinder.registry import parse, signature
-from rejoinder.report.table import Cell, Estimate, Table
+from rejoinder.metric import Metric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.table import Cell, Estimate, Table
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]

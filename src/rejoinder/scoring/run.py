@@ -22,14 +22,16 @@ from typing import Any, Literal, Protocol
 import orjson
 
 import rejoinder
+from rejoinder.data.inputs import Input
 from rejoinder.engines import request_counts
-from rejoinder.engines.contract import Engine
+from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
+from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
-from rejoinder.registry import parse, signature
-from rejoinder.scoring.assembly import Assembly, assemble
-from rejoinder.scoring.engine import Done, Job, compute
+from rejoinder.scoring.api import default_metrics
+from rejoinder.scoring.assembly import Assembly, assemble, trace_files, write_traces
+from rejoinder.scoring.chunks import Done, Job, compute
 from rejoinder.scoring.folder import (
     CHUNKS,
     DATA,
@@ -41,11 +43,8 @@ from rejoinder.scoring.folder import (
     read_about,
     write_json,
 )
-from rejoinder.scoring.inputs import Input
-from rejoinder.scoring.intake import Index, take_in
-from rejoinder.scoring.memory import default_metrics
+from rejoinder.scoring.index import Index, take_in
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.trace import trace_files, write_traces
 
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
@@ -240,6 +239,6 @@ def _timings(
 
 def load(folder: str | Path) -> Scores:
     """The scores of a finished run."""
-    from rejoinder.scoring.loading import load_scores
+    from rejoinder.scoring.reader import load_scores
 
     return load_scores(Path(folder), read_about(Path(folder)))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.selection.graded import ADVERSARIAL, POSITIVE, Graded, auc_interval
+from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, Graded, auc_interval
 from rejoinder.stats.arrays import Bools, Floats
 from rejoinder.stats.interval import Interval, share_interval
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import orjson
 
-from rejoinder.contract import Metric
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import whole_file
-from rejoinder.registry import parse, signature
+from rejoinder.metric import Metric, parse, signature
 from rejoinder.selection.acceptability import MISSED, Acceptability, Rates, settle
-from rejoinder.selection.graded import graded
+from rejoinder.selection.grade_separation import graded
 from rejoinder.selection.model_pass import Progress, check_judge, score_candidates
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Question

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.report.table import Estimate
 from rejoinder.selection.result import Selected
 from rejoinder.stats.arrays import Labels, Numbers
 from rejoinder.stats.interval import share_interval
 from rejoinder.stats.rank_range import rank_ranges
+from rejoinder.table import Estimate
 
 RESAMPLES = 2000
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.report.table import Estimate
 from rejoinder.selection.accuracy import proportion
 from rejoinder.selection.result import Selected
 from rejoinder.stats.arrays import NAN
+from rejoinder.table import Estimate
 from rejoinder.types import Candidate
 
 Key: TypeAlias = Callable[[Candidate], Iterable[str]]

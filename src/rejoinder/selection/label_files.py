@@ -12,8 +12,8 @@ import orjson
 from rejoinder.annotation.exports.csv import rows_of, table
 from rejoinder.annotation.exports.texts import enough
 from rejoinder.annotation.fields import NONE
-from rejoinder.data.grades import right
-from rejoinder.data.reading import Line, decode
+from rejoinder.data.questions import right
+from rejoinder.data.reader import Line, decode
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell

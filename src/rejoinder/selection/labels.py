@@ -7,9 +7,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
 
-from rejoinder.data.grades import right
+import orjson
+
+from rejoinder.data.questions import right
+from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, nearest
 from rejoinder.types import Candidate, Question
 
@@ -86,3 +92,23 @@ def accepted(question: Question) -> Question:
 def _changed(question: Question, change: Callable[[int, Candidate], Candidate]) -> Question:
     candidates = tuple(change(place, candidate) for place, candidate in enumerate(question.candidates))
     return dataclasses.replace(question, candidates=candidates)
+
+
+FILE = "labelled.json"
+
+
+@functools.cache
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads((files("rejoinder.selection") / FILE).read_bytes())
+    return found
+
+
+def about() -> str:
+    """What the set is, in its own words."""
+    return str(_read()["about"])
+
+
+def labelled_questions(split: str | None = None) -> list[Question]:
+    """All questions of the set, or those of one split: rules are developed on ``valid``, reported on ``test``."""
+    records = [from_object(one, Place(FILE, number)) for number, one in enumerate(_read()["questions"], start=1)]
+    return [one for one in records if isinstance(one, Question) and split in (None, one.split)]

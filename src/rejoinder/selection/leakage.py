@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.sources._corpus import Corpus
-from rejoinder.sources._sameness import digest_of, same_words
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.text.normalise import digest_of, same_words
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
 ENOUGH = 30  # letters in two neighbouring turns

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from rejoinder.contract import Metric, SetMetric
 from rejoinder.errors import SpecError
+from rejoinder.metric import Metric, SetMetric
 from rejoinder.paths import cache_home
-from rejoinder.scoring.column import Column, keep
-from rejoinder.scoring.store import Store
+from rejoinder.scoring.cache import Store
+from rejoinder.scoring.compute import Column, keep
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.likeness import repeated
+from rejoinder.text.similarity import repeated
 from rejoinder.types import Candidate, Item, Pair, Question, Response
 
 ACCEPTABLE = "acceptable"  # where the probability stands in a candidate's meta

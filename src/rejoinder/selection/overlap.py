@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rejoinder.data.grades import right
-from rejoinder.selection.likeness import shares_content
+from rejoinder.data.questions import right
 from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.text.similarity import shares_content
 from rejoinder.types import Question
 
 

@@ -10,11 +10,11 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.shape import fits
-from rejoinder.data.writing import write
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.files import whole_file
-from rejoinder.selection.building import Pools
-from rejoinder.selection.card_page import card_paths
+from rejoinder.selection.build import Pools
+from rejoinder.selection.card import card_paths
 
 _INSTRUCTIONS = (
     "You see the beginning of a conversation and some utterances. For each utterance, say how well it fits as the next "

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rejoinder.data.grades import right
+from rejoinder.data.questions import right
 from rejoinder.errors import InputError
-from rejoinder.selection.answering import Line, chosen, points
+from rejoinder.selection.answers import Line, chosen, points
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.types import Question
 

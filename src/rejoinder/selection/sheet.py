@@ -11,13 +11,13 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rejoinder.data.reading import LONGEST_LINE, Source
+from rejoinder.data.reader import LONGEST_LINE, Source
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import escape_cell, unescape_cell
 from rejoinder.files import whole_file
-from rejoinder.selection.people import Scores
-from rejoinder.selection.rules import SCALE
+from rejoinder.selection.acceptability_rules import SCALE
+from rejoinder.selection.human_scores import Scores
 from rejoinder.types import Question
 
 RATERS = 5

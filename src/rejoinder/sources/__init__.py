@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from rejoinder.sources._contract import Moment, Proposer, Source, parse_source, source_class, source_names
-from rejoinder.sources._corpus import Corpus
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.sources._base import Moment, Proposer, Source, parse_source, source_class, source_names
 
 __all__ = ["Corpus", "Moment", "Proposer", "Source", "parse_source", "source_class", "source_names"]

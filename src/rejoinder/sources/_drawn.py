@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.errors import SpecError
-from rejoinder.sources._contract import Place
-from rejoinder.sources._corpus import Corpus, Numbers
-from rejoinder.sources._draws import Pools, draw, keys_of
+from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.indexes.draws import Pools, draw, keys_of
+from rejoinder.indexes.speakers import SpeakerSet
+from rejoinder.sources._base import Place
 from rejoinder.sources._places import Places
-from rejoinder.sources._speakers import SpeakerSet
 from rejoinder.types import Candidate
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, nearest
-from rejoinder.sources._contract import Place
-from rejoinder.sources._corpus import Corpus, Numbers, find_said
-from rejoinder.sources._sameness import digest_of
+from rejoinder.indexes.corpus import Corpus, Numbers, find_said
+from rejoinder.sources._base import Place
+from rejoinder.text.normalise import digest_of
 from rejoinder.types import Item, Turn
 
 OUTSIDE = -1

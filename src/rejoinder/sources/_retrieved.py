@@ -10,10 +10,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rejoinder.errors import SpecError
+from rejoinder.indexes.base import Hit, Index, Passage
+from rejoinder.indexes.corpus import Corpus
 from rejoinder.paths import cache_home
-from rejoinder.retrieval.contract import Hit, Index, Passage
-from rejoinder.sources._contract import Place
-from rejoinder.sources._corpus import Corpus
+from rejoinder.sources._base import Place
 from rejoinder.sources._places import OUTSIDE, Places
 from rejoinder.types import Candidate, Item
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.sources._contract import Source
-from rejoinder.sources._corpus import Corpus
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.sources._base import Source
 from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
 
 
@@ -22,7 +22,7 @@ class Bm25(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """The source over a corpus."""
-        from rejoinder.retrieval.bm25 import Bm25Index
+        from rejoinder.indexes.bm25 import Bm25Index
 
         index = open_or_build(
             folder_of(corpus, "bm25"), Bm25Index.open, lambda folder: Bm25Index.build(passages(corpus), folder)

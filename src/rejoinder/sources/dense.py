@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.sources._contract import Source
-from rejoinder.sources._corpus import Corpus
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.sources._base import Source
 from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
 
 
@@ -23,8 +23,8 @@ class Dense(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """The source over a corpus."""
-        from rejoinder.models.encoder import load_encoder
-        from rejoinder.retrieval.dense import DenseIndex
+        from rejoinder.indexes.dense import DenseIndex
+        from rejoinder.models.encoder.factory import load_encoder
 
         encoder = load_encoder(self.encoder)
         index = open_or_build(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.sources._contract import Source
-from rejoinder.sources._corpus import Corpus
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.indexes.speakers import Scope, SpeakerSet
+from rejoinder.sources._base import Source
 from rejoinder.sources._drawn import SetProposer
-from rejoinder.sources._speakers import Scope, SpeakerSet
 
 
 @dataclass(frozen=True)

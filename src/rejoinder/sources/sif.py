@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 from rejoinder.errors import SpecError
-from rejoinder.retrieval.contract import Hit
-from rejoinder.sources import _sif_fit
-from rejoinder.sources._contract import Source
-from rejoinder.sources._corpus import Corpus
+from rejoinder.indexes import sif
+from rejoinder.indexes.base import Hit
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.indexes.sif import SifEncoder
+from rejoinder.sources._base import Source
 from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
-from rejoinder.sources._sif import SifEncoder
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,18 @@ class Sif(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """The source over a corpus."""
+        from rejoinder.indexes.dense import DenseIndex
         from rejoinder.models.word_vectors import load_word_vectors
-        from rejoinder.retrieval.dense import DenseIndex
 
         words = load_word_vectors(self.vectors)
-        digest = _sif_fit.digest_of(corpus, words, self.a, self.counts)
+        digest = sif.digest_of(corpus, words, self.a, self.counts)
         home = folder_of(corpus, f"sif-{digest[:12]}")
         path = home.with_name(f"{home.name}.json")
-        fit = _sif_fit.read_fit(path)
+        fit = sif.read_fit(path)
         if fit is None:
-            given = _sif_fit.read_counts(self.counts) if self.counts is not None else None
-            fit = _sif_fit.fit(corpus, words, self.a, given)
-            _sif_fit.write_fit(path, fit)
+            given = sif.read_counts(self.counts) if self.counts is not None else None
+            fit = sif.fit(corpus, words, self.a, given)
+            sif.write_fit(path, fit)
         encoder = SifEncoder(words, self.a, fit, digest)
         index = open_or_build(
             home,

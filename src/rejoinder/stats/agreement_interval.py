@@ -6,21 +6,133 @@ and counts, which a resample only weighs anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from rejoinder.stats.alpha import Scale, krippendorff_alpha
-from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, floats, one_of
-from rejoinder.stats.interval import Interval
-from rejoinder.stats.unit_counts import (
-    MOST_CATEGORIES,
-    TOO_MANY,
-    UnitCounts,
-    beyond_chance,
-    coded,
-    ordered_pairs,
-    used_clusters,
+from rejoinder.stats.agreement import Scale, Weights, krippendorff_alpha
+from rejoinder.stats.arrays import (
+    NAN,
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Numbers,
+    at_least,
+    encode,
+    floats,
+    generator,
+    one_of,
+    same_length,
 )
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.pairwise import pairs_within
+from rejoinder.stats.resampling import Kind, percentile_interval, resample_counts
 from rejoinder.stats.units import unit_interval
+
+MOST_CATEGORIES = 200
+TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: these are no classes"
+_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class UnitCounts:
+    """What each unit adds to each cell, kept sparse: a unit touches few cells."""
+
+    cells: Any  # scipy.sparse.csr_matrix, units by cells
+    n_ratings: int
+    n_left_out: int
+    clusters: Ints  # which units are resampled together
+
+    @classmethod
+    def of(
+        cls,
+        unit: Ints,
+        cell: Ints,
+        amount: Floats,
+        shape: tuple[int, int],
+        n_ratings: int,
+        n_left_out: int,
+        clusters: Ints | None = None,
+    ) -> UnitCounts:
+        """From rows: this unit adds this amount to this cell; without clusters every unit is its own."""
+        from scipy.sparse import csr_matrix
+
+        together = np.arange(shape[0]) if clusters is None else clusters
+        return cls(csr_matrix((amount, (unit, cell)), shape), n_ratings, n_left_out, together)
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return int(self.cells.shape[0])
+
+    def whole(self) -> Floats:
+        """The counts of the data themselves, as one line."""
+        return np.asarray(self.cells.sum(axis=0), dtype=np.float64).reshape(1, -1)
+
+    def interval(
+        self,
+        statistic: Callable[[Floats], Floats],
+        *,
+        n_resamples: int = 1000,
+        seed: int = 0,
+        level: float = 0.95,
+        kind: Kind = "corrected",
+    ) -> list[Interval]:
+        """The intervals of the values (one column each) that a statistic gives for lines of counts."""
+        at_least(n_resamples, 1, "n_resamples")
+        values = statistic(self.whole())[0]
+        random = generator(seed)
+        n_clusters = int(self.clusters.max(initial=-1)) + 1
+        at_once = max(1, _CELLS // max(self.n_units, self.cells.shape[1], 1))
+        samples = []
+        for start in range(0, n_resamples, at_once):
+            weights = resample_counts(n_clusters, min(at_once, n_resamples - start), random).take(self.clusters, axis=1)
+            samples.append(statistic(np.asarray((self.cells.T @ weights.T.astype(np.float64)).T)))
+        columns = np.concatenate(samples).T
+        counts = self.n_ratings, self.n_left_out, n_clusters
+        return [
+            percentile_interval(float(value), column, *counts, level=level, kind=kind)
+            for value, column in zip(values, columns, strict=True)
+        ]
+
+
+def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
+    """The clusters of the units with two ratings or more, numbered anew."""
+    if clusters is None:
+        return None
+    same_length(ratings=matrix, clusters=clusters)
+    return np.unique(encode(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
+
+
+def _used(matrix: Floats) -> Bools:
+    used: Bools = np.isfinite(matrix).sum(axis=1) >= 2
+    return used
+
+
+def coded(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
+    """The units with two ratings or more: their lines, and each rating's unit and category; the categories."""
+    known = np.isfinite(matrix)
+    used = _used(matrix)
+    part = np.where(known, matrix, NAN)[used]
+    unit, rater = np.nonzero(known[used])
+    values, code = np.unique(part[unit, rater], return_inverse=True)
+    return part, unit, code, values, int((~used).sum())
+
+
+def ordered_pairs(unit: Ints) -> tuple[Ints, Ints]:
+    """All pairs of two different ratings of one unit, both ways round; the units come in order."""
+    first, second, _ = pairs_within(unit)
+    return np.concatenate([first, second]), np.concatenate([second, first])
+
+
+def beyond_chance(observed: Floats, expected: Floats) -> Floats:
+    """One less observed over expected disagreement; NaN where none is expected."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(expected > 1e-14, 1 - observed / np.where(expected > 1e-14, expected, 1.0), NAN)
+    return found
 
 
 def alpha_interval(
@@ -125,3 +237,85 @@ def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
     ranks = np.cumsum(totals, axis=1) - totals / 2
     squared: Floats = (ranks[:, :, None] - ranks[:, None, :]) ** 2
     return squared
+
+
+LEAST_SHARED = 10
+
+
+class RaterAgreement(NamedTuple):
+    """Cohen's kappa over pairs of raters, and of each rater with the others.
+
+    ``mean`` is over the ``n_pairs`` pairs of raters with enough common units, weighted by how many. ``raters`` has one
+    entry a column of the matrix: the kappa of the rater's rating with another rater's, over all others and all shared
+    units; ``shared`` counts those units.
+    """
+
+    mean: Interval
+    n_pairs: int
+    raters: list[Interval]
+    shared: Ints
+
+
+def cohen_intervals(
+    ratings: Numbers,
+    weights: Weights = "none",
+    clusters: Labels | None = None,
+    *,
+    least_shared: int = LEAST_SHARED,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> RaterAgreement:
+    """Cohen's kappa of all pairs of raters that share enough units, and of each rater against the rest."""
+    one_of(weights, Weights, "weighting")
+    matrix = floats(ratings, "ratings", ndim=2)
+    part, unit, code, values, left_out = coded(matrix)
+    rater = np.nonzero(np.isfinite(part))[1]
+    n_raters, size = matrix.shape[1], len(values)
+    if size > MOST_CATEGORIES:
+        nothing = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY)
+        return RaterAgreement(nothing, 0, [nothing] * n_raters, np.zeros(n_raters, dtype=np.int64))
+    together = used_clusters(matrix, clusters)
+    first, second = ordered_pairs(unit)
+    shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
+    cost = _costs(weights, size)
+    # Each rater's table counts them in its lines and all others in its columns; each pair's table stands behind those.
+    pair = np.minimum(rater[first], rater[second]) * n_raters + np.maximum(rater[first], rater[second])
+    met, number, often = np.unique(pair, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(often // 2 >= least_shared)
+    place = np.full(len(met), -1)
+    place[kept] = np.arange(len(kept))
+    once = (rater[first] < rater[second]) & (place[number] >= 0)
+    cell = code[first] * size + code[second]
+    cells = np.concatenate([rater[first] * size**2 + cell, (n_raters + place[number[once]]) * size**2 + cell[once]])
+    units = np.concatenate([unit[first], unit[first][once]])
+    shape = len(part), (n_raters + len(kept)) * size**2
+    counts = UnitCounts.of(units, cells, np.ones(len(cells)), shape, len(unit), left_out, together)
+
+    def kappas(lines: Floats) -> Floats:
+        tables = lines.reshape(len(lines), n_raters + len(kept), size, size)
+        each = _table_kappas(tables, cost)
+        n = tables[:, n_raters:].sum(axis=(2, 3))
+        n = np.where(np.isnan(each[:, n_raters:]), 0, n)
+        with np.errstate(invalid="ignore"):
+            mean = (np.nan_to_num(each[:, n_raters:]) * n).sum(axis=1, keepdims=True) / n.sum(axis=1, keepdims=True)
+        return np.concatenate([mean, each[:, :n_raters]], axis=1)
+
+    found = counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)
+    mean = found[0] if len(kept) else found[0]._replace(reason=f"no two raters share {least_shared} units")
+    return RaterAgreement(mean, len(kept), found[1:], shared)
+
+
+def _costs(weights: Weights, size: int) -> Floats:
+    distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    costs: dict[str, Floats] = {"none": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}
+    return costs[weights]
+
+
+def _table_kappas(tables: Floats, cost: Floats) -> Floats:
+    """Cohen's kappa of tables in the last two axes."""
+    n = tables.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (tables * cost).sum(axis=(-2, -1)) / n
+        expected = np.einsum("...a,ab,...b->...", tables.sum(axis=-1), cost, tables.sum(axis=-2)) / n**2
+    return beyond_chance(observed, expected)

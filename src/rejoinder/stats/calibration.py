@@ -75,7 +75,7 @@ def brier(probabilities: Numbers, outcomes: Numbers) -> Brier:
 
 def _equal_mass(p: Floats, n_bins: int) -> Ints:
     """The bin of each probability when bins are equally full; ties go where their middle goes."""
-    from rejoinder.stats.ranks import midranks
+    from rejoinder.stats.correlation import midranks
 
     return np.minimum(((midranks(p) - 0.5) * n_bins / len(p)).astype(np.int64), n_bins - 1)
 

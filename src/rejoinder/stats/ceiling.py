@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,14 @@ from rejoinder.stats.arrays import (
     finite,
     floats,
     generator,
+    is_constant,
     same_length,
     sums_by,
 )
+from rejoinder.stats.bradley_terry import Ranking
 from rejoinder.stats.correlation import Correlation, Method, correlate
 from rejoinder.stats.levels import pairwise_correlation
+from rejoinder.stats.resampling import resample_counts
 from rejoinder.stats.units import compact
 
 
@@ -119,3 +123,93 @@ def finite_matrix(ratings: Numbers) -> Floats:
     """A matrix of ratings in which infinite ones are missing."""
     matrix = floats(ratings, "ratings", ndim=2)
     return finite(matrix.ravel(), "ratings").reshape(matrix.shape)
+
+
+class Reachable(NamedTuple):
+    """The correlation that the truth itself would have with the ratings."""
+
+    value: float
+    n: int
+    n_missing: int
+    reason: str | None = None
+
+
+def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> Reachable:
+    """For labels whose classes have probabilities: their mean and standard deviation in each unit."""
+    v, e, s = finite(values, "values"), finite(expected, "expected"), finite(spread, "spread")
+    same_length(values=v, expected=e, spread=s)
+    known = ~np.isnan(v + e + s)
+    v, e, s = v[known], e[known], s[known]
+    found = Reachable(NAN, len(v), int((~known).sum()))
+    if len(v) < 3:
+        return found._replace(reason="fewer than 3 units say how sure they are")
+    if is_constant(v):
+        return found._replace(reason="the labels are all the same")
+    truth = float(e.var() + (s**2).mean())
+    value = float(np.mean((v - v.mean()) * (e - e.mean()))) / math.sqrt(float(v.var()) * truth)
+    return found._replace(value=min(1.0, value))
+
+
+def reachable_by_means(values: Numbers, errors: Numbers) -> Reachable:
+    """For means with their standard errors; units without one (a single rating) are left out."""
+    v, s = finite(values, "values"), finite(errors, "errors")
+    same_length(values=v, errors=s)
+    known = ~np.isnan(v + s)
+    v, s = v[known], s[known]
+    found = Reachable(NAN, len(v), int((~known).sum()))
+    if len(v) < 3:
+        return found._replace(reason="fewer than 3 units say how sure they are")
+    if is_constant(v):
+        return found._replace(reason="the means are all the same")
+    share = 1 - float((s**2).mean()) / float(v.var(ddof=1))
+    if share <= 0:
+        return found._replace(value=0.0, reason="the means vary no more than their errors do")
+    return found._replace(value=math.sqrt(share))
+
+
+_CELLS = 2**20
+
+
+def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) -> Floats:
+    """For every two systems, twice the smaller share of resamples in which one of them is ahead: (systems, systems).
+
+    The table has a line an item and a column a system, NaN where there is no value; means are taken over the items
+    drawn, and equal means count as half. A system that has no value is a toss-up against everybody.
+    """
+    at_least(n_resamples, 1, "n_resamples")
+    values = finite(table.ravel(), "table").reshape(table.shape)
+    there = ~np.isnan(values)
+    n_items, n_systems = table.shape
+    ahead = np.zeros((n_systems, n_systems))
+    counted = np.zeros((n_systems, n_systems))
+    random = generator(seed)
+    at_once = max(1, _CELLS // max(n_items, n_systems**2, 1))
+    for start in range(0, n_resamples, at_once):
+        counts = resample_counts(n_items, min(at_once, n_resamples - start), random).astype(np.float64)
+        sizes = counts @ there
+        means = counts @ np.nan_to_num(values) / np.where(sizes > 0, sizes, NAN)
+        difference = means[:, :, None] - means[:, None, :]
+        known = ~np.isnan(difference)
+        equal = np.abs(np.nan_to_num(difference)) <= 1e-12 * np.abs(np.nan_to_num(means))[:, :, None]
+        ahead += np.where(known, np.where(equal, 0.5, difference > 0), 0.0).sum(axis=0)
+        counted += known.sum(axis=0)
+    share = np.where(counted > 0, ahead / np.maximum(counted, 1), 0.5)
+    uncertain: Floats = 2 * np.minimum(share, 1 - share)
+    np.fill_diagonal(uncertain, 0.0)
+    return uncertain
+
+
+def strength_uncertainty(ranking: Ranking) -> dict[tuple[str, str], float]:
+    """For every two systems, the two-sided p-value of their difference in strength; 1 where there are no strengths.
+
+    The errors of the two are taken as independent, which is near enough to choose what to ask next.
+    """
+    from scipy.special import ndtr
+
+    found = {}
+    for a in ranking.strengths:
+        for b in ranking.strengths:
+            error = np.hypot(a.high - a.low, b.high - b.low) / (2 * 1.96)
+            apart = abs(a.value - b.value) / error if error > 0 else NAN
+            found[str(a.system), str(b.system)] = 1.0 if np.isnan(apart) else float(2 * ndtr(-apart))
+    return found

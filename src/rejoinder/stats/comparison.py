@@ -10,8 +10,7 @@ import numpy as np
 
 from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, encode, finite, generator, same_length
 from rejoinder.stats.interval import Interval, scaled_mean
-from rejoinder.stats.percentile import Kind, percentile_interval
-from rejoinder.stats.resampling import resample_counts
+from rejoinder.stats.resampling import Kind, percentile_interval, resample_counts
 from rejoinder.stats.significance import Significance
 
 _CELLS = 2**18

@@ -12,7 +12,32 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, is_constant, one_of, paired
-from rejoinder.stats.ranks import midranks, ties
+
+
+class Ties(NamedTuple):
+    """An array as its sorted distinct values: which of them each entry is, and how often each occurs."""
+
+    codes: Ints
+    counts: Ints
+
+
+def ties(values: Floats) -> Ties:
+    """The groups of equal values, from the smallest to the largest; there must be no NaN."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    codes = np.empty(len(values), dtype=np.int64)
+    codes[order] = np.cumsum(new) - 1
+    return Ties(codes, np.diff(np.append(np.flatnonzero(new), len(values))))
+
+
+def midranks(values: Floats) -> Floats:
+    """Ranks from 1 to n; equal values get the mean of their ranks. There must be no NaN."""
+    codes, counts = ties(values)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[codes]
+    return ranks
+
 
 Method: TypeAlias = Literal["pearson", "spearman", "kendall"]
 _EXACT_UP_TO = 33  # scipy's limit for the exact p of Kendall's tau

@@ -18,8 +18,7 @@ import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, floats, same_length
-from rejoinder.stats.pilot import spread
-from rejoinder.stats.power import Power, detectable_difference, power_at, rows_needed
+from rejoinder.stats.power import Power, detectable_difference, power_at, rows_needed, spread
 
 
 class Noise(NamedTuple):

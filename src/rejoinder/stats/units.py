@@ -21,7 +21,7 @@ from rejoinder.stats.arrays import (
     same_length,
 )
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.percentile import Kind, percentile_interval
+from rejoinder.stats.resampling import Kind, percentile_interval
 
 
 class RatingMatrix(NamedTuple):

@@ -18,14 +18,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from rejoinder.errors import SpecError
-from rejoinder.judging.answer import Reply, read_body
-from rejoinder.judging.asking import Plain, Readable, Request, ask
-from rejoinder.judging.consistency import Tally, tally
-from rejoinder.judging.errors import JudgeError
-from rejoinder.judging.remote import Said
-from rejoinder.judging.settings import KEY, URL, Settings, _number, read_settings, tries
-from rejoinder.judging.store import Answer, AnswerStore
+from rejoinder.errors import JudgeError, SpecError
+from rejoinder.judges.answer import Reply, read_body
+from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.consistency import Tally, tally
+from rejoinder.judges.endpoint import Said
+from rejoinder.judges.requests import Plain, Readable, Request, ask
+from rejoinder.judges.settings import KEY, URL, Settings, _number, read_settings, tries
 from rejoinder.paths import cache_home
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

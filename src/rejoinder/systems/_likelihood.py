@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rejoinder.contract import NAN
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.models.likelihood import Values
+from rejoinder.metric import NAN
+from rejoinder.models.language_model.likelihood import Values
+from rejoinder.spec import check_choice
 
 CITATION = "Sato et al. 2020, Evaluating Dialogue Generation Systems via Response Selection, section 4.1"
 Normalise: TypeAlias = Literal["token", "none"]

@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.metrics._parameters import check_choice
-from rejoinder.models.joining import Join, check_join
-from rejoinder.models.language_model import LanguageModel
-from rejoinder.models.open_language_model import open_language_model
-from rejoinder.systems._contract import System
+from rejoinder.models.language_model.model import LanguageModel, open_language_model
+from rejoinder.models.language_model.prompt_format import Join, check_join
+from rejoinder.spec import check_choice
+from rejoinder.systems._base import System
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, room
-from rejoinder.systems._naming import folder_of
+from rejoinder.systems._model_names import folder_of
 from rejoinder.systems._texts import said, scored
 from rejoinder.types import Question
 

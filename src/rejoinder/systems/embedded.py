@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.judging.embedded import NAME
-from rejoinder.systems._contract import System
+from rejoinder.judges.embedded import NAME
+from rejoinder.systems._base import System
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise
 from rejoinder.systems.causal import Causal
 from rejoinder.types import Question

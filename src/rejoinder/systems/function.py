@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rejoinder.contract import NAN
 from rejoinder.errors import InputError, RejoinderError, SpecError, brief, nearest
-from rejoinder.systems._contract import System
+from rejoinder.metric import NAN
+from rejoinder.systems._base import System
 from rejoinder.systems._texts import placed, replies, said
 from rejoinder.types import Question
 from rejoinder.user_file import load_user_file

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.systems._contract import System
+from rejoinder.systems._base import System
 from rejoinder.types import Question
 
 
@@ -33,7 +33,7 @@ class Generator(System):
 
     def _open(self) -> Any:
         try:
-            from rejoinder.models.generator import open_generator
+            from rejoinder.models.generator.model import open_generator
         except ImportError as error:
             raise MissingExtraError(error.name or "torch", "torch", "a generator") from None
         return open_generator(self.folder)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rejoinder.contract import NAN, Metric, Row, SetMetric, Statistic
 from rejoinder.errors import RejoinderError, SpecError, brief
-from rejoinder.registry import parse, signature
-from rejoinder.systems._contract import System
+from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse, signature
+from rejoinder.systems._base import System
 from rejoinder.systems._texts import placed, replies, said
 from rejoinder.types import Item, Pair, Question, Response
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rejoinder.systems._contract import System
+from rejoinder.systems._base import System
 from rejoinder.types import Question
 
 if TYPE_CHECKING:
-    from rejoinder.models.ranker import RankerModel
+    from rejoinder.models.ranker.model import RankerModel
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class Ranker(System):
         return {"ranker": self._model().digest[:12]}
 
     def _model(self) -> RankerModel:
-        from rejoinder.models.ranker import open_ranker
+        from rejoinder.models.ranker.model import open_ranker
 
         return open_ranker(self.folder)

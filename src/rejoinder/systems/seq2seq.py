@@ -2,15 +2,152 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from rejoinder.systems._contract import System
-from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss
-from rejoinder.systems._naming import folder_of
-from rejoinder.systems._sequence_model import SequenceModel, open_sequence_model
+import numpy as np
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.device import threads
+from rejoinder.models.language_model.likelihood import Values
+from rejoinder.models.language_model.prompt_format import Ids
+from rejoinder.models.translation import Translator, open_translator
+from rejoinder.systems._base import System
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, room
+from rejoinder.systems._model_names import folder_of
 from rejoinder.systems._texts import said, scored
 from rejoinder.types import Question
+
+_WINDOW = 512  # tokens on each side, where neither the network nor its tokeniser says how many
+_WHAT = "sequence-to-sequence model"
+
+
+class Request(NamedTuple):
+    """What the encoder reads, what the decoder is given to begin with, and the ids that are scored after that."""
+
+    source: Ids
+    lead: Ids
+    reply: Ids
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """An opened model."""
+
+    digest: str
+    window: int  # tokens that each side reads
+    network: Any
+    tokenizer: Any
+
+    def request(self, turns: Sequence[str], reply: str, separator: str | None, prefix: str, end: bool) -> Request:
+        """The ids of a context and a reply; a long context loses its beginning, a long reply its end."""
+        between = (self._end_mark,) if separator is None else self._marked(separator)
+        body: list[int] = []
+        for number, turn in enumerate(turns):
+            body += (*(between if number else ()), *self._plain(turn))
+        before, after = self._around["text"]
+        before += self._marked(prefix) if prefix else ()
+        left = max(0, self.window - len(before) - len(after))
+        source = (*before, *(body[-left:] if left else ()), *after) or (self._end_mark,)
+        lead, tail = self._around["text_target"]
+        ids = self._plain(reply, "text_target")
+        scored = ids + tail[:1] if end and ids else ids
+        return Request(source, (self._decoder_start, *lead), scored[: max(1, self.window - 1 - len(lead))])
+
+    def log_probabilities(self, requests: Sequence[Request]) -> list[Values]:
+        """The natural log-probability of each id of each reply; each different source is encoded once."""
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        found = {request: np.empty(0) for request in requests}
+        of_source: dict[Ids, list[Request]] = {}
+        for request in found:
+            if request.reply:
+                of_source.setdefault(request.source, []).append(request)
+        sources, device, most = list(of_source), self.network.device, room(self.network)
+        with torch.no_grad():
+            for batch in batches([len(source) for source in sources], *most):
+                together = [sources[i] for i in batch]
+                ids, mask = (torch.from_numpy(values).to(device) for values in pad(together))
+                read = self.network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+                rows = [(row, request) for row, source in enumerate(together) for request in of_source[source]]
+                lengths = [ids.shape[1] + len(r.lead) + len(r.reply) for _, r in rows]
+                for part in batches(lengths, *most):
+                    chosen = [rows[i] for i in part]
+                    own = torch.tensor([row for row, _ in chosen], device=device)
+                    state: Any = BaseModelOutput(last_hidden_state=read[own])
+                    found.update(self._scored([request for _, request in chosen], state, mask[own]))
+        return [found[request] for request in requests]
+
+    def _scored(self, requests: Sequence[Request], state: Any, mask: Any) -> Iterator[tuple[Request, Values]]:
+        import torch
+
+        ids, _ = pad([(*request.lead, *request.reply) for request in requests])
+        given = torch.from_numpy(ids).to(self.network.device)
+        logits = self.network(
+            encoder_outputs=state, attention_mask=mask, decoder_input_ids=given[:, :-1], use_cache=False
+        ).logits.float()
+        chosen = logits.gather(-1, given[:, 1:, None])[..., 0] - torch.logsumexp(logits, dim=-1)
+        for request, line in zip(requests, chosen.double().cpu().numpy(), strict=True):
+            first = len(request.lead) - 1
+            yield request, line[first : first + len(request.reply)]
+
+    def _plain(self, text: str, side: str = "text") -> Ids:
+        """The ids of a text of which no part is read as a mark."""
+        readable = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
+        found = self.tokenizer(**{side: readable}, add_special_tokens=False, split_special_tokens=True, verbose=False)
+        return tuple(found["input_ids"])
+
+    def _marked(self, text: str) -> Ids:
+        """The ids of a text of the user's own, in which marks are marks."""
+        return tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    @cached_property
+    def _around(self) -> dict[str, tuple[Ids, Ids]]:
+        """What the tokeniser puts before and after a text, on either side."""
+        found: dict[str, tuple[Ids, Ids]] = {}
+        for side in ("text", "text_target"):
+            inner, whole = self._plain("a", side), tuple(self.tokenizer(**{side: "a"})["input_ids"])
+            places = (n for n in range(len(whole)) if whole[n : n + len(inner)] == inner)
+            place = next(places, None)
+            found[side] = ((), ()) if place is None else (whole[:place], whole[place + len(inner) :])
+        return found
+
+    @property
+    def _end_mark(self) -> int:
+        named = (self.tokenizer.eos_token_id, self.tokenizer.sep_token_id, self.tokenizer.pad_token_id, 0)
+        return next(int(mark) for mark in named if mark is not None)
+
+    @property
+    def _decoder_start(self) -> int:
+        settings = (self.network.config, self.network.generation_config)
+        named = [getattr(one, "decoder_start_token_id", None) for one in settings]
+        named += [self.tokenizer.bos_token_id, self.tokenizer.pad_token_id, self._end_mark]
+        return next(int(mark) for mark in named if mark is not None)
+
+
+def open_sequence_model(folder: str) -> SequenceModel:
+    """The model of a folder; it is opened once as long as the folder does not change."""
+    try:
+        opened = open_translator(folder)
+    except MissingExtraError:
+        raise MissingExtraError("torch", "torch", f"a {_WHAT}") from None
+    except InputError as error:  # translation is but one thing that such a model may do
+        raise InputError(str(error).replace("translation model", _WHAT)) from None
+    import torch
+
+    torch.set_num_threads(threads())
+    return SequenceModel(opened.digest, _window(opened), opened.network, opened.tokenizer)
+
+
+def _window(opened: Translator) -> int:
+    config = opened.network.config
+    named = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
+    known = [int(one) for one in (*named, opened.tokenizer.model_max_length) if one and one < 10**6]
+    return min(known, default=_WINDOW)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import orjson
 import torch
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness_card import Limits
-from rejoinder.models.manifest import require
-from rejoinder.models.quiet import quiet
+from rejoinder.models.aptness.card import Limits
+from rejoinder.models.catalog.manifest import require
+from rejoinder.models.device import quiet
 from rejoinder.training.batch import FIRST, LAST, MASKED
 from rejoinder.training.tokens import BETWEEN
 

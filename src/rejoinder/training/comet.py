@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.data.triples import Triple
+from rejoinder.data.knowledge import Triple
 from rejoinder.errors import InputError
-from rejoinder.models.comet import PROMPTS, prompt_of, write
-from rejoinder.models.language_model import LanguageModel, load_language_model
-from rejoinder.models.low_rank import additions, attach
-from rejoinder.training.optimizing import Schedule, optimizer_of
+from rejoinder.models.comet.model import PROMPTS, prompt_of, write
+from rejoinder.models.language_model.lora import additions, attach
+from rejoinder.models.language_model.model import LanguageModel, load_language_model
+from rejoinder.training.optimizer import Schedule, optimizer_of
 
 _TOLD = 100  # steps between two lines
 LICENCE = "CC-BY-SA-4.0"  # ConceptNet's; ATOMIC is CC BY 4.0

@@ -18,20 +18,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness_card import TOKENIZER, Limits, Marks
-from rejoinder.models.aptness_card import read as read_card
-from rejoinder.models.aptness_cross import Row, row_of
+from rejoinder.models.aptness.card import TOKENIZER, Limits, Marks
+from rejoinder.models.aptness.card import read as read_card
+from rejoinder.models.aptness.cross_encoder import Row, row_of
 from rejoinder.models.batching import pad
-from rejoinder.models.machine import threads
-from rejoinder.models.manifest import require
-from rejoinder.models.nup_network import NextUtterance, export_nup
-from rejoinder.models.tokenization import TextTokenizer
-from rejoinder.training.aptness import device_of
+from rejoinder.models.catalog.manifest import require
+from rejoinder.models.device import threads
+from rejoinder.models.encoder.tokenization import TextTokenizer
+from rejoinder.models.nup.network import NextUtterance, export_nup
+from rejoinder.training.aptness.recipe import device_of
 from rejoinder.training.base import open_base, open_trunk
 from rejoinder.training.batch import FIRST, LAST
 from rejoinder.training.licence import licence_of
 from rejoinder.training.next_turns import Place, places
-from rejoinder.training.optimizing import Schedule
+from rejoinder.training.optimizer import Schedule
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
@@ -99,7 +99,7 @@ def open_encoder(base: str) -> tuple[Any, str]:
     if base != OWN:
         folder, tokenizer = open_base(base)
         return open_trunk(folder), tokenizer
-    from rejoinder.models.aptness_rebuild import float_networks
+    from rejoinder.models.aptness.network import float_networks
 
     folder = require(OWN)
     return float_networks(folder)[1].trunk, (folder / TOKENIZER).read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rejoinder.models.aptness_network import BiEncoder, CrossEncoder
+from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.training.batch import Pairs, Texts, framed
 
 _DROPOUT = 0.1

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.seed import Seed
+from rejoinder.data.seeds import Seed
 from rejoinder.errors import InputError
-from rejoinder.models.addition import AdditionCard, write
-from rejoinder.models.language_model import LanguageModel, load_language_model
-from rejoinder.models.low_rank import additions, attach
-from rejoinder.models.statement_prompt import Asked
-from rejoinder.models.statement_writer import BEAM, KIND, AddedStatementWriter
+from rejoinder.models.language_model.lora import additions, attach
+from rejoinder.models.language_model.lora_folder import AdditionCard, write
+from rejoinder.models.language_model.model import LanguageModel, load_language_model
+from rejoinder.models.statements.model import BEAM, KIND, AddedStatementWriter, Asked
 from rejoinder.training.comet import Row, batch_loss, by_length, loss_of
-from rejoinder.training.optimizing import Schedule, optimizer_of
+from rejoinder.training.optimizer import Schedule, optimizer_of
 
 MOST_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
 Say = Callable[[str], None]

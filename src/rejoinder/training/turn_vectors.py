@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.models.contract import Vectors
-from rejoinder.models.speaker_vectors import Utterances, UtteranceVectors, context_vectors
+from rejoinder.indexes.corpus import Codes, Numbers
+from rejoinder.models.base import Vectors
+from rejoinder.models.speaker.vectors import Utterances, UtteranceVectors, context_vectors
 from rejoinder.paths import cache_home
 from rejoinder.sources import Corpus
-from rejoinder.sources._corpus import Codes, Numbers
 
 _CHUNK = 8_192  # texts that are turned into vectors together
 _AT_ONCE = 65_536  # turns whose texts are in memory together

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rejoinder.annotation.exports._taking import TakenIn
+from rejoinder.annotation.exports._intake import TakenIn
 from rejoinder.annotation.results import Results, results_of
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.errors import SpecError, nearest
 
 

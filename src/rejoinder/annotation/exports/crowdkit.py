@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._taking import Foreign, TakenIn, put, taken_in
+from rejoinder.annotation.exports._intake import Foreign, TakenIn, put, taken_in
 from rejoinder.annotation.exports.csv import rows_of, table
 from rejoinder.annotation.fields import TIE, fields_of
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.results import Results, labels_of, said, sides
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
 from rejoinder.escape import unescape_cell
 

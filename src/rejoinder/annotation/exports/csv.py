@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._taking import Foreign, TakenIn, taken_in
+from rejoinder.annotation.exports._intake import Foreign, TakenIn, taken_in
 from rejoinder.annotation.fields import fields_of
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.results import Results, Said, label_of, said, sides
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Value
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import escape_cell, unescape_cell

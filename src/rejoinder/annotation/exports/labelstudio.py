@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
+from rejoinder.annotation.exports._intake import Foreign, TakenIn, pseudonym, taken_in
 from rejoinder.annotation.exports._shape import Shape, lines_of, shape_of
-from rejoinder.annotation.exports._taking import Foreign, TakenIn, pseudonym, taken_in
 from rejoinder.annotation.results import Results, results_of
-from rejoinder.annotation.store.contract import Judgement, Store
+from rejoinder.annotation.store.base import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
 from rejoinder.errors import InputError, brief
 

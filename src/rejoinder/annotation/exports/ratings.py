@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, cast
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._taking import Foreign, TakenIn, put, taken_in
+from rejoinder.annotation.exports._intake import Foreign, TakenIn, put, taken_in
 from rejoinder.annotation.fields import TIE, fields_of
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.results import Results, Said, choice_of, labels_of, said, sides
-from rejoinder.annotation.store.contract import Store
+from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
-from rejoinder.data.reading import Line, decode
+from rejoinder.data.reader import Line, decode
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
 
 _TEXTS = ("texts", "lines")

@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from rejoinder.annotation.answers import statements
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.order import draw
 from rejoinder.annotation.results import Results, Said, said
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.collection import Collection
-from rejoinder.data.writing import encode
+from rejoinder.data.writer import encode
+from rejoinder.seeded import draw
 from rejoinder.types import Item, Record, Reference, Response, Statement
 
 
 def write(results: Results) -> bytes:
     """The records, with the project's data read again."""
-    from rejoinder.scoring.inputs import read
+    from rejoinder.data.inputs import read
 
     return b"".join(encode(record) for record in records_of(results, read(*results.project.data)))
 

@@ -11,7 +11,7 @@ from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
     from rejoinder.annotation.project import Project
-    from rejoinder.annotation.store.contract import Store
+    from rejoinder.annotation.store.base import Store
     from rejoinder.annotation.store.database import Database
 
 

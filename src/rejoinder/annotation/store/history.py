@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import orjson
 
 from rejoinder.annotation.answers import is_right
-from rejoinder.annotation.store.contract import Rater
+from rejoinder.annotation.store.base import Rater
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.holding import Holding
+from rejoinder.annotation.store.unit_cache import Holding
 from rejoinder.annotation.unit_order import check_due
 
 # The latest judgement of an assignment is the one that no other supersedes.

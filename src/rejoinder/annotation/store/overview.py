@@ -9,12 +9,12 @@ import orjson
 
 from rejoinder.annotation.answers import is_right
 from rejoinder.annotation.store import people
-from rejoinder.annotation.store.answering import last_answered
-from rejoinder.annotation.store.contract import Judgement, Progress, Rater, RaterProgress, Stage, Standing
+from rejoinder.annotation.store.assign import in_hand, search
+from rejoinder.annotation.store.base import Judgement, Progress, Rater, RaterProgress, Stage, Standing
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.handing import in_hand, search
 from rejoinder.annotation.store.history import LATEST, History, checks_within, exercise_attempt, history_of, is_stopped
-from rejoinder.annotation.store.holding import Holding
+from rejoinder.annotation.store.submit import last_answered
+from rejoinder.annotation.store.unit_cache import Holding
 
 
 def standing(session: Session, holding: Holding, rater: Rater, now: float) -> Standing:

@@ -8,7 +8,7 @@ import secrets
 from typing import cast
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.store.contract import Rater, Role
+from rejoinder.annotation.store.base import Rater, Role
 from rejoinder.annotation.store.database import Row, Session
 from rejoinder.errors import brief
 

@@ -5,17 +5,47 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rejoinder.annotation.order import draw
 from rejoinder.annotation.store.database import Row, Session
-from rejoinder.annotation.store.turnstile import Turnstile
 from rejoinder.errors import InputError, MissingExtraError, RunError
+from rejoinder.seeded import draw
 
 if TYPE_CHECKING:
     import psycopg
+
+
+class Turnstile:
+    """A fair semaphore, for ``with``."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free and not self._waiting:
+                self._free -= 1
+                return
+            turn = threading.Event()
+            self._waiting.append(turn)
+        turn.wait()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()  # the place is handed on
+            else:
+                self._free += 1
+
 
 T = TypeVar("T")
 _MOST_CONNECTIONS = 16

@@ -2,18 +2,65 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.store import answering, handing, holding, overview, people
-from rejoinder.annotation.store.contract import Assignment, Judgement, Loaded, Progress, Rater, Role, Standing
+from rejoinder.annotation.store import assign, overview, people, unit_cache
+from rejoinder.annotation.store import submit as answering
+from rejoinder.annotation.store.base import Assignment, Judgement, Loaded, Progress, Rater, Role, Standing
 from rejoinder.annotation.store.database import Database, Session
-from rejoinder.annotation.store.migrating import migrate
 from rejoinder.annotation.unit import Unit
-from rejoinder.errors import RunError, brief
+from rejoinder.errors import InputError, RunError, brief
+
+FOLDER = Path(__file__).parent / "migrations"
+_NAME = re.compile(r"(\d{4})_(\w+)(?:\.(\w+))?\.sql")
+_BOOK = "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, at DOUBLE PRECISION)"
+
+
+def steps(dialect: str) -> dict[int, tuple[str, list[str]]]:
+    """The steps for a database: number, name and statements."""
+    found: dict[int, tuple[str, list[str]]] = {}
+    for path in sorted(FOLDER.glob("*.sql")):
+        match = _NAME.fullmatch(path.name)
+        if match is not None and match[3] in (None, dialect):
+            statements = re.split(r";[ \t]*\n\s*(?:\n|\Z)", path.read_text(encoding="utf-8"))
+            found[int(match[1])] = (match[2], [s for s in statements if _says_something(s)])
+    return found
+
+
+def _says_something(statement: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines())
+
+
+def migrate(database: Database) -> int:
+    """Bring a database up to date, and say how many steps that took; one process at a time."""
+    known = steps(database.dialect)
+
+    def job(session: Session) -> int:
+        if database.dialect == "postgresql":
+            session.run("CREATE SCHEMA IF NOT EXISTS rejoinder")
+        session.run(_BOOK)
+        done = {row[0] for row in session.rows("SELECT number FROM migrations")}
+        if newer := done - known.keys():
+            raise InputError(
+                f"the database was written by a newer rejoinder (step {max(newer)}, this one knows {max(known)}); "
+                "update rejoinder"
+            )
+        for number in sorted(known.keys() - done):
+            name, statements = known[number]
+            for statement in statements:
+                session.run(statement)
+            session.run("INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)", number, name, time.time())
+        return len(known.keys() - done)
+
+    return database.write(job, "migrations")
+
 
 _MOST_TRIES = 100
 
@@ -24,7 +71,7 @@ class SqlStore:
     def __init__(self, project: Project, database: Database, clock: Callable[[], float]) -> None:
         self._project, self._database, self._clock = project, database, clock
         migrate(database)
-        self._held = database.read(partial(holding.held_units, project=project))
+        self._held = database.read(partial(unit_cache.held_units, project=project))
         self._whole = f"project {project.name}"
 
     @property
@@ -36,9 +83,9 @@ class SqlStore:
         """Put a project's units in."""
         given = list(units)
         loaded = self._database.write(
-            lambda session: holding.load_units(session, self._project, given, self._clock()), self._whole
+            lambda session: unit_cache.load_units(session, self._project, given, self._clock()), self._whole
         )
-        self._held = self._database.read(partial(holding.held_units, project=self._project))
+        self._held = self._database.read(partial(unit_cache.held_units, project=self._project))
         return loaded
 
     def add_rater(self, name: str, role: Role = "rater", expires: float | None = None) -> str:
@@ -51,7 +98,7 @@ class SqlStore:
 
     def _name(self, session: Session) -> str:
         """The project's name, entered where new: people may be added before there are units."""
-        holding.enter_project(session, self._project, self._clock())
+        unit_cache.enter_project(session, self._project, self._clock())
         return self._project.name
 
     def renew(self, name: str, expires: float | None = None) -> str:
@@ -130,24 +177,26 @@ class SqlStore:
                 return given
         raise RunError("too many raters want the same few units at once; try again")
 
-    def _look(self, session: Session, held: holding.Holding, rater: Rater) -> tuple[Assignment | None, handing.Search]:
+    def _look(
+        self, session: Session, held: unit_cache.Holding, rater: Rater
+    ) -> tuple[Assignment | None, assign.Search]:
         now = self._clock()
-        mine = handing.in_hand(session, held, rater, now)
-        return mine, handing.Search(None) if mine else handing.search(session, held, rater, now)
+        mine = assign.in_hand(session, held, rater, now)
+        return mine, assign.Search(None) if mine else assign.search(session, held, rater, now)
 
     def _hand_out(
-        self, session: Session, held: holding.Holding, rater: Rater, place: handing.Place | None
+        self, session: Session, held: unit_cache.Holding, rater: Rater, place: assign.Place | None
     ) -> Assignment | None:
         """What is in hand by now (another page of the same rater may have been faster), else what was found."""
         now = self._clock()
-        mine = handing.in_hand(session, held, rater, now)
+        mine = assign.in_hand(session, held, rater, now)
         if mine is not None:
-            return handing.renew(session, held, mine, now)
-        return None if place is None else handing.take(session, held, rater, place, now)
+            return assign.renew(session, held, mine, now)
+        return None if place is None else assign.take(session, held, rater, place, now)
 
     def held(self, rater: Rater, assignment: str) -> Assignment | None:
         """An assignment that is in the rater's hands now."""
-        mine = self._database.read(lambda session: handing.all_in_hand(session, self._held, rater, self._clock()))
+        mine = self._database.read(lambda session: assign.all_in_hand(session, self._held, rater, self._clock()))
         return next((one for one in mine if one.id == assignment), None)
 
     def submit(self, rater: Rater, assignment: str, answer: Mapping[str, Any], seconds: float) -> Judgement:
@@ -184,7 +233,7 @@ class SqlStore:
 
     def units(self) -> list[Unit]:
         """All units that were ever loaded."""
-        return self._database.read(partial(holding.all_units, project=self._project))
+        return self._database.read(partial(unit_cache.all_units, project=self._project))
 
     def judgements(self, superseded: bool = False) -> list[Judgement]:
         """What was judged."""

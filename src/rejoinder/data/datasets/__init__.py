@@ -10,11 +10,10 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.datasets._checking import check
-from rejoinder.data.datasets._contract import Dataset, File
+from rejoinder.data.dataset import Dataset, File, check
 from rejoinder.errors import SpecError, nearest
-from rejoinder.folder import modules
 from rejoinder.paths import data_home
+from rejoinder.registry import modules
 from rejoinder.types import Record
 
 __all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "read_dataset"]

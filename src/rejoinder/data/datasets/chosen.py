@@ -7,9 +7,8 @@ from pathlib import Path
 
 import orjson
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import json_lines, lines
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import Row, json_lines, lines
 from rejoinder.errors import InputError
 from rejoinder.types import Candidate, Question, Record, Turn
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import Dataset, File
-from rejoinder.data.reading import stream
+from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.reader import stream
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Record
 

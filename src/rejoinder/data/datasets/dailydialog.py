@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import Dataset, File
-from rejoinder.data.datasets._reading import alternate, lines
+from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset_reader import alternate, lines
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Record
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import Dataset, File
-from rejoinder.data.datasets._reading import json_lines
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset_reader import Row, json_lines
 from rejoinder.types import Candidate, Question, Record, Turn
 
 _GRADES = {

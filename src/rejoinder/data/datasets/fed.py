@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import json_list
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import Row, json_list
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Rating, Record, Response, Turn
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import alternate, json_list
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import Row, alternate, json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Reference, Response
 

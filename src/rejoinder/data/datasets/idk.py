@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import decimal, lines
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import decimal, lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import Dataset, File
-from rejoinder.data.datasets._reading import json_list
+from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset_reader import json_list
 from rejoinder.types import Item, Preference, Record, Response, Turn
 
 _FILE = File(

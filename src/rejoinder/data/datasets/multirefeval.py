@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import alternate, json_lines
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import alternate, json_lines
 from rejoinder.types import Item, Record, Reference
 
 _FILE = File(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import csv_rows, decimal
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import csv_rows, decimal
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
 

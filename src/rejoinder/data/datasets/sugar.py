@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.datasets._contract import Dataset, File
-from rejoinder.data.datasets._reading import at, json_lines
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset_reader import Row, at, json_lines
 from rejoinder.types import Candidate, Question, Record, Statement, Turn
 
 _GRADES = ("Bad", "Acceptable", "Best")

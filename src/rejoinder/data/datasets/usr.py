@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.datasets._contract import NO_LICENCE, Dataset, File
-from rejoinder.data.datasets._reading import json_list
-from rejoinder.data.datasets._row import Row
+from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset_reader import Row, json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Response, Statement, Turn
 

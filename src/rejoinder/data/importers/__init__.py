@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._contract import File, Found, Importer, Options, Tally, importer
-from rejoinder.data.ledger import Ledger
+from rejoinder.data.importers._base import File, Found, Importer, Options, Tally, importer
+from rejoinder.data.validation import Ledger
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import Item, Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rejoinder.data.importers._contract import Options, Tally
+from rejoinder.data.importers._base import Options, Tally
 from rejoinder.types import Dialogue, Item, Record, Reference
 
 ONE_TURN = "dialogues of one turn"

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import orjson
 
-from rejoinder.data.importers._contract import Entry, File, Tally
-from rejoinder.data.reading import LONGEST_LINE, Blank, Source, decode
+from rejoinder.data.importers._base import Entry, File, Tally
+from rejoinder.data.reader import LONGEST_LINE, Blank, Source, decode
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError

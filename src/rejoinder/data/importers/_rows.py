@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rejoinder.data.importers import _cells as cells
+from rejoinder.data.importers._base import Tally
 from rejoinder.data.importers._columns import Layout
-from rejoinder.data.importers._contract import Tally
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data.importers._base import Found, Options, Tally
 from rejoinder.data.importers._delimited import read_delimited
 from rejoinder.errors import SpecError
 

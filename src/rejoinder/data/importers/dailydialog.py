@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._base import File, Found, Options, Tally
 from rejoinder.data.importers._dialogues import dialogue_or_items
 from rejoinder.data.importers._files import files, text_lines
 from rejoinder.errors import InputError, brief

@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.importers import _arrow, _table
-from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data import arrow
+from rejoinder.data.importers import _table
+from rejoinder.data.importers._base import File, Found, Options, Tally
 from rejoinder.data.importers._table import Table
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.paths import printable
@@ -20,22 +21,22 @@ TAKES = _table.TAKES | {"split"}
 
 def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     """The records of a saved dataset, or of one split of it."""
-    pyarrow = _arrow.arrow("reading a saved dataset")
+    pyarrow = arrow.arrow("reading a saved dataset")
     folder = _split(path, options.split)
     table = Table(options, tally)
     labels = _labels(folder)
     for file in _stored(folder):
-        where = _arrow.arrow_path(file.path)
+        where = arrow.arrow_path(file.path)
         try:
             source = pyarrow.OSFile(where)
             stream = pyarrow.ipc.open_stream(source)
             columns = list(stream.schema.names)
         except Exception as error:
-            raise _arrow.damaged(file, error) from None
+            raise arrow.damaged(file, error) from None
         with source:
             table.expect(columns, file.name)
             kept = table.wanted(columns)
-            yield from _arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
+            yield from arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
     table.close()
 
 

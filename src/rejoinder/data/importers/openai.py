@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._base import File, Found, Options, Tally
 from rejoinder.data.importers._files import files, json_values
 from rejoinder.data.importers._messages import Message, count_unread, message
 from rejoinder.data.importers._names import Names, Replies, digest

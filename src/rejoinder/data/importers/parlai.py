@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.importers._contract import File, Found, Options, Tally
+from rejoinder.data.importers._base import File, Found, Options, Tally
 from rejoinder.data.importers._files import files, text_lines
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief

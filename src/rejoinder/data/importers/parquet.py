@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers import _arrow, _table
-from rejoinder.data.importers._contract import Found, Options, Tally
+from rejoinder.data import arrow
+from rejoinder.data.importers import _table
+from rejoinder.data.importers._base import Found, Options, Tally
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import Table
 from rejoinder.errors import InputError
@@ -18,21 +19,21 @@ _BATCH = 1024
 
 def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
     """The records of a Parquet file, or of all in a folder."""
-    _arrow.arrow("reading Parquet")
+    arrow.arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
 
     if str(path) == "-":
         raise InputError("Parquet cannot be read from standard input; name a file")
     table = Table(options, tally)
     for file in files(path, (".parquet",), tally):
-        where = _arrow.arrow_path(file.path)
+        where = arrow.arrow_path(file.path)
         try:
             stored = ParquetFile(where)
             columns = list(stored.schema_arrow.names)
         except Exception as error:
-            raise _arrow.damaged(file, error) from None
+            raise arrow.damaged(file, error) from None
         with stored:
             table.expect(columns, file.name)
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
-            yield from _arrow.records(table, file, batches, {})
+            yield from arrow.records(table, file, batches, {})
     table.close()

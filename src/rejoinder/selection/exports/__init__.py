@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rejoinder.errors import InputError, RunError
 from rejoinder.files import whole_file
-from rejoinder.folder import load, modules
+from rejoinder.registry import load, modules
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Question
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from rejoinder.data.grades import right
+from rejoinder.data.questions import right
 from rejoinder.selection.exports import Settings
 from rejoinder.types import Question
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from rejoinder.errors import SpecError, nearest
-from rejoinder.folder import modules
+from rejoinder.registry import modules
 from rejoinder.stats.aggregation._result import Aggregated
 from rejoinder.stats.aggregation._votes import Votes
 from rejoinder.stats.arrays import Numbers

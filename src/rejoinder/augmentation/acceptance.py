@@ -1,0 +1,120 @@
+"""Which adapted texts are taken: the original stays where rewriting harms it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import Adaptation
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.language_model.sentence_end import ends
+from rejoinder.types import Turn
+
+Pairs: TypeAlias = Sequence[tuple[Sequence[Turn], Proposal]]
+Verdict: TypeAlias = Literal[
+    "adapted",
+    "unchanged",
+    "left alone",
+    "less likely",
+    "stumbles",
+    "too different",
+    "repeats itself",
+    "repeats the context",
+    "breaks off",
+    "not tried",
+]
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What an adapted text must reach, else the original stays; fixed before any rating was looked at.
+
+    ``gain``: what the mean log-probability of its tokens, given the context, is above the original's. ``drop``: how
+    much less likely its least likely token may be than the original's; a word that fits nowhere hardly moves a mean.
+    ``similarity``: the cosine to the original by ``encoder``; .4 is what one pair in a hundred of DailyDialog's turns
+    reaches by chance.
+    """
+
+    gain: float = 0.0
+    drop: float = 0.0
+    similarity: float = 0.4
+    encoder: str = "aptness"
+
+
+class Outcome(NamedTuple):
+    """What came of a proposal: the one to use, why, and what was measured (None where nothing was)."""
+
+    proposal: Proposal
+    verdict: Verdict
+    text: str | None = None  # the rewritten text, whether it was taken or not
+    gain: float | None = None
+    similarity: float | None = None
+
+
+def judge(pairs: Pairs, found: Sequence[Adaptation | None], acceptance: Acceptance) -> list[Outcome]:
+    """The adapted proposals where they are accepted, the others as they were."""
+    compared = [i for i, one in enumerate(found) if one is not None and one.text]
+    near = _cosines([(pairs[i][1].text, str(_text(found[i]))) for i in compared], acceptance.encoder)
+    cosines = dict(zip(compared, near, strict=True))
+    outcomes = []
+    for i, ((context, proposal), one) in enumerate(zip(pairs, found, strict=True)):
+        verdict = _verdict(context, proposal.text, one, cosines.get(i), acceptance)
+        new = _text(one)
+        if verdict == "adapted" and new is not None:
+            proposal = dataclasses.replace(proposal, text=new, origin=proposal.text)
+        outcomes.append(Outcome(proposal, verdict, new, _gain(one), cosines.get(i)))
+    return outcomes
+
+
+def _verdict(
+    context: Sequence[Turn], text: str, one: Adaptation | None, cosine: float | None, acceptance: Acceptance
+) -> Verdict:
+    if one is None:
+        return "not tried"
+    if not one.text or one.before is None or one.after is None or cosine is None:
+        return "left alone"
+    said = _words(one.text)
+    if said == _words(text):
+        return "unchanged"
+    if ends(text) and not ends(one.text):
+        return "breaks off"
+    if _loops(said) and not _loops(_words(text)):
+        return "repeats itself"
+    if any(said == _words(turn.text) for turn in context):
+        return "repeats the context"
+    if one.after.mean < one.before.mean + acceptance.gain:
+        return "less likely"
+    if one.after.worst < one.before.worst - acceptance.drop:
+        return "stumbles"
+    return "adapted" if cosine >= acceptance.similarity else "too different"
+
+
+def _gain(one: Adaptation | None) -> float | None:
+    return None if one is None or one.before is None or one.after is None else one.after.mean - one.before.mean
+
+
+def _text(one: Adaptation | None) -> str | None:
+    return one.text if one else None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _loops(words: Sequence[str], run: int = 3) -> bool:
+    """Whether a run of words occurs twice: what a likelihood rewards, and nobody says."""
+    runs = [tuple(words[i : i + run]) for i in range(len(words) - run + 1)]
+    return len(set(runs)) < len(runs)
+
+
+def _cosines(texts: Sequence[tuple[str, str]], encoder: str) -> list[float]:
+    if not texts:
+        return []
+    vectors = load_encoder(encoder).encode([text for pair in texts for text in pair])
+    return [float(value) for value in np.einsum("ij,ij->i", vectors[::2], vectors[1::2])]

@@ -1,0 +1,112 @@
+"""Context adaptation: proposals rewritten by DELOREAN to fit an item's context (SCARCE, section 2.2 and appendix B.2).
+
+The original stays where rewriting harms it: where the language model finds the new text no likelier, or where it says
+something else altogether.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from rejoinder import spec as specs
+from rejoinder.augmentation.acceptance import Acceptance, Outcome, Pairs, judge
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, key_of
+from rejoinder.errors import SpecError
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import folder_of
+from rejoinder.models.delorean.decoder import VERSION, Job, adapt_batches
+from rejoinder.models.delorean.settings import Delorean
+from rejoinder.models.language_model.folder import digest_of
+from rejoinder.models.language_model.likelihood import TokenScores
+from rejoinder.models.language_model.model import LanguageModel, open_language_model
+from rejoinder.models.language_model.prompt_format import Join, check_join
+from rejoinder.models.language_model.sentence_end import bounds
+from rejoinder.paths import cache_home
+
+MODEL = "smollm2-135m"
+
+
+def adapt(
+    pairs: Pairs,
+    settings: Delorean | None = None,
+    acceptance: Acceptance | None = None,
+    *,
+    model: str = MODEL,
+    join: Join = "newline",
+    most: int | None = None,
+    batch_size: int | None = None,
+    made_elsewhere: Sequence[Path] = (),
+) -> list[Outcome]:
+    """What came of each proposal for its context, in order.
+
+    Everything computed is kept in the cache, under what decides it: the same call again computes nothing and needs no
+    language model. At most ``most`` texts are adapted that are not known yet; the others stay as they are.
+    """
+    settings = settings or Delorean()
+    jobs = [Job(tuple(context), proposal.text) for context, proposal in pairs]
+    # Every value, not only those that differ from today's defaults.
+    signature = f"{VERSION} {Path(model).name} {join} {settings!r}"
+    store = AdaptationStore(_file(model), *made_elsewhere)
+    keys = [key_of(signature, job) for job in jobs]
+    missing = {key: job for key, job in zip(keys, jobs, strict=True) if store.get(key) is None}
+    if most is not None:
+        missing = dict(list(missing.items())[:most])
+    if missing:
+        _compute(_opened(model, join), missing, settings, store, batch_size)
+    return judge(pairs, [store.get(key) for key in keys], acceptance or Acceptance())
+
+
+def adapted(pairs: Pairs, settings: Delorean | None = None) -> list[Proposal]:
+    """The proposals, each adapted to its context where that does it good."""
+    return [outcome.proposal for outcome in adapt(pairs, settings)]
+
+
+def parse(text: str) -> Delorean:
+    """The settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``."""
+    spec = specs.read(text, "way of adapting")
+    if spec.name != "delorean":
+        raise SpecError(f"no way of adapting is called {spec.name!r}; known: delorean")
+    return specs.construct(Delorean, spec)
+
+
+def _compute(
+    model: LanguageModel, jobs: dict[str, Job], settings: Delorean, store: AdaptationStore, batch_size: int | None
+) -> None:
+    """Adapt jobs, batch by batch, and measure how likely their texts are before and after."""
+    keys, known = list(jobs), list(jobs.values())
+    for batch in adapt_batches(model, known, settings, batch_size):
+        texts = [(known[i], found.text) for i, found in batch]
+        scored = [(job.context, text) for job, new in texts for text in (job.text, job.text if new is None else new)]
+        rows, tokens = bounds(model)
+        scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
+        likely = [_likelihood(one) for one in scores]
+        store.put(
+            (keys[i], Adaptation(found.text, found.rounds, before, after))
+            for (i, found), before, after in zip(batch, likely[::2], likely[1::2], strict=True)
+        )
+
+
+def _likelihood(scores: TokenScores) -> Likelihood | None:
+    return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
+
+
+def _opened(name: str, join: Join) -> LanguageModel:
+    model = open_language_model(name)
+    return dataclasses.replace(model, join=check_join(model.tokenizer, join, name))
+
+
+def _file(model: str) -> Path:
+    """The store of a model: another model of the same name has another one."""
+    folder = folder_of(MODELS[model]) if model in MODELS else Path(model)
+    here = (folder / "config.json").is_file()
+    digest = _digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
+    return cache_home() / "adaptations" / f"{Path(model).name}-{digest}.jsonl"
+
+
+@lru_cache(maxsize=4)
+def _digest(folder: Path, changed: int) -> str:
+    return digest_of(folder)

@@ -1,0 +1,1 @@
+"""References by common sense: knowledge, phrases and templates."""

@@ -1,0 +1,148 @@
+"""References by common sense (SCARCE, section 2.1): what follows for the one who replies from what was said to them.
+
+One interface, ``infer(items)``, and two kinds of source behind it: a knowledge file whose events are matched with the
+last utterance, and a generator (COMET, Bosselut et al. 2019) that is asked about it directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rejoinder.augmentation.commonsense.knowledge import RELATIONS, Heads, Knowledge
+from rejoinder.augmentation.commonsense.persons import as_event, second_person, third_person
+from rejoinder.augmentation.commonsense.templates import Sentences, Table
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.errors import SpecError
+from rejoinder.models.base import Encoder
+from rejoinder.scoring.flags import looks_english
+from rejoinder.text.normalise import same_words
+from rejoinder.types import Item
+
+EACH = 5  # inferences of a relation (section 2.1)
+LEAST = 0.4  # cosine of an utterance with an event that may be meant by it
+_MOST_HEADS = 10
+_ALL = tuple(relation for relations in RELATIONS.values() for relation in relations)
+
+
+class CommonSense(Protocol):
+    """A source of inferences."""
+
+    def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
+        """What the one who replies to each item may say; nothing for an item without a context, or not in English."""
+        ...
+
+
+class Generator(Protocol):
+    """A model that completes inferences."""
+
+    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
+        """Up to n tails of each event and a relation such as oWant, best first."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedKnowledge:
+    """The tails of those events of a knowledge file that the last utterance is nearest to.
+
+    ``least`` is the cosine from which on an event counts as meant. A proposal's score is that cosine.
+    """
+
+    knowledge: Knowledge
+    encoder: Encoder
+    each: int = EACH
+    least: float = LEAST
+    table: Table = "default"
+    _heads: list[Heads] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check(self.each)
+        self._heads.append(Heads(self.knowledge, self.encoder))
+
+    def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
+        """The proposals for each item, nearest event first."""
+        told = [_last(item) for item in items]
+        found = self._heads[0].nearest([text or "" for text in told], self.least)
+        makes = _Making(self.knowledge.source, self.each, self.table)
+        inferred: list[list[Proposal]] = []
+        for item, text, matches in zip(items, told, found, strict=True):
+            of_item: list[Proposal] = []
+            for relation in RELATIONS[self.knowledge.kind]:
+                tails = (
+                    (match.head, tail, match.score)
+                    for match in matches[:_MOST_HEADS]
+                    for tail in self.knowledge.tails[match.head].get(relation, ())
+                )
+                of_item += makes.proposals(item, relation, tails, of_item) if text else []
+            inferred.append(sorted(of_item, key=lambda proposal: -(proposal.score or 0)))
+        return inferred
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedKnowledge:
+    """What a generator says of the last utterance, told from outside as knowledge files tell events."""
+
+    generator: Generator
+    relations: tuple[str, ...] = _ALL
+    each: int = EACH
+    table: Table = "default"
+    source: str = "commonsense/comet"
+
+    def __post_init__(self) -> None:
+        _check(self.each)
+
+    def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
+        """The proposals for each item, by relation; equal utterances are asked about once."""
+        makes = _Making(self.source, self.each, self.table)
+        heads = [as_event(text) if (text := _last(item)) else None for item in items]
+        distinct = list(dict.fromkeys(head for head in heads if head is not None))
+        inferred: list[list[Proposal]] = [[] for _ in items]
+        for relation in self.relations if distinct else ():
+            found = dict(zip(distinct, self.generator.tails(distinct, relation, self.each), strict=True))
+            for item, head, of_item in zip(items, heads, inferred, strict=True):
+                if head is not None:
+                    tails = [(head, tail, None) for tail in found[head]]
+                    of_item += list(makes.proposals(item, relation, tails, of_item))
+        return inferred
+
+
+@dataclass(frozen=True)
+class _Making:
+    """Proposals out of tails."""
+
+    source: str
+    each: int
+    table: Table
+
+    def proposals(
+        self,
+        item: Item,
+        relation: str,
+        tails: Iterable[tuple[str, str, float | None]],
+        before: Sequence[Proposal],
+    ) -> Iterator[Proposal]:
+        """Up to ``each`` proposals of a relation that say something new."""
+        sentences, second, third = Sentences(self.table), second_person(item), third_person(item)
+        said = {same_words(proposal.text) for proposal in before}
+        said |= {same_words(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+        past = tuple(turn.text for turn in item.context)
+        left = self.each
+        for head, tail, score in tails:
+            text = sentences.of(relation, tail, second, third)
+            if left and text is not None and same_words(text) not in said:
+                said.add(same_words(text))
+                left -= 1
+                origin = f"{head} | {relation} | {' '.join(tail.replace('~', ' ').split())}"
+                yield Proposal(text, self.source, score, origin, past)
+
+
+def _last(item: Item) -> str | None:
+    """What was said to the one who replies, where that can be used: knowledge and templates are English."""
+    text = item.context[-1].text.strip() if item.context else ""
+    return text if text and looks_english(text) else None
+
+
+def _check(each: int) -> None:
+    if each < 1:
+        raise SpecError(f"each must be at least 1, found {each}")

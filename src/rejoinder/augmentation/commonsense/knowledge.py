@@ -1,0 +1,196 @@
+"""What knowledge files say: events (heads), relations, and what follows from them (tails).
+
+Two layouts are read, one triple a line, cells parted by tabs. ATOMIC (Sap et al. 2019): head, relation, tail, with "~"
+or a space between words. ConceptNet-100K (Li et al. 2016): relation, head, tail, and in some files a label, where 0
+marks a triple that is not true. Relations that no template knows are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.augmentation.commonsense.phrases import BLANK, ME, YOU, fill, named, tidy
+from rejoinder.data.knowledge import published
+from rejoinder.data.reader import Line, Source
+from rejoinder.errors import InputError, brief
+from rejoinder.models.base import Encoder, Vectors
+
+Kind: TypeAlias = Literal["atomic", "conceptnet"]
+RELATIONS: Mapping[Kind, tuple[str, ...]] = {
+    "atomic": ("oReact", "oEffect", "oWant"),
+    "conceptnet": ("CausesDesire", "HasFirstSubevent"),
+}
+_ATOMIC = frozenset("oeffect oreact owant xattr xeffect xintent xneed xreact xwant xreason hinderedby isafter".split())
+_CURE = "put it right, or leave out lines like it with skip_broken=True (on the command line: --skip-broken)"
+
+
+class Triple(NamedTuple):
+    """One line of a knowledge file."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The triples of some files that templates can make sentences of; tails that several people gave come first."""
+
+    kind: Kind
+    tails: Mapping[str, Mapping[str, tuple[str, ...]]]  # head: relation: tails
+    broken: int = 0  # lines that were left out because they could not be read
+    name: str = field(default="")
+
+    @property
+    def source(self) -> str:
+        """What references made of it carry as their source."""
+        return f"commonsense/{self.kind}"
+
+
+def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
+    """The knowledge of files in one layout, each named by its path or as ``dataset:knowledge/NAME``.
+
+    A line that cannot be read is an error that names it; ``skip_broken`` counts such lines and goes on.
+    """
+    paths = [path for one in given for path in published(str(one))]
+    if not paths:
+        raise InputError("no knowledge file is named; give one or more")
+    counted: dict[str, dict[str, Counter[str]]] = {}
+    kinds: dict[Kind, str] = {}
+    broken = 0
+    for path in paths:
+        reader = _Reader(path, skip_broken)
+        for triple in reader:
+            counted.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
+        kinds.setdefault(reader.kind, path.name)
+        broken += reader.broken
+    if len(kinds) > 1:
+        names = " and ".join(f"{name} ({kind})" for kind, name in kinds.items())
+        raise InputError(f"{names} have other layouts; read them one by one")
+    if not counted:
+        known = ", ".join(RELATIONS[next(iter(kinds))])
+        raise InputError(f"{paths[0].name}: holds nothing of the relations that are used here ({known})")
+    tails = {
+        head: {relation: tuple(tail for tail, _ in found.most_common()) for relation, found in of_head.items()}
+        for head, of_head in counted.items()
+    }
+    return Knowledge(next(iter(kinds)), tails, broken, ", ".join(path.name for path in paths))
+
+
+class _Reader:
+    """The triples of one file; its layout is that of the first line that can be read."""
+
+    def __init__(self, path: Path, skip_broken: bool) -> None:
+        self._source = Source(path)
+        self._skip = skip_broken
+        self._kind: Kind | None = None
+        self.broken = 0
+
+    @property
+    def kind(self) -> Kind:
+        """The layout, known when the file has been read."""
+        if self._kind is None:
+            raise InputError(f"{self._source.name}: no line of it can be read as a triple; {_LAYOUTS}")
+        return self._kind
+
+    def __iter__(self) -> Iterator[Triple]:
+        for line in self._source.lines():
+            try:
+                triple = self._triple(line)
+            except InputError:
+                if not self._skip:
+                    raise
+                self.broken += 1
+                continue
+            if triple is not None:
+                yield triple
+
+    def _triple(self, line: Line) -> Triple | None:
+        """The triple of a line; None where it is not wanted."""
+        try:
+            cells = [cell.strip() for cell in line.text.decode("utf-8").rstrip("\r\n").split("\t")]
+        except UnicodeDecodeError as error:
+            raise InputError(f"{line.place}: not UTF-8 at byte {error.start + 1}; save the file as UTF-8") from None
+        if len(cells) not in (3, 4) or not all(cells):
+            found = f"{len(cells)} cells" if all(cells) else "an empty cell"
+            raise InputError(f"{line.place}: is no triple (found {found}: {brief(chr(9).join(cells))}); {_CURE}")
+        kind = self._kind or _layout(cells, line)
+        head, relation, tail = cells[:3] if kind == "atomic" else (cells[1], cells[0], cells[2])
+        if not relation.isalnum() or relation.isdigit():
+            raise InputError(f"{line.place}: has {brief(relation)} where a relation should stand; {_CURE}")
+        if len(cells) == 4 and (kind == "atomic" or cells[3] not in ("0", "1")):
+            raise InputError(f"{line.place}: has {brief(cells[3])} behind the triple; {_CURE}")
+        self._kind = kind
+        wanted = {name.lower(): name for name in RELATIONS[kind]}.get(relation.lower())
+        return Triple(tidy(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
+
+
+_LAYOUTS = "it must hold 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
+
+
+def _layout(cells: list[str], line: Line) -> Kind:
+    if cells[1].lower() in _ATOMIC:
+        return "atomic"
+    if cells[0].isalpha() and cells[0][0].isupper() and " " not in cells[0]:
+        return "conceptnet"
+    raise InputError(f"{line.place}: is in no known layout (found {brief(chr(9).join(cells))}); {_LAYOUTS}")
+
+
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+_FEWEST = 2  # words in a sentence that says anything
+_SOMEONE = named("someone")
+
+
+class Match(NamedTuple):
+    """A head and how near it is to an utterance: the cosine."""
+
+    head: str
+    score: float
+
+
+class Heads:
+    """The heads of some knowledge as vectors."""
+
+    def __init__(self, knowledge: Knowledge, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self.heads = sorted(knowledge.tails)
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return self._encoder.encode([spoken(head) for head in self.heads])
+
+    def nearest(self, utterances: Sequence[str], least: float) -> list[list[Match]]:
+        """The heads that reach a cosine of ``least`` with each utterance, nearest first, ties by the alphabet."""
+        pieces = [_pieces(utterance) for utterance in utterances]
+        flat = list(dict.fromkeys(piece for of_one in pieces for piece in of_one))
+        if not flat:
+            return [[] for _ in utterances]
+        cosines = dict(zip(flat, self._encoder.encode(flat) @ self._vectors.T, strict=True))
+        found = []
+        for of_one in pieces:
+            best = np.max([cosines[piece] for piece in of_one], axis=0) if of_one else np.zeros(len(self.heads))
+            order = np.argsort(-best.round(6), kind="stable")
+            found.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
+        return found
+
+
+def spoken(head: str) -> str:
+    """A head as the person it is about would say it."""
+    text = fill(head.replace(BLANK, "something"), {"personx": ME, "persony": YOU, "personz": _SOMEONE})
+    return text if text.startswith("I ") or text.startswith("my ") else f"I {text}".replace("I be ", "I am ")
+
+
+def _pieces(utterance: str) -> list[str]:
+    """The sentences of an utterance, and the whole where there are several."""
+    text = " ".join(utterance.split())
+    sentences = [found.group().strip() for found in _SENTENCE.finditer(text)]
+    telling = [sentence for sentence in sentences if len(sentence.split()) >= _FEWEST]
+    return [*telling, text] if len(sentences) != 1 and text else telling or [text] * bool(text)

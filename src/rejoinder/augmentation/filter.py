@@ -1,0 +1,125 @@
+"""Which proposals become references: what says something new, fits (where that is asked for), and differs.
+
+In turns, each kind of source (retrieval, common sense, paraphrase) gives the proposal of its own that is best by
+maximal marginal relevance (Carbonell and Goldstein 1998): as good in its source as possible, and as unlike everything
+that is there as possible. So no source takes everything, and the first few of a choice are the choice of fewer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.errors import SpecError
+from rejoinder.text.normalise import same_words
+from rejoinder.types import Item
+
+GOODNESS = 0.5  # what the place in its source counts, against being unlike the others
+_Grams = frozenset[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Sifted:
+    """What is left of some proposals, and how many were left out for which reason."""
+
+    kept: tuple[Proposal, ...]
+    known: int = 0  # said by a reference, a turn of the context or an earlier proposal
+    unapt: int = 0  # below the least aptness
+
+
+def choose(item: Item, proposals: Sequence[Proposal], k: int, *, least_aptness: float | None = None) -> list[Proposal]:
+    """Up to k proposals for an item, in the order in which they were chosen; each source's come best first.
+
+    Nothing that says the same as a reference, a turn of the context or an earlier proposal is chosen, nor what is less
+    apt than ``least_aptness`` (an item without a context cannot be asked: nothing of it is left out for that).
+    """
+    return pick(item, sift([item], [proposals], least_aptness)[0].kept, k)
+
+
+def sift(items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float | None = None) -> list[Sifted]:
+    """What is new of the proposals for each item, and apt enough; all items are asked about together."""
+    if least is not None and not 0 <= least <= 1:
+        raise SpecError(f"the least aptness must be from 0 to 1, not {least:g}")
+    new = [_new(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
+    apt = _apt(items, new, least) if least is not None else new
+    return [
+        Sifted(tuple(kept), len(given) - len(fresh), len(fresh) - len(kept))
+        for given, fresh, kept in zip(proposals, new, apt, strict=True)
+    ]
+
+
+def pick(item: Item, proposals: Sequence[Proposal], k: int) -> list[Proposal]:
+    """Up to k of some different proposals, the sources taking turns in the order in which they come."""
+    if k < 0:
+        raise SpecError(f"k must be at least 0, found {k}")
+    shelves: dict[str, list[int]] = {}
+    for i, proposal in enumerate(proposals):
+        shelves.setdefault(family_of(proposal.source), []).append(i)
+    goodness, grams = _goodness(proposals), [_grams(proposal.text) for proposal in proposals]
+    there = [_grams(reference.text) for reference in item.references]
+    likeness = [max((_likeness(own, other) for other in there), default=0.0) for own in grams]
+    chosen: list[Proposal] = []
+    while len(chosen) < k and any(shelves.values()):
+        for shelf in (shelf for shelf in shelves.values() if shelf):
+            best = max(shelf, key=lambda i: (GOODNESS * goodness[i] - (1 - GOODNESS) * likeness[i], -i))
+            shelf.remove(best)
+            chosen.append(proposals[best])
+            for i in (i for left in shelves.values() for i in left):
+                likeness[i] = max(likeness[i], _likeness(grams[i], grams[best]))
+    return chosen[:k]
+
+
+def family_of(source: str) -> str:
+    """The kind of a source: "commonsense" for "commonsense/atomic"."""
+    return source.partition("/")[0]
+
+
+def _new(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
+    texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
+    said = {same_words(text) for text in texts} | {""}
+    kept = []
+    for proposal in proposals:
+        words = same_words(proposal.text)
+        if words not in said:
+            said.add(words)
+            kept.append(proposal)
+    return kept
+
+
+def _apt(items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float) -> list[list[Proposal]]:
+    from rejoinder.models.aptness.model import open_aptness
+
+    asked = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
+    contexts = [[turn.text for turn in item.context] for item, _ in asked]
+    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in asked]).tolist())
+    aptness = [[(proposal, next(values)) for proposal in of_item] for of_item in proposals]
+    return [[proposal for proposal, value in of_item if math.isnan(value) or value >= least] for of_item in aptness]
+
+
+def _goodness(proposals: Sequence[Proposal]) -> list[float]:
+    """The place of each proposal among those of its source: 1 for the first, near 0 for the last.
+
+    Scores of two sources cannot be compared: one is a sum of logarithms, the other a cosine.
+    """
+    before: Counter[str] = Counter()
+    places = []
+    for proposal in proposals:
+        places.append(before[proposal.source])
+        before[proposal.source] += 1
+    return [1 - place / before[proposal.source] for place, proposal in zip(places, proposals, strict=True)]
+
+
+def _grams(text: str) -> _Grams:
+    """The words of a text and its pairs of neighbouring words."""
+    words = same_words(text).split()
+    return frozenset([*((word,) for word in words), *pairwise(words)])
+
+
+def _likeness(first: _Grams, second: _Grams) -> float:
+    """What two texts share, from 0 to 1 (Dice 1945)."""
+    both = len(first) + len(second)
+    return 2 * len(first & second) / both if both else 0.0

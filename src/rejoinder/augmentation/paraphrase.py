@@ -1,0 +1,191 @@
+"""Paraphrases of references, the baseline that SCARCE is compared with: five a reference, by one of three methods.
+
+- ``rewording``: synonyms, other orders, contractions; needs nothing beyond the package.
+- ``prompted``: a language model is asked to say it in other words.
+- ``back_translation``: into another language and back (Sennrich et al. 2016; Xie et al. 2020), by two models.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rejoinder import spec as specs
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.substitution import Replacement, replace, replacements
+from rejoinder.errors import InputError, SpecError, nearest
+from rejoinder.text.english.contractions import toggle_contractions
+from rejoinder.text.english.markers import reopen
+from rejoinder.text.english.order import reorder
+from rejoinder.types import Turn
+
+_REWORDING_TRIES = 12  # for each paraphrase that is wanted: short texts have few
+_LONG = 8  # words for each that is replaced beyond the first
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """Words replaced where what is said stays the same, clauses exchanged, contractions written out or drawn together.
+
+    What has too few paraphrases of that kind gets another opening ("Well, ..."). ``similarity`` is the least cosine, by
+    ``encoder``, between the words around a word and the same with a synonym in its place.
+    """
+
+    similarity: float = 0.9
+    encoder: str = "aptness"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.similarity <= 1:
+            raise SpecError(f"rewording: similarity must be from -1 to 1, not {self.similarity}")
+
+    def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+        """Up to ``count`` paraphrases a text, no two alike; a short text may have fewer, or none."""
+        found = replacements(texts, self.similarity, self.encoder)
+        return [self._of(text, options, count) for text, options in zip(texts, found, strict=True)]
+
+    def _of(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
+        made: dict[str, None] = {}
+        for number in range(2 * count * _REWORDING_TRIES):
+            rng = random.Random(f"{self.seed}/{number}/{text}")
+            other = _reworded(rng, text, options)
+            if number >= count * _REWORDING_TRIES and text.strip():  # too few so far
+                other = reopen(rng, other)
+            if other.split() != text.split():
+                made[other] = None
+            if len(made) == count:
+                break
+        return list(made)
+
+
+def _reworded(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
+    """One paraphrase; the words are replaced first, as their places are those of the text."""
+    by_place: dict[int, list[Replacement]] = {}
+    for one in options:
+        by_place.setdefault(one.start, []).append(one)
+    most = min(len(by_place), 1 + len(text.split()) // _LONG)
+    places = rng.sample(sorted(by_place), rng.randint(min(1, most), most))
+    other = replace(text, [rng.choice(by_place[place]) for place in places])
+    if rng.random() < 0.5:
+        other = reorder(rng, other)
+    return toggle_contractions(other) if rng.random() < 0.5 else other
+
+
+SOURCE = "paraphrase"
+COUNT = 5  # a reference (SCARCE, section 3)
+_QUOTED = re.compile(r"[\"“](?P<inside>.+)[\"”]")
+_TRIES = 2  # rounds of sampling for each paraphrase that is wanted
+
+
+class Paraphraser(Protocol):
+    """What writes paraphrases."""
+
+    def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+        """Up to ``count`` paraphrases of each text, none of them the text itself and no two alike."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A chat model that is asked to say a text in other words, once for each paraphrase; needs torch."""
+
+    model: str = "smollm2-135m"
+    temperature: float = 0.9
+    top_p: float = 0.9
+    seed: int = 0
+
+    def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+        """Up to ``count`` samples a text; what is empty, said before or three times as long is left out."""
+        from rejoinder.models.language_model.model import open_language_model
+
+        model = open_language_model(self.model)
+        made: list[dict[str, None]] = [{} for _ in texts]
+        for number in range(count * _TRIES):
+            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            if not lacking:
+                break
+            prompts = [[Turn(f"Say the same in other words, in one line: {texts[i]}", "user")] for i in lacking]
+            longest = max(len(model.reply_ids(texts[i])) for i in lacking)
+            written = model.generate(
+                prompts,
+                2 * longest + 10,
+                method="sample",
+                temperature=self.temperature,
+                top_p=self.top_p,
+                seed=self.seed * 1_000 + number,
+            )
+            for i, text in zip(lacking, map(_bare, written), strict=True):
+                if _is_another(text, texts[i]):
+                    made[i].setdefault(text)
+        return [list(found) for found in made]
+
+
+@dataclass(frozen=True)
+class BackTranslation:
+    """A text translated by the model ``there`` and back by the model ``back``, both sampled; needs torch.
+
+    A model is a folder or a name in the hub's local cache. The temperature is the default of Xie et al. (2020).
+    """
+
+    there: str
+    back: str
+    temperature: float = 0.9
+    seed: int = 0
+
+    def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+        """Up to ``count`` round trips a text; those that come back as the text, or as each other, are left out."""
+        from rejoinder.models.translation import open_translator
+
+        there, back = open_translator(self.there), open_translator(self.back)
+        made: list[dict[str, None]] = [{} for _ in texts]
+        for number in range(count * _TRIES):
+            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            if not lacking:
+                break
+            seed = self.seed * 1_000 + number
+            abroad = there.translate([texts[i] for i in lacking], self.temperature, seed)
+            for i, text in zip(lacking, back.translate(abroad, self.temperature, seed), strict=True):
+                if _is_another(text, texts[i]):
+                    made[i].setdefault(text)
+        return [list(found) for found in made]
+
+
+METHODS: dict[str, type[Paraphraser]] = {
+    "rewording": Rewording,
+    "prompted": Prompted,
+    "back_translation": BackTranslation,
+}
+
+
+def parse(text: str) -> Paraphraser:
+    """The method of a spec, such as ``rewording`` or ``back_translation(there='en-fr/', back='fr-en/')``."""
+    spec = specs.read(text, "method of paraphrasing")
+    if spec.name not in METHODS:
+        raise SpecError(f"no method of paraphrasing is called {spec.name!r}; {nearest(spec.name, METHODS)}")
+    return specs.construct(METHODS[spec.name], spec)
+
+
+def paraphrase(
+    texts: Sequence[str], method: str | Paraphraser = "rewording", count: int = COUNT
+) -> list[list[Proposal]]:
+    """Up to ``count`` proposals a text, each with the text as its origin; a short text may have fewer, or none."""
+    if count < 1:
+        raise InputError(f"the number of paraphrases must be at least 1, not {count}")
+    writer = parse(method) if isinstance(method, str) else method
+    distinct = list(dict.fromkeys(texts))
+    written = dict(zip(distinct, writer.write(distinct, count), strict=True))
+    return [[Proposal(other, SOURCE, origin=text) for other in written[text]] for text in texts]
+
+
+def _is_another(text: str, original: str) -> bool:
+    said = [part.lower().split() for part in (text, original)]
+    return said[0] not in ([], said[1]) and len(said[0]) <= 3 * len(said[1]) + 3
+
+
+def _bare(text: str) -> str:
+    """What was asked for, without what a model says around it: the words in quotes, where there are some."""
+    found = _QUOTED.search(text)
+    return (found["inside"] if found else text).strip()

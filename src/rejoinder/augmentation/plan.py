@@ -1,0 +1,73 @@
+"""What decides an augmentation beside the items: where references come from, and which are taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import get_args
+
+from rejoinder import spec as specs
+from rejoinder.augmentation.acceptance import Acceptance
+from rejoinder.augmentation.retrieval import Retrieval
+from rejoinder.errors import SpecError, nearest
+from rejoinder.indexes.three_field.cache import Kind
+from rejoinder.models.delorean.settings import Delorean
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How items get more references.
+
+    ``corpus`` is a file or ``dataset:NAME``; without one, the dialogues that the items are pieces of stand in.
+    ``retrieved`` texts are retrieved for an item (twice k where it is not said), from ``split`` alone if one is named.
+    ``comet`` is on, off, or None: on where what it needs is there; ``comet_model`` is a folder of ``rejoinder train
+    comet``, or a sequence model of a hub (``comet``, or its folder). ``paraphrase`` is a method's spec. ``adapt`` is
+    how many texts may be adapted that were not adapted before (None: none is, 0: those that are known), by ``model``.
+    ``k`` is how many references an item gets at most.
+    """
+
+    corpus: str | None = None
+    retrieval: Retrieval | None = field(default_factory=Retrieval)
+    retrieved: int | None = None
+    split: str | None = None
+    knowledge: tuple[str, ...] = ()
+    skip_broken: bool = False
+    comet: bool | None = None
+    comet_model: str | None = None
+    paraphrase: str | None = None
+    paraphrases: int = 5
+    adapt: int | None = None
+    delorean: Delorean = field(default_factory=Delorean)
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    model: str = "smollm2-135m"
+    k: int = 20
+    least_aptness: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("k", 0), ("retrieved", 1), ("paraphrases", 1), ("adapt", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SpecError(f"{name} must be at least {least}, found {value}")
+        if self.least_aptness is not None and not 0 <= self.least_aptness <= 1:
+            raise SpecError(f"the least aptness must be from 0 to 1, not {self.least_aptness:g}")
+        if self.comet is False and self.comet_model is not None:
+            raise SpecError(
+                f"comet is off, but the model {self.comet_model!r} is named for it; leave out one of the two"
+            )
+
+    @property
+    def wanted(self) -> int:
+        """How many texts are retrieved for an item: twice k, so that there is a choice."""
+        return self.retrieved or max(2 * self.k, 1)
+
+
+def parse_retrieval(text: str) -> Retrieval | None:
+    """The retrieval of a spec: a kind with the parameters of ``Retrieval``, ``bm25(k1=0.9)``; None for ``none``."""
+    spec = specs.read(text, "kind of retrieval")
+    if spec.name == "none":
+        return None
+    if spec.name not in get_args(Kind):
+        raise SpecError(
+            f"no kind of retrieval is called {spec.name!r}; {nearest(spec.name, [*get_args(Kind), 'none'])}"
+        )
+    return specs.construct(Retrieval, specs.Spec(spec.name, {**spec.arguments, "kind": spec.name}))

@@ -1,0 +1,200 @@
+"""What people decide of references that were found or made: to accept, to edit or to reject each."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple, TypeAlias
+
+from rejoinder.augmentation.sources import is_made
+from rejoinder.data.reader import LONGEST_LINE, Source
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, brief, nearest
+from rejoinder.escape import escape_cell, unescape_cell
+from rejoinder.files import whole_file
+from rejoinder.types import Item, Record, Reference
+
+DECISIONS = ("accept", "edit", "reject")
+COLUMNS = ("item", "reference", "context", "text", "source", "score", "origin", "decision", "edited")
+_NEEDED = ("item", "reference", "text", "decision", "edited")
+_SHOWN = 6  # turns of the context
+
+
+class Verdict(NamedTuple):
+    """What a person said of one reference."""
+
+    place: Place
+    text: str
+    decision: str
+    edited: str
+
+
+Verdicts: TypeAlias = dict[tuple[str, int], Verdict]  # by item and number of the reference, from 1 on
+
+
+class ReviewFile:
+    """Rows on their way into a file that is open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        file.write(b"\xef\xbb\xbf")  # else a spreadsheet takes the file for anything but UTF-8
+        self._write(COLUMNS)
+
+    def add(self, item: Item, number: int, reference: Reference) -> None:
+        """Write the row of an item's reference."""
+        turns = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in item.context[-_SHOWN:]]
+        score = "" if reference.score is None else f"{reference.score:g}"
+        context, text, source, origin = map(
+            escape_cell, ("\n".join(turns), reference.text, reference.source, reference.origin or "")
+        )
+        self._write([escape_cell(item.id), str(number), context, text, source, score, origin, "", ""])
+
+    def _write(self, cells: Iterable[str]) -> None:
+        line = io.StringIO()
+        csv.writer(line).writerow(cells)
+        self._file.write(line.getvalue().encode())
+
+
+def read_review(path: str | Path) -> Verdicts:
+    """What people said in a file."""
+    found: Verdicts = {}
+    for place, row in _rows(path):
+        number = row["reference"].strip()
+        if not number.isdecimal():
+            raise InputError(f"{place}: has {brief(number)} for the number of a reference; leave that column as it was")
+        key = unescape_cell(row["item"]), int(number)
+        if key in found:
+            raise InputError(
+                f"{place}: reference {number} of the item {brief(key[0])} was decided on already in "
+                f"{found[key].place}; keep one of the two"
+            )
+        found[key] = _verdict(row, place)
+    return found
+
+
+def _verdict(row: Mapping[str, str], place: Place) -> Verdict:
+    decision, edited = row["decision"].strip().lower(), unescape_cell(row["edited"]).strip()
+    if not decision:
+        raise InputError(f"{place}: has no decision; write accept, edit or reject")
+    if decision not in DECISIONS:
+        raise InputError(f"{place}: has the decision {brief(decision)}; {nearest(decision, DECISIONS)}")
+    if decision == "edit" and not edited:
+        raise InputError(f"{place}: is to be edited but has no text under 'edited'; write it there, or reject")
+    if decision != "edit" and edited:
+        raise InputError(
+            f"{place}: has the decision {decision} and yet a text under 'edited' ({brief(edited)}); "
+            "write edit, or empty the cell"
+        )
+    return Verdict(place, unescape_cell(row["text"]), decision, edited)
+
+
+def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
+    """The rows that are not blank by column, each with the line on which it begins."""
+    source = Source(path)
+    with source.open() as raw:
+        try:
+            text = raw.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{source.name}: not UTF-8 at byte {error.start + 1}; save it as CSV UTF-8") from None
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    header: list[str] = []
+    first = 1
+    try:
+        for cells in reader:
+            place, first = Place(source.name, first), reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = _header(cells, place)
+            elif len(cells) != len(header):
+                raise InputError(f"{place}: has {len(cells)} cells but the header has {len(header)}; quote its texts")
+            else:
+                yield place, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise InputError(f"{source.name} line {first}: cannot be read as a row ({error}); close the quote") from None
+    if not header:
+        raise InputError(f"{source.name}: is empty; write a new one with --review")
+
+
+def _delimiter(text: str) -> str:
+    """What a spreadsheet put between cells: some write a semicolon or a tab."""
+    header = text.partition("\n")[0]
+    return max(",;\t", key=header.count)
+
+
+def _header(cells: list[str], place: Place) -> list[str]:
+    header = [cell.strip().lower() for cell in cells]
+    for name in _NEEDED:
+        if header.count(name) != 1:
+            wrong = "twice" if name in header else "not at all"
+            raise InputError(
+                f"{place}: the header has the column {name!r} {wrong} (found: {brief(', '.join(header), 120)}); "
+                "give a file that --review wrote"
+            )
+    return header
+
+
+EDITED = "human-edited"
+
+
+def write_review(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
+    """The records as they come, while a row for every reference that no person wrote goes into a file."""
+    with whole_file(path) as file:
+        rows = ReviewFile(file)
+        for record in records:
+            if isinstance(record, Item):
+                for number, reference in enumerate(record.references, 1):
+                    if is_made(reference):
+                        rows.add(record, number, reference)
+            yield record
+
+
+def apply_review(
+    records: Iterable[Record], path: str | Path, decisions: Counter[str] | None = None
+) -> Iterator[Record]:
+    """The records as people decided: without what they rejected, and with what they edited in its place.
+
+    An edited reference has the source "human-edited" and the text before as its origin. Every reference that no person
+    wrote must have its row, and every row its reference. What was decided how often is counted in ``decisions``.
+    """
+    decisions = Counter() if decisions is None else decisions
+    verdicts = read_review(path)
+    for record in records:
+        yield _reviewed(record, verdicts, decisions, Path(path).name) if isinstance(record, Item) else record
+    if verdicts:
+        (item, number), one = next(iter(verdicts.items()))
+        more = f" (and {len(verdicts) - 1:,} more such rows)" if len(verdicts) > 1 else ""
+        raise InputError(
+            f"{one.place}: there is no reference {number} of an item {brief(item)} to decide on{more}; "
+            "give the items that the review was written with"
+        )
+
+
+def _reviewed(item: Item, verdicts: Verdicts, decisions: Counter[str], file: str) -> Item:
+    references = []
+    for number, reference in enumerate(item.references, 1):
+        if not is_made(reference):
+            references.append(reference)
+            continue
+        verdict = verdicts.pop((item.id, number), None)
+        if verdict is None:
+            raise InputError(
+                f"{file}: has no row for reference {number} of the item {brief(item.id)} ({brief(reference.text)}); "
+                "write a new file with --review, or put the row back (reject is a decision too)"
+            )
+        if verdict.text.split() != reference.text.split():
+            raise InputError(
+                f"{verdict.place}: reference {number} of the item {brief(item.id)} is {brief(reference.text)}, not "
+                f"{brief(verdict.text)}; leave 'text' as it was and write the new one under 'edited'"
+            )
+        decisions[verdict.decision] += 1
+        if verdict.decision == "accept":
+            references.append(reference)
+        elif verdict.decision == "edit":
+            references.append(Reference(verdict.edited, EDITED, origin=reference.text))
+    return dataclasses.replace(item, references=tuple(references))

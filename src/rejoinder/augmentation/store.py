@@ -1,0 +1,162 @@
+"""Values that were computed before, a line each under a digest of all that decided them.
+
+A file grows batch by batch, so that a killed command loses one batch. A line that was torn or damaged is passed over,
+and its value computed anew. Files that were made elsewhere (on a machine with a GPU) can be read as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import orjson
+
+from rejoinder.augmentation.commonsense.inference import Generator
+from rejoinder.errors import RunError
+from rejoinder.models.delorean.decoder import Job
+from rejoinder.paths import cache_home
+
+
+class Fields(Protocol):
+    """A value with named fields, as a NamedTuple has them."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+Value = TypeVar("Value", bound=Fields)
+
+
+def digest_of(parts: Sequence[object]) -> str:
+    """The key of what decides a value."""
+    try:
+        text = orjson.dumps(parts).decode()
+    except TypeError:  # half characters are no JSON
+        text = repr(parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class LineStore(Generic[Value]):
+    """Values by key: a file that grows, and files that are only read.
+
+    ``of`` makes a value of the fields of a line; ``what`` names the values in errors.
+    """
+
+    def __init__(self, of: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
+        self.path = path
+        self._of, self._what = of, what
+        self._known: dict[str, Value] = {}
+        for file in (*others, path):
+            if file.exists() or file is not path:
+                self._read(file)
+
+    def get(self, key: str) -> Value | None:
+        """What is kept under a key."""
+        return self._known.get(key)
+
+    def put(self, found: Iterable[tuple[str, Value]]) -> None:
+        """Keep some values, on disk at once."""
+        rows = dict(found)
+        self._known.update(rows)
+        lines = [
+            orjson.dumps({"key": key, **one._asdict()}, default=list, option=orjson.OPT_APPEND_NEWLINE)
+            for key, one in rows.items()
+        ]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                # What a crash tore off stands on a line of its own, and is passed over.
+                file.write(b"\n" * (file.tell() > 0) + b"".join(lines).rstrip(b"\n") + b"\n")
+        except OSError as error:
+            raise RunError(
+                f"{self.path}: {self._what} cannot be kept there ({error.strerror}); free some space, or move the "
+                "cache with REJOINDER_CACHE"
+            ) from None
+
+    def _read(self, file: Path) -> None:
+        try:
+            lines = file.read_bytes().splitlines()
+        except OSError as error:
+            raise RunError(f"{file}: {self._what} cannot be read there ({error.strerror})") from None
+        for line in lines:
+            try:
+                record = orjson.loads(line)
+                key = str(record.pop("key"))
+                self._known[key] = self._of(record)
+            except (TypeError, ValueError, AttributeError, KeyError):
+                continue
+
+
+class Likelihood(NamedTuple):
+    """How likely a text is in its context: the log-probability of a token, on average and at worst."""
+
+    mean: float
+    worst: float
+
+
+class Adaptation(NamedTuple):
+    """What a text became (None: left alone), and how likely it was before and is now (None: it has no tokens)."""
+
+    text: str | None
+    rounds: int = 0
+    before: Likelihood | None = None
+    after: Likelihood | None = None
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Adaptation:
+        """What a line of a file says."""
+        likely = {name: Likelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
+        return cls(**{**record, **likely})
+
+
+def key_of(signature: str, job: Job) -> str:
+    """What decides an adaptation, as one digest."""
+    return digest_of([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
+
+
+class AdaptationStore(LineStore[Adaptation]):
+    """Adaptations by key: a file that grows, and files that are only read."""
+
+    def __init__(self, path: Path, *others: Path) -> None:
+        super().__init__(Adaptation.of, "adaptations", path, *others)
+
+
+VERSION = 1  # of how tails are written: another one writes them anew
+_AT_ONCE = 16  # heads that a killed command may lose
+
+
+class Tails(NamedTuple):
+    """The tails of an event and a relation, best first."""
+
+    tails: Sequence[str]
+
+
+class KeptTails:
+    """A generator whose tails are kept; ``signature`` is all that decides them beside the question."""
+
+    def __init__(self, open_generator: Callable[[], Generator], signature: str, path: Path) -> None:
+        self._open = open_generator
+        self._signature = signature
+        self._store = LineStore(lambda fields: Tails(**fields), "tails", path)
+
+    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
+        """Up to n tails of each event and a relation, best first; only what is not known is asked for."""
+        keys = {head: digest_of([self._signature, relation, n, head]) for head in heads}
+        missing = [head for head, key in keys.items() if self._store.get(key) is None]
+        for start in range(0, len(missing), _AT_ONCE):
+            part = missing[start : start + _AT_ONCE]
+            written = self._open().tails(part, relation, n)
+            self._store.put((keys[head], Tails(found)) for head, found in zip(part, written, strict=True))
+        return [list(found.tails) if (found := self._store.get(keys[head])) else [] for head in heads]
+
+
+def kept_comet() -> KeptTails:
+    """The package's own COMET, its tails kept."""
+    from rejoinder.models.comet import model
+    from rejoinder.models.language_model import lora_folder
+
+    card = lora_folder.read(model.SHIPPED, model.KIND)
+    signature = f"{VERSION} {card.base} {card.base_digest} {card.parts}"
+    path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
+    return KeptTails(model.open_comet, signature, path)

@@ -1,0 +1,77 @@
+"""What an augmentation came to: references by source, items that got fewer than asked and why, what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rejoinder.augmentation.filter import Sifted
+from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.scoring.flags import looks_english
+from rejoinder.table import Cell, Table
+from rejoinder.types import Item
+
+_COUNTERS = ("references", "reached", "adapted", "short")
+
+
+@dataclass
+class Tally:
+    """Counts that grow item by item."""
+
+    items: int = 0
+    references: Counter[str] = field(default_factory=Counter)  # by source
+    reached: Counter[str] = field(default_factory=Counter)  # items that got some of a source
+    adapted: Counter[str] = field(default_factory=Counter)  # by verdict
+    short: Counter[str] = field(default_factory=Counter)  # items with fewer than asked, by reason
+    notes: list[str] = field(default_factory=list)  # what was said of the sources
+
+    def add(self, item: Item, sifted: Sifted, chosen: Sequence[Proposal], plan: Plan) -> None:
+        """Count what an item got."""
+        self.items += 1
+        sources = Counter(proposal.source for proposal in chosen)
+        self.references += sources
+        self.reached.update(sources.keys())
+        if len(chosen) < plan.k:
+            self.short[_reason(item, sifted, plan)] += 1
+
+    def plain(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {"items": self.items, **{name: dict(getattr(self, name)) for name in _COUNTERS}}
+
+    def take(self, counted: Mapping[str, Any]) -> None:
+        """Add the counts of another."""
+        self.items += counted["items"]
+        for name in _COUNTERS:
+            getattr(self, name).update(counted[name])
+
+    def table(self, k: int) -> Table:
+        """References by source, with what a reader must know under them."""
+        rows: list[list[Cell]] = [
+            [source, n, self.reached[source], n / self.items] for source, n in sorted(self.references.items())
+        ]
+        total = sum(self.references.values())
+        rows.append(["all", total, self.items, total / self.items if self.items else None])
+        notes = [f"{self.items - sum(self.short.values()):,} of {self.items:,} items got {k:,} references."]
+        notes += [f"{n:,} got fewer: {reason}." for reason, n in self.short.most_common()]
+        if self.adapted:
+            said = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
+            notes.append(f"Adaptation to the context: {said}.")
+        heads = ["source", "references added", "items", "an item"]
+        return Table("References by source", heads, rows, notes, decimals=1)
+
+
+def _reason(item: Item, sifted: Sifted, plan: Plan) -> str:
+    """Why an item got fewer references than were asked for: the first reason that explains it."""
+    new = len(sifted.kept) + sifted.unapt
+    if sifted.unapt and new >= plan.k:
+        return f"too few of their proposals reach an aptness of {plan.least_aptness:g}"
+    if not (item.context or item.references or item.future):
+        return "nothing is known of them, neither context nor reference nor future"
+    if sifted.known and new + sifted.known >= plan.k:
+        return "too many of their proposals say what is known already"
+    if item.context and not looks_english(item.context[-1].text):
+        return "they do not look English, so common sense has nothing for them"
+    return "the sources have no more proposals for them"

@@ -1,0 +1,145 @@
+"""How well people agree: per aspect with intervals, each rater against the rest, and raters to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.comparison.judgements import Checked, Judged, Judgements
+from rejoinder.stats.agreement import Scale, Weights, krippendorff_alpha
+from rejoinder.stats.agreement_interval import RaterAgreement, alpha_interval, cohen_intervals, fleiss_interval
+from rejoinder.stats.arrays import Floats, Ints
+from rejoinder.stats.ceiling import one_against_rest
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.quality import (
+    Suspicion,
+    agreeing_with_nobody,
+    failed_checks,
+    favourite,
+    straight_liners,
+    too_fast,
+)
+
+
+class RaterRow(NamedTuple):
+    """One rater in one aspect, against the rest.
+
+    ``correlation`` is with the mean of the others, ``kappa`` with every other rater of the same unit; ``alpha_without``
+    is the agreement of all others.
+    """
+
+    rater: str
+    n: int
+    shared: int
+    mean: float
+    most_given: float
+    share: float
+    correlation: float
+    kappa: Interval
+    alpha_without: float
+
+
+@dataclass(frozen=True)
+class AspectAgreement:
+    """How well people agree in one aspect."""
+
+    judged: Judged
+    scale: Scale
+    weights: Weights
+    alpha: Interval
+    fleiss: Interval
+    cohen: Interval
+    n_pairs: int
+    classes: Sequence[tuple[float, int]]
+    raters: Sequence[RaterRow]
+
+
+class Suspected(NamedTuple):
+    """A sign against a rater, in one aspect or (None) in all that they did."""
+
+    rater: str
+    aspect: str | None
+    suspicion: Suspicion
+
+
+def examine(
+    judged: Judged, scale: Scale | None = None, weights: Weights | None = None, resamples: int = 1000, seed: int = 0
+) -> AspectAgreement:
+    """The agreement in one aspect; without a scale, ratings are ordinal and preferences nominal.
+
+    Without weights, Cohen's kappa is plain on a nominal scale and has quadratic weights on all others.
+    """
+    scale = scale or ("nominal" if judged.is_preference else "ordinal")
+    weights = weights or ("none" if scale == "nominal" else "quadratic")
+    matrix = judged.matrix.values
+    together = judged.dialogues
+    cohen = cohen_intervals(matrix, weights, together, n_resamples=resamples, seed=seed)
+    values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
+    return AspectAgreement(
+        judged,
+        scale,
+        weights,
+        alpha_interval(matrix, scale, together, n_resamples=resamples, seed=seed),
+        fleiss_interval(matrix, together, n_resamples=resamples, seed=seed),
+        cohen.mean,
+        cohen.n_pairs,
+        list(zip((values + 0.0).tolist(), counts.tolist(), strict=True)),  # -0 is 0
+        _rater_rows(judged, cohen, scale),
+    )
+
+
+def _rater_rows(judged: Judged, cohen: RaterAgreement, scale: Scale) -> list[RaterRow]:
+    matrix = judged.matrix.values
+    unit, rater = np.nonzero(~np.isnan(matrix))
+    correlations = one_against_rest(matrix).raters
+    rows = []
+    for column, name in enumerate(judged.matrix.raters):
+        given = matrix[~np.isnan(matrix[:, column]), column]
+        share, most_given = favourite(given)
+        without = krippendorff_alpha(_narrow(unit, matrix[unit, rater], rater != column, len(matrix)), scale).value
+        rows.append(
+            RaterRow(
+                str(name),
+                len(given),
+                int(cohen.shared[column]),
+                float(given.mean()),
+                most_given,
+                share,
+                float(correlations[column]),
+                cohen.raters[column],
+                without,
+            )
+        )
+    return rows
+
+
+def _narrow(unit: Ints, values: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], n_units: int) -> Floats:
+    """Some of the ratings as a matrix no wider than need be; who gave them is lost. Rows come by unit."""
+    unit, values = unit[kept], values[kept]
+    sizes = np.bincount(unit, minlength=n_units)
+    place = np.arange(len(unit)) - (np.cumsum(sizes) - sizes)[unit]
+    matrix = np.full((n_units, int(sizes.max(initial=1))), np.nan)
+    matrix[unit, place] = values
+    return matrix
+
+
+def suspects(given: Judgements, aspects: Sequence[AspectAgreement]) -> list[Suspected]:
+    """Every sign against every rater: first of all that they did, then by aspect."""
+    raters = given.raters
+    checks = [given.checks.get(rater, Checked(0, 0)) for rater in raters]
+    signs = failed_checks([c.right for c in checks], [c.n for c in checks])
+    signs += too_fast([given.seconds.get(rater, []) for rater in raters])
+    found = [Suspected(raters[one.rater], None, one) for one in signs]
+    for aspect in aspects:
+        rows = aspect.raters
+        signs = straight_liners(aspect.judged.matrix.values)
+        signs += agreeing_with_nobody(
+            np.array([row.kappa.value for row in rows]),
+            [row.shared for row in rows],
+            np.array([row.alpha_without for row in rows]),
+        )
+        found += [Suspected(rows[one.rater].rater, aspect.judged.name, one) for one in signs]
+    return found

@@ -1,0 +1,183 @@
+"""Which system is better: means with intervals, paired differences, and the range of ranks of each system.
+
+Two systems are compared on the items that both answered. Whole conversations are drawn again (intervals, ranks) or
+swapped (p-values); p-values are corrected by Holm's method over all pairs of systems of one metric.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.scoring.result import Scores
+from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.stats.holm import holm
+from rejoinder.stats.rank_range import rank_ranges
+from rejoinder.table import Cell, Estimate, Probability, Table
+
+ALPHA = 0.05
+
+
+class Standing(NamedTuple):
+    """One system's place under one metric."""
+
+    system: str
+    n: int
+    n_missing: int
+    mean: Estimate
+    rank: float
+    rank_low: float
+    rank_high: float
+
+
+class Difference(NamedTuple):
+    """One system's mean less another's, on the items that both answered."""
+
+    first: str
+    second: str
+    difference: Estimate
+    p: float
+    corrected: float
+    n: int
+    reason: str | None
+
+    @property
+    def survives(self) -> bool:
+        """Whether the difference is significant after correction."""
+        return self.corrected < ALPHA
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All systems under one metric, best first."""
+
+    metric: str
+    higher_is_better: bool | None
+    range: tuple[float, float]
+    standings: Sequence[Standing]
+    differences: Sequence[Difference]
+
+    def leaderboard(self) -> Table:
+        """A line a system: mean with interval, rank with its range."""
+        rows: list[list[Cell]] = [
+            [s.system, s.n, s.n_missing, s.mean, _ranks(s.rank_low, s.rank_high) if s.n else None]
+            for s in self.standings
+        ]
+        way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
+        notes = ["ranks: where 95% of resampled sets of conversations put the system."]
+        if len(self.standings) == 1:
+            notes = ["There is one system: nothing to compare it with."]
+        title = f"{self.metric} ({way[self.higher_is_better]})"
+        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, notes)
+
+    def matrix(self) -> Table:
+        """A line a pair of systems: the difference and whether it survives correction."""
+        rows: list[list[Cell]] = []
+        for d in self.differences:
+            differ = d.reason or ("yes" if d.survives else "no")
+            rows.append([d.first, d.second, d.n, d.difference, Probability(d.p), Probability(d.corrected), differ])
+        heads = ["system", "less", "items", "difference", "p", "p (Holm)", "differ?"]
+        notes = [
+            "difference: paired on items, conversations drawn again; p: approximate randomisation over conversations, "
+            f"corrected for {len(rows)} comparisons; differ? at {ALPHA:g}."
+        ]
+        return Table(f"{self.metric}: differences", heads, rows, notes)
+
+    def _ahead(self, found: Difference) -> bool:
+        """Whether the first system is surely ahead of the second on the items that both answered."""
+        value = found.difference.value
+        return found.survives and (value < 0 if self.higher_is_better is False else value > 0)
+
+    def sentence(self) -> str:
+        """The comparison in one sentence."""
+        known = [s for s in self.standings if s.n]
+        if len(known) < 2:
+            return f"{self.metric}: fewer than two systems have scores, so there is nothing to compare."
+        verb = {True: "is best", False: "is best", None: "is highest"}[self.higher_is_better]
+        best = known[0].system
+        beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
+        open_ = [s.system for s in known[1:] if s.system not in beaten]
+        if not beaten:
+            return f"{self.metric}: {best} comes first, but no difference to another system survives correction."
+        rest = f"; the difference to {_listed(open_)} may be chance" if open_ else ""
+        return f"{self.metric}: {best} {verb}, surely ahead of {_listed(beaten)}{rest}."
+
+
+def compare(
+    scores: Scores, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
+) -> list[Comparison]:
+    """Compare all systems of a run under each metric (or under those named)."""
+    wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]
+    return [_compare(scores, spec, resamples, seed) for spec in wanted]
+
+
+def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
+    better = scores.facts[spec].higher_is_better
+    values, systems = scores[spec], scores.systems
+    ranked = rank_ranges(
+        values,
+        scores.system_codes,
+        scores.clusters,
+        higher_is_better=better is not False,
+        n_resamples=resamples,
+        seed=seed,
+    )
+    standings = []
+    for place in ranked.ranges:
+        mine = scores.system_codes == place.system
+        n = int((~np.isnan(values[mine])).sum())
+        name = systems[place.system]
+        counts = n, int(mine.sum()) - n
+        standings.append(Standing(name, *counts, scores.mean(spec, name), place.rank, place.low, place.high))
+    by_item = _Paired(scores, spec)
+    order = [s.system for s in standings if s.n]
+    pairs = [by_item.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
+    corrected = holm([d.p for d in pairs])
+    differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
+    return Comparison(spec, better, scores.facts[spec].range, standings, differences)
+
+
+class _Paired:
+    """The scores of one metric as a table of items by systems; several replies of a system to an item are averaged."""
+
+    def __init__(self, scores: Scores, spec: str) -> None:
+        places: dict[str, int] = {}
+        items = np.array([places.setdefault(item, len(places)) for item in scores.items], dtype=np.int64)
+        width = len(scores.systems)
+        known = ~np.isnan(scores[spec])
+        cells = (items * width + scores.system_codes)[known]
+        n = np.bincount(cells, minlength=len(places) * width)
+        sums = np.bincount(cells, weights=scores[spec][known], minlength=len(places) * width)
+        means = np.where(n > 0, sums / np.maximum(n, 1), math.nan)
+        self._table: NDArray[np.float64] = means.reshape(len(places), width)
+        self._clusters = np.zeros(len(places), dtype=np.int64)
+        self._clusters[items] = scores.clusters
+        self._column = {name: code for code, name in enumerate(scores.systems)}
+
+    def difference(self, first: str, second: str, resamples: int, seed: int) -> Difference:
+        x, y = (self._table[:, self._column[name]] for name in (first, second))
+        both = ~(np.isnan(x) | np.isnan(y))
+        x, y, clusters = x[both], y[both], self._clusters[both]
+        interval = difference_interval(x, y, clusters, n_resamples=resamples, seed=seed)
+        test = sign_flip_test(x, y, clusters, n_permutations=4999, seed=seed)
+        estimate = Estimate(interval.value, interval.low, interval.high)
+        reason = "no common items" if not both.any() else interval.reason or test.reason
+        return Difference(first, second, estimate, test.p, math.nan, int(both.sum()), reason)
+
+
+def _ranks(low: float, high: float) -> str | None:
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > 6:
+        return f"{len(names)} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,202 @@
+"""Which replies to have rated next: where the metrics disagree most, or where the order of systems is least certain.
+
+What is chosen so is no random sample. It decides between metrics or between systems with fewer ratings; but a mean or a
+correlation over such replies alone does not speak for all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.comparison.judgements import AGGREGATE
+from rejoinder.comparison.preferences import preferred
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError, nearest
+from rejoinder.scoring.result import Scores
+from rejoinder.stats.arrays import Floats
+from rejoinder.stats.ceiling import order_uncertainty, strength_uncertainty
+from rejoinder.stats.correlation import midranks
+from rejoinder.table import Cell, Table
+from rejoinder.types import Item, Response
+
+
+class Next(NamedTuple):
+    """A reply to have rated: how much it is worth (in the order of choosing), and why."""
+
+    response: str
+    item: str
+    system: str
+    worth: float
+    rated: int
+    why: str
+
+
+def where_metrics_disagree(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[Next]:
+    """The replies whose ranks under the metrics differ most, by the standard deviation of the shares that they beat.
+
+    A reply that has k ratings already counts 1 / (1 + k) of that. Metrics without a direction have no say.
+    """
+    specs = [spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None]
+    if len(specs) < 2:
+        raise InputError(f"metrics disagree where there are two or more with a direction, found {len(specs)}")
+    ranks = np.stack([_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
+    known = (~np.isnan(ranks)).sum(axis=0)
+    mean = np.nansum(ranks, axis=0) / np.maximum(known, 1)
+    spread = np.sqrt(np.nansum((ranks - mean) ** 2, axis=0) / np.maximum(known, 1))
+    rated = _ratings_by_response(data, None)
+    found = []
+    for i, response in enumerate(scores.responses):
+        if known[i] >= 2:
+            low, high = int(np.nanargmin(ranks[:, i])), int(np.nanargmax(ranks[:, i]))
+            why = f"{specs[high]} above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
+            times = rated.get(response, 0)
+            system = scores.systems[scores.system_codes[i]]
+            found.append(Next(response, scores.items[i], system, float(spread[i]) / (1 + times), times, why))
+    if not found:
+        raise InputError(f"no reply has scores of two of these metrics: {', '.join(specs)}; score it with others")
+    return _best(found, n, seed)
+
+
+def where_the_order_is_open(
+    data: Collection, n: int, aspect: str | None = None, scores: Scores | None = None, seed: int = 0
+) -> list[Next]:
+    """Replies of the systems whose order is least certain, to items that both answered, the least rated first.
+
+    The order is that of the ratings in an aspect; without ratings, of the preferences; without those, of the first
+    metric of a run that has a direction.
+    """
+    systems = list(dict.fromkeys(response.system for response in data.responses.values()))
+    if len(systems) < 2:
+        raise InputError(f"an order needs two systems or more, found {len(systems)}")
+    uncertain, rated, by = _uncertainty(data, systems, aspect, scores, seed)
+    replies: dict[str, list[Response]] = {}
+    for response in data.responses.values():
+        replies.setdefault(response.item, []).append(response)
+    found = []
+    for item, of_item in replies.items():
+        for one in of_item:
+            options = [
+                (
+                    uncertain[one.system, other.system] / (1 + rated.get(one.id, 0) + rated.get(other.id, 0)),
+                    other.system,
+                    uncertain[one.system, other.system],
+                )
+                for other in of_item
+                if other.system != one.system
+            ]
+            if options:
+                worth, other_system, open_ = max(options)
+                why = f"{one.system} against {other_system} by {by}: {open_:.2f} (1 is a toss-up)"
+                found.append(Next(one.id, item, one.system, worth, rated.get(one.id, 0), why))
+    if not found:
+        raise InputError("no two systems answered the same item, so no reply would settle their order")
+    return _best(found, n, seed)
+
+
+def _uncertainty(
+    data: Collection, systems: Sequence[str], aspect: str | None, scores: Scores | None, seed: int
+) -> tuple[Mapping[tuple[str, str], float], Mapping[str, int], str]:
+    """How open the order of every two systems is, how often each reply was judged, and what the order goes by."""
+    known = list(dict.fromkeys(r.aspect for r in data.ratings if r.response and not r.rater.startswith(AGGREGATE)))
+    ranked = [one for one in preferred(list(data)) if aspect in (None, one.aspect)]
+    if known and (aspect in known or aspect is None):
+        if aspect is None and len(known) > 1:
+            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one with --aspect")
+        aspect = aspect or known[0]
+        return _open(_rated_table(data, systems, aspect), systems, seed), _ratings_by_response(data, aspect), aspect
+    if ranked:
+        given: dict[str, int] = {}
+        for one in data.preferences:
+            if one.aspect == ranked[0].aspect and not one.rater.startswith(AGGREGATE):
+                for response in (one.first, one.second):
+                    given[response] = given.get(response, 0) + 1
+        settled = strength_uncertainty(ranked[0].ranking)
+        every = {(a, b): settled.get((a, b), 1.0) for a in systems for b in systems}
+        return every, given, f"preferences in {ranked[0].aspect}"
+    if aspect is not None:
+        told = nearest(aspect, [*known, *(one.aspect for one in preferred(list(data)))])
+        raise InputError(f"nobody judged responses in the aspect {aspect!r}; {told}")
+    if scores is None:
+        raise InputError("there are no ratings and no preferences to go by; name a run folder, which has scores")
+    spec = next((spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None), None)
+    if spec is None:
+        raise InputError("no metric of the run says which way is better, and there are no ratings to go by")
+    return _open(_scored_table(scores, spec, systems), systems, seed), {}, spec
+
+
+def _open(table: Floats, systems: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
+    found = order_uncertainty(table, seed=seed)
+    return {(a, b): float(found[i, j]) for i, a in enumerate(systems) for j, b in enumerate(systems)}
+
+
+def _rated_table(data: Collection, systems: Sequence[str], aspect: str) -> Floats:
+    rows = [
+        (data.responses[r.response].item, data.responses[r.response].system, r.value)
+        for r in data.ratings
+        if r.response is not None and r.aspect == aspect and not r.rater.startswith(AGGREGATE)
+    ]
+    return _table(rows, systems)
+
+
+def _scored_table(scores: Scores, spec: str, systems: Sequence[str]) -> Floats:
+    names = (scores.systems[code] for code in scores.system_codes)
+    return _table(list(zip(scores.items, names, scores[spec].tolist(), strict=True)), systems)
+
+
+def _table(rows: Sequence[tuple[str, str, float]], systems: Sequence[str]) -> Floats:
+    """The mean value of each system's replies to each item."""
+    column = {system: j for j, system in enumerate(systems)}
+    cells: dict[tuple[str, int], list[float]] = {}
+    for item, system, value in rows:
+        if not math.isnan(value):
+            cells.setdefault((item, column[system]), []).append(value)
+    line = {item: i for i, item in enumerate(dict.fromkeys(item for item, _ in cells))}
+    table = np.full((max(len(line), 1), len(systems)), math.nan)
+    for (item, j), values in cells.items():
+        table[line[item], j] = math.fsum(values) / len(values)
+    return table
+
+
+def _ratings_by_response(data: Collection, aspect: str | None) -> dict[str, int]:
+    """By how many people each reply was rated, in an aspect or at all."""
+    raters: dict[str, set[str]] = {}
+    for rating in data.ratings:
+        if rating.response and aspect in (None, rating.aspect) and not rating.rater.startswith(AGGREGATE):
+            raters.setdefault(rating.response, set()).add(rating.rater)
+    return {response: len(of_response) for response, of_response in raters.items()}
+
+
+def _shares(column: Floats, turned: bool) -> Floats:
+    """The share of other replies that each one beats, ties counting half; NaN stays."""
+    known = ~np.isnan(column)
+    shares = np.full(len(column), math.nan)
+    values = -column[known] if turned else column[known]
+    shares[known] = (midranks(values) - 1) / max(len(values) - 1, 1) if len(values) else values
+    return shares
+
+
+def _best(found: Sequence[Next], n: int, seed: int) -> list[Next]:
+    """The n that are worth most; among equals a draw by item, so that no end of the file is preferred."""
+
+    def draw(one: Next) -> bytes:
+        return hashlib.sha256(f"{seed}\0{one.item}".encode()).digest()
+
+    return sorted(found, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
+
+
+def next_table(found: Sequence[Next]) -> Table:
+    """A line a reply, the most valuable first."""
+    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in found]
+    notes = ["What is chosen so is no random sample: a mean over these replies alone does not speak for the system."]
+    return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
+
+
+def records_of(found: Sequence[Next], data: Collection) -> list[Item | Response]:
+    """The replies with their items, as an annotation project reads them."""
+    records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in found)]
+    return [*records, *(data.responses[one.response] for one in found)]

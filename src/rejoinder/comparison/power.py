@@ -1,0 +1,219 @@
+"""How many are enough: what a pilot says of the next comparison of two systems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.comparison.judgements import AGGREGATE, check_preferences
+from rejoinder.errors import InputError, nearest
+from rejoinder.scoring.result import Scores
+from rejoinder.stats.arrays import LARGEST, Floats
+from rejoinder.stats.bradley_terry import POINTS
+from rejoinder.stats.rating_noise import Noise, Plan, noise_of, plan
+from rejoinder.table import Cell, Table
+from rejoinder.types import Item, Preference, Rating, Record, Response
+
+Ratings = dict[str, list[float]]  # by item
+_FEW = 30
+
+
+class Pilot(NamedTuple):
+    """What is known beforehand of the difference between two systems."""
+
+    what: str
+    first: str
+    second: str
+    noise: Noise
+
+
+def pilot_of(records: Sequence[Record], aspect: str | None = None, systems: Sequence[str] = ()) -> Pilot:
+    """The noise in ratings of two systems' replies to the same items, or in preferences between them."""
+    whose = {record.id: (record.item, record.system) for record in records if isinstance(record, Response)}
+    clusters = {record.id: record.dialogue or record.id for record in records if isinstance(record, Item)}
+    ratings = [r for r in records if isinstance(r, Rating) and r.response in whose and _person(r)]
+    preferences = [r for r in records if isinstance(r, Preference) and r.first in whose and _person(r)]
+    known = list(dict.fromkeys([*(r.aspect for r in ratings), *(r.aspect for r in preferences)]))
+    if not known:
+        raise InputError("there are no ratings of responses to plan with; name a file that has responses and ratings")
+    aspect = _one_of(aspect, known, "aspect", "--aspect")
+    ratings = [r for r in ratings if r.aspect == aspect]
+    first, second = _two(systems, [system for _, system in whose.values()])
+    if ratings:
+        sides: tuple[Ratings, Ratings] = {}, {}
+        for rating in ratings:
+            item, system = whose[rating.response or ""]
+            if system in (first, second):
+                _check_size(rating)
+                sides[system == second].setdefault(item, []).append(rating.value)
+        items = [item for item in sides[0] if item in sides[1]]
+        _need(items, first, second)
+        groups = [clusters.get(item, item) for item in items]
+        _need_dialogues(groups)
+        noise = noise_of(_matrix(sides[0], items), _matrix(sides[1], items), groups)
+        return Pilot(aspect, first, second, noise)
+    check_preferences(preferences, {response: item for response, (item, _) in whose.items()})
+    points = _points([r for r in preferences if r.aspect == aspect], whose, first, second)
+    _need(list(points), first, second)
+    groups = [clusters.get(item, item) for item in points]
+    _need_dialogues(groups)
+    noise = noise_of(_matrix(points, list(points)), None, groups)
+    return Pilot(f"{aspect} (preference)", first, second, noise)
+
+
+def pilot_of_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) -> Pilot:
+    """The spread of a metric's differences between two systems of a run; nobody rates."""
+    spec = scores.spec(metric)
+    first, second = _two(systems, scores.systems)
+    sides: tuple[Ratings, Ratings] = {}, {}
+    clusters: dict[str, int] = {}
+    for item, code, value, cluster in zip(
+        scores.items, scores.system_codes, scores[spec], scores.clusters, strict=True
+    ):
+        system = scores.systems[code]
+        clusters[item] = int(cluster)
+        if system in (first, second) and not math.isnan(value):
+            sides[system == second].setdefault(item, []).append(float(value))
+    items = [item for item in sides[0] if item in sides[1]]
+    _need(items, first, second)
+    means = [np.array([[math.fsum(side[item]) / len(side[item])] for item in items]) for side in sides]
+    _need_dialogues([clusters[item] for item in items])
+    noise = noise_of(means[0], means[1], [clusters[item] for item in items])
+    return Pilot(spec, first, second, noise._replace(reason=None))
+
+
+def _person(record: Rating | Preference) -> bool:
+    return not record.rater.startswith(AGGREGATE) and not isinstance(record.meta.get("right"), bool)
+
+
+def _points(
+    given: Sequence[Preference], whose: Mapping[str, tuple[str, str]], first: str, second: str
+) -> dict[str, list[float]]:
+    """The first system's points above a draw, by item."""
+    points: Ratings = {}
+    for one in given:
+        sides = whose[one.first][1], whose.get(one.second, ("", ""))[1]
+        if sides in ((first, second), (second, first)):
+            won = POINTS[one.choice] - 0.5
+            points.setdefault(one.item, []).append(won if sides[0] == first else 0.0 - won)
+    return points
+
+
+def _matrix(by_item: Ratings, items: Sequence[str]) -> Floats:
+    width = max(len(by_item[item]) for item in items)
+    matrix = np.full((len(items), width), math.nan)
+    for row, item in enumerate(items):
+        matrix[row, : len(by_item[item])] = by_item[item]
+    return matrix
+
+
+def _two(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
+    known = list(dict.fromkeys(there))
+    for name in wanted:
+        _one_of(name, known, "system", "--system")
+    chosen = list(dict.fromkeys(wanted)) or known
+    if len(chosen) != 2:
+        raise InputError(f"a comparison has two systems, found {len(chosen)}; name two with --system: {_some(known)}")
+    return chosen[0], chosen[1]
+
+
+def _one_of(wanted: str | None, known: Sequence[str], what: str, option: str) -> str:
+    if wanted is None:
+        if len(known) > 1:
+            raise InputError(f"there are several {what}s ({_some(known)}); choose one with {option}")
+        return known[0]
+    if wanted not in known:
+        raise InputError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
+    return wanted
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _need(items: Sequence[str], first: str, second: str) -> None:
+    if not items:
+        raise InputError(f"no item has judgements of both {first} and {second}; choose other systems with --system")
+    if len(items) < 2:
+        raise InputError(
+            f"the pilot has one item with judgements of both {first} and {second}; how much items differ takes two or "
+            "more, so add items, or give --sd-items"
+        )
+
+
+def _need_dialogues(groups: Sequence[Hashable]) -> None:
+    if len(set(groups)) < 2:
+        raise InputError(
+            f"all {len(groups)} items of the pilot come from one dialogue; how much dialogues differ takes two or "
+            "more, so add dialogues, or give --sd-items"
+        )
+
+
+def _check_size(rating: Rating) -> None:
+    if abs(rating.value) > LARGEST:
+        raise InputError(
+            f"rater {rating.rater} gave {rating.response} the rating {rating.value:g}, which is too large to take a "
+            f"mean of; keep ratings within {LARGEST:g}"
+        )
+
+
+def plan_table(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pilot: Pilot | None) -> Table:
+    """A line a number of raters: items, ratings in all, the difference and the power to find it."""
+    rows: list[list[Cell]] = [
+        [
+            f"{one.raters:g}",
+            _count(one.power.n),
+            _count(one.ratings),
+            one.power.difference,
+            one.power.power,
+            noise.sd(one.raters),
+        ]
+        for one in plans
+    ]
+    title = "How many are enough" + (f": {pilot.what}, {pilot.first} against {pilot.second}" if pilot else "")
+    rated = "reply" if noise.sides == 2 else "pair"
+    heads = [f"raters a {rated}", "items", "ratings in all", "difference", "power", "sd of a difference"]
+    return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot))
+
+
+def _notes(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pilot: Pilot | None) -> list[str]:
+    told = [
+        f"Two-sided paired t test at {alpha:g}, the noncentral t distribution"
+        + ("; items and differences are those that give the power." if wanted else "."),
+        f"Differences vary by {noise.between:.3g} from item to item, one rating by {noise.within:.3g} around its mean.",
+    ]
+    if noise.cluster_size > 1 and noise.icc > 0:
+        told.append(
+            f"Items of one dialogue are alike: icc {noise.icc:.2f} with {noise.cluster_size:.1f} items a dialogue."
+        )
+    if pilot is not None:
+        rated = "reply" if noise.sides == 2 else "pair"
+        told.append(
+            f"From {noise.n:,} items, {noise.raters:.2g} ratings a {rated}. Their "
+            f"own difference is {noise.difference:.3g}; plan with the smallest that would matter, not with this one."
+        )
+        if noise.n < _FEW:
+            told.append(f"{noise.n} items are few to plan with: how much things vary is uncertain itself.")
+    if noise.reason:
+        told.append(f"{noise.reason}.")
+    told += [f"{one.raters:g} raters: {one.power.reason}." for one in plans if one.power.reason]
+    return told
+
+
+def _count(n: float) -> int | None:
+    return None if math.isnan(n) else math.ceil(n - 1e-9)
+
+
+def plans_for(
+    noise: Noise,
+    raters: Sequence[float],
+    difference: float | None,
+    items: float | None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> list[Plan]:
+    """One plan for each number of raters."""
+    return [plan(noise, difference, items=items, raters=r, power=power, alpha=alpha) for r in raters]

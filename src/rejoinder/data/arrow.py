@@ -1,0 +1,79 @@
+"""Arrow tables, batch by batch; the only place of the importers that needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rejoinder.data.importers._base import File, Found
+from rejoinder.data.importers._table import Table
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.paths import printable
+
+
+class RowPlace(Place):
+    """Where a record was read in a file of rows."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{self.file} row {self.line}"
+
+
+def arrow(purpose: str) -> Any:
+    """The pyarrow module, or an error that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow", "arrow", purpose) from None
+    return pyarrow
+
+
+def arrow_path(path: str | Path) -> str:
+    """A path for pyarrow, which takes only those that are UTF-8."""
+    if printable(path) != str(path):
+        raise InputError(f"{printable(path)}: is not UTF-8, as names of Parquet and Arrow files must be; rename it")
+    return str(path)
+
+
+def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]) -> Iterator[Found]:
+    """The records of the batches of one file; ``labels`` are the names behind columns of numbers."""
+    number = 0
+    for rows in _rows(file, batches):
+        for row in rows:
+            number += 1
+            for column in labels.keys() & row.keys():
+                names, value = labels[column], row[column]
+                row[column] = names[value] if isinstance(value, int) and 0 <= value < len(names) else None
+            yield from table.records(row, RowPlace(file.name, number), file.stem)
+
+
+def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each batch, with whatever Arrow says about a damaged file in one line."""
+    return validated(batches, lambda batch: batch.to_pylist(), lambda error: damaged(file, error))
+
+
+def validated(
+    batches: Iterable[Any], read: Callable[[Any], Any], told: Callable[[Exception], InputError]
+) -> Iterator[Any]:
+    """What is read of each batch of a file; whatever Arrow says about it is told in our words."""
+    waiting = iter(batches)
+    while True:
+        try:
+            batch = next(waiting, None)
+            if batch is None:
+                return
+            # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
+            batch.validate(full=True)
+            found = read(batch)
+        except Exception as error:
+            raise told(error) from None
+        yield found
+
+
+def damaged(file: File, error: Exception) -> InputError:
+    """Arrow's complaint as one sentence."""
+    said = " ".join(str(error).split())[:160]
+    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({said or type(error).__name__})")

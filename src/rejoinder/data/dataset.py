@@ -1,0 +1,90 @@
+"""What a published set is: a name, the files it is published in, and how they become records.
+
+A module of this folder is one publication; its ``DATASETS`` are the sets that it offers, each named after the module,
+``module`` or ``module/part``. Nothing else has to be edited for a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.types import Record
+
+NO_LICENCE = "none stated"
+
+
+@dataclass(frozen=True)
+class File:
+    """One published file: where it lies under the data folder, what it must be, and where it can be had.
+
+    ``repository`` ("owner/name" on GitHub), ``commit`` and ``remote_path`` are None where it cannot be downloaded by
+    itself; ``reason`` then says why, and what to do.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    repository: str | None = None
+    commit: str | None = None
+    remote_path: str | None = None
+    reason: str = ""
+
+    @property
+    def downloadable(self) -> bool:
+        """Whether ``rejoinder data get`` can fetch it."""
+        return self.repository is not None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A published set. ``read`` takes the data folder and gives the records; it reads nothing before it is iterated."""
+
+    name: str
+    summary: str
+    files: tuple[File, ...]
+    licence: str
+    citation: str
+    counts: Mapping[str, int] = field(hash=False)
+    notes: str
+    read: Callable[[Path], Iterator[Record]]
+
+
+def check(dataset: Dataset, root: Path, verify: bool) -> None:
+    """Raise where a file of the set is missing or is another one; its digest is taken only to ``verify``."""
+    for file in dataset.files:
+        path = root / file.path
+        cure = f"get it again with: rejoinder data get {dataset.name}"
+        if not file.downloadable:
+            cure = "it can be read as it stands without the check (rejoinder data write --no-verify)"
+        try:
+            size = path.stat().st_size
+        except OSError:
+            raise InputError(f"{path}: no such file; {missing(dataset, file)}") from None
+        # A file that is not fetched from a pinned commit may come in other bytes: only `verify` insists.
+        if file.downloadable and size != file.size:
+            raise InputError(
+                f"{path}: differs from the published file: {size:,} bytes instead of {file.size:,}; {cure}"
+            )
+        if verify and (found := sha256_of(path)) != file.sha256:
+            raise InputError(
+                f"{path}: differs from the published file: sha256 {found} instead of {file.sha256}; {cure}"
+            )
+
+
+def missing(dataset: Dataset, file: File) -> str:
+    """The end of an error sentence: what to do about a file that is not here."""
+    if file.downloadable:
+        return f"get it with: rejoinder data get {dataset.name} (or set REJOINDER_DATA to the folder that has it)"
+    return file.reason
+
+
+def is_right(file: File, path: Path) -> bool:
+    """Whether the file is here, whole and unchanged."""
+    try:
+        return path.stat().st_size == file.size and sha256_of(path) == file.sha256
+    except (OSError, InputError):
+        return False

@@ -1,0 +1,184 @@
+"""Reading the formats that sets are published in; every error names the file and the row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.data.reader import Source, decode
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object of a published file, and where it stands; its fields are asked for by what they must be."""
+
+    fields: Mapping[str, Any]
+    place: str
+
+    def text(self, key: str) -> str:
+        """A string that is not blank, as it stands."""
+        found = self.fields.get(key)
+        if not isinstance(found, str) or not found or found.isspace():
+            raise self.wrong(key, "a text that is not empty")
+        return found
+
+    def string(self, key: str) -> str:
+        """A string that may be empty."""
+        found = self.fields.get(key)
+        if not isinstance(found, str):
+            raise self.wrong(key, "a string")
+        return found
+
+    def whole(self, key: str) -> int:
+        """A whole number, not negative."""
+        found = self.fields.get(key)
+        if type(found) is not int or found < 0:
+            raise self.wrong(key, "a whole number")
+        return found
+
+    def number(self, key: str) -> float:
+        """A finite number, or one written as a string."""
+        found = self.fields.get(key)
+        try:
+            if isinstance(found, bool) or not isinstance(found, int | float | str):
+                raise ValueError
+            value = float(found)
+        except ValueError:
+            raise self.wrong(key, "a number") from None
+        if not math.isfinite(value):
+            raise self.wrong(key, "a number")
+        return value
+
+    def values(self, key: str) -> list[Any]:
+        """A list of anything."""
+        found = self.fields.get(key)
+        if not isinstance(found, list):
+            raise self.wrong(key, "a list")
+        return found
+
+    def texts(self, key: str) -> list[str]:
+        """A list of strings that are not blank, at least one."""
+        found = self.strings(key)
+        if not found or any(not s or s.isspace() for s in found):
+            raise self.wrong(key, "a list of texts that are not empty")
+        return found
+
+    def strings(self, key: str) -> list[str]:
+        """A list of strings, some of which may be blank."""
+        found = self.values(key)
+        if not all(isinstance(s, str) for s in found):
+            raise self.wrong(key, "a list of strings")
+        return found
+
+    def wholes(self, key: str) -> list[int]:
+        """A list of whole numbers."""
+        found = self.values(key)
+        if not all(type(n) is int for n in found):
+            raise self.wrong(key, "a list of whole numbers")
+        return found
+
+    def row(self, key: str) -> Row:
+        """An object inside this one."""
+        found = self.fields.get(key)
+        if not isinstance(found, dict):
+            raise self.wrong(key, "an object")
+        return Row(found, self.place)
+
+    def rows(self, key: str) -> list[Row]:
+        """A list of objects inside this one."""
+        found = self.values(key)
+        if not all(isinstance(o, dict) for o in found):
+            raise self.wrong(key, "a list of objects")
+        return [Row(o, self.place) for o in found]
+
+    def wrong(self, key: str, expected: str) -> InputError:
+        """The error that says what a field holds instead."""
+        shown = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
+        return InputError(f"{self.place}: {brief(key)} must be {expected}, {shown}")
+
+
+def json_list(path: Path) -> Iterator[Row]:
+    """The objects of a file that is one JSON list; they are counted from 1."""
+    try:
+        found = orjson.loads(_bytes(path))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path.name}: not valid JSON ({error.msg} at line {error.lineno})") from None
+    if not isinstance(found, list):
+        raise InputError(f"{path.name}: must be a JSON list of objects")
+    for number, value in enumerate(found, start=1):
+        yield _row(value, f"{path.name} row {number}")
+
+
+def json_lines(path: Path) -> Iterator[Row]:
+    """The objects of a file that has one a line."""
+    for line in Source(path).lines():
+        yield _row(decode(line), str(line.place))
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a text file that are not blank, each with its place."""
+    text = _text(path)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"{path.name} line {number}", line.rstrip("\r")
+
+
+def csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a CSV file without a header, each with its place; all must have ``width`` cells."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    try:
+        for cells in reader:
+            if not cells:
+                continue
+            place = f"{path.name} line {reader.line_num}"
+            if len(cells) != width:
+                raise InputError(f"{place}: has {len(cells)} cells instead of {width}")
+            yield place, cells
+    except csv.Error as error:
+        raise InputError(f"{path.name} line {reader.line_num}: not valid CSV ({error})") from None
+
+
+def decimal(text: str, place: str) -> float:
+    """The finite number in a cell."""
+    return Row({"cell": text}, place).number("cell")
+
+
+def alternate(texts: Iterable[str]) -> tuple[Turn, ...]:
+    """Turns of two speakers, A and B, who take turns."""
+    return tuple(Turn(text.strip(), "AB"[i % 2]) for i, text in enumerate(texts))
+
+
+def at(values: Sequence[str], index: int, row: Row, key: str) -> str:
+    """One of ``values`` by an index that came from a file."""
+    if not 0 <= index < len(values):
+        raise row.wrong(key, f"below {len(values)}")
+    return values[index]
+
+
+def _row(value: object, place: str) -> Row:
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: must be a JSON object, found {brief(value)}")
+    return Row(value, place)
+
+
+def _text(path: Path) -> str:
+    try:
+        return _bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name}: not UTF-8 at byte {error.start + 1}; get it again") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None

@@ -1,0 +1,241 @@
+"""Downloading published files: only when asked, from a pinned commit; a file takes its name after it was checked."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote, urlsplit
+
+from rejoinder import __version__
+from rejoinder.data.dataset import File, is_right
+from rejoinder.errors import RejoinderError, SpecError, brief
+from rejoinder.files import sha256_of
+
+HOST = "https://raw.githubusercontent.com"
+_BLOCK = 2**16
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+Progress = Callable[[int, int], None]  # bytes that are here, bytes there will be
+
+
+class FetchError(RejoinderError):
+    """A file that could not be downloaded."""
+
+
+class PassingTrouble(Exception):
+    """Something that another attempt may not meet again."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a server, and how often to come back.
+
+    A server stalls when it sends nothing for ``timeout`` seconds, or fewer than ``slowest`` bytes in as many. ``pause``
+    is the time before the second attempt, doubled for each one after it.
+    """
+
+    timeout: float = 30.0
+    slowest: int = 1024
+    attempts: int = 5
+    pause: float = 1.0
+
+
+PATIENCE = Patience()
+
+
+def fetch(
+    file: File,
+    root: Path,
+    mirror: str | None = None,
+    patience: Patience = PATIENCE,
+    progress: Progress | None = None,
+) -> bool:
+    """Bring a file under ``root``; False where it was there already, whole and unchanged.
+
+    What came of a broken download stays in ``*.part`` and is gone on with. ``mirror`` takes the place of ``HOST``.
+    """
+    target = root / file.path
+    if is_right(file, target):
+        return False
+    url = url_of(file, mirror)
+    part = target.with_name(f"{target.name}.part")
+    went_on = part.exists()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FetchError(f"{target.parent}: cannot be made ({error.strerror})") from None
+    download(url, part, file.size, patience, progress)
+    found = sha256_of(part)
+    if found != file.sha256:
+        part.unlink(missing_ok=True)
+        if went_on:  # the old piece may have been of something else: once more, from the beginning
+            return fetch(file, root, mirror, patience, progress)
+        raise FetchError(f"{url}: is not the published file: sha256 {found} instead of {file.sha256}; nothing was kept")
+    try:
+        os.replace(part, target)
+    except OSError as error:
+        raise FetchError(f"{target}: cannot be written ({error.strerror})") from None
+    return True
+
+
+def url_of(file: File, mirror: str | None = None) -> str:
+    """Where a file is downloaded from; a mirror has the same paths below its own address."""
+    if not (file.repository and file.commit and file.remote_path):
+        raise FetchError(f"{file.path}: cannot be downloaded: {file.reason}")
+    base = (mirror or HOST).rstrip("/")
+    if not _is_web(base):
+        raise SpecError(f"the mirror must be an address that begins with http:// or https://, not {brief(base)}")
+    return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
+
+
+def download(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
+    """Bring ``part`` to its full size, in as many attempts as patience allows."""
+    trouble = PassingTrouble("no attempt was made")
+    for attempt in range(patience.attempts):
+        if attempt:
+            time.sleep(patience.pause * 2 ** (attempt - 1))
+        try:
+            _attempt(url, part, size, patience, progress)
+            return
+        except PassingTrouble as met:
+            trouble = met
+    raise FetchError(
+        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again to go on, "
+        "or name another server with --mirror"
+    )
+
+
+def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
+    here = part.stat().st_size if part.exists() else 0
+    if here == size:
+        return
+    if here > size:
+        part.unlink()
+        here = 0
+    with open_url(url, here, part, patience.timeout) as answer:
+        if answer.status != 206:
+            here = 0  # the server sends the whole file, whatever was asked for
+        elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
+            part.unlink(missing_ok=True)
+            raise PassingTrouble("the server sent another part than was asked for")
+        try:
+            out = part.open("ab" if here else "wb")
+        except OSError as error:
+            raise FetchError(f"{part}: cannot be written ({error.strerror})") from None
+        with out:
+            here = _copy(answer, out, here, size, patience, progress)
+    if here > size:
+        part.unlink(missing_ok=True)
+        raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was kept")
+    if here < size:
+        raise PassingTrouble(f"the connection ended after {here:,} of {size:,} bytes")
+
+
+def _copy(
+    answer: http.client.HTTPResponse,
+    out: IO[bytes],
+    here: int,
+    size: int,
+    patience: Patience,
+    progress: Progress | None,
+) -> int:
+    """Write what the server sends, at most one byte more than ``size``; how many bytes are there then."""
+    since, then = time.monotonic(), here
+    while here <= size:
+        try:
+            block = answer.read1(min(_BLOCK, size + 1 - here))
+        except (OSError, http.client.HTTPException) as error:
+            raise PassingTrouble(_told(error, patience.timeout)) from None
+        if not block:
+            break
+        try:
+            out.write(block)
+            out.flush()
+        except OSError as error:
+            raise FetchError(f"{out.name}: cannot be written ({error.strerror})") from None
+        here += len(block)
+        if progress is not None:
+            progress(min(here, size), size)
+        now = time.monotonic()
+        if now - since >= patience.timeout:
+            if here - then < patience.slowest:
+                raise PassingTrouble(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
+            since, then = now, here
+    return here
+
+
+def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPResponse:
+    """The server's answer to a request for the file from byte ``here`` on."""
+    headers = {"User-Agent": f"rejoinder/{__version__}"}
+    if here:
+        headers["Range"] = f"bytes={here}-"
+    try:
+        answer: http.client.HTTPResponse = _opener().open(urllib.request.Request(url, headers=headers), timeout=timeout)
+        return answer
+    except urllib.error.HTTPError as error:
+        error.close()
+        meaning = f"{error.code} {http.client.responses.get(error.code, '')}".rstrip()
+        if error.code == 416:  # the piece that is here is not the beginning of what the server has
+            part.unlink(missing_ok=True)
+            raise PassingTrouble(f"the server answered {meaning}") from None
+        if error.code in _PASSING:
+            raise PassingTrouble(f"the server answered {meaning}") from None
+        raise FetchError(f"{url}: the server answered {meaning}; name another server with --mirror") from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise FetchError(f"{url}: the server's certificate cannot be verified") from None
+        raise PassingTrouble(_told(error.reason, timeout)) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise PassingTrouble(_told(error, timeout)) from None
+    except ValueError as error:  # an address that is none
+        raise FetchError(f"{brief(url, 200)}: is not a web address ({error})") from None
+
+
+def _told(error: object, timeout: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"the server stalled (nothing came in {timeout:g} s)"
+    said = getattr(error, "strerror", None) or type(error).__name__
+    return f"the connection failed ({said})"
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to the web only."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if not _is_web(newurl):
+            fp.close()
+            raise FetchError(f"{req.full_url}: redirects to {brief(newurl)}, which is not a web address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    # Not build_opener: that one would also open ftp:, file: and data: addresses.
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        _Redirects(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _is_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return right and url.isprintable() and " " not in url

@@ -1,0 +1,87 @@
+"""Records in the order of their conversations, whatever order they came in: items first, then what is about them.
+
+The one step that needs a shuffle. It goes through a temporary SQLite file, not through memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import orjson
+
+from rejoinder.data.schema import Place, from_object
+from rejoinder.data.writer import encode
+from rejoinder.errors import InputError, brief
+from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
+
+_MADE = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+PRAGMA cache_size = -65536;
+CREATE TABLE record
+    (n INTEGER PRIMARY KEY, rank INTEGER, file TEXT, line INTEGER, up TEXT, conversation TEXT, raw BLOB);
+CREATE TABLE item (id TEXT PRIMARY KEY, conversation TEXT) WITHOUT ROWID;
+CREATE TABLE response (id TEXT PRIMARY KEY, item TEXT) WITHOUT ROWID;
+"""
+_SETTLED = """
+UPDATE record SET up = (SELECT item FROM response WHERE id = up) WHERE rank = 3;
+UPDATE record SET conversation = (SELECT conversation FROM item WHERE id = up) WHERE conversation IS NULL;
+CREATE INDEX of_conversation ON record (conversation, n);
+CREATE TABLE conversation AS SELECT conversation AS name, min(n) AS first FROM record GROUP BY conversation;
+CREATE INDEX by_first ON conversation (first);
+"""
+_IN_ORDER = """
+SELECT record.file, record.line, record.raw FROM conversation JOIN record ON record.conversation = conversation.name
+ORDER BY conversation.first, record.rank, record.n
+"""
+
+
+def gathered(records: Iterable[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
+    """The records by conversation, in the order in which each conversation came first."""
+    with tempfile.TemporaryDirectory(prefix="rejoinder-gathering-") as folder:
+        database = sqlite3.connect(Path(folder) / "records.sqlite", isolation_level=None)
+        try:
+            database.executescript(_MADE)
+            database.execute("BEGIN")
+            for number, (record, place) in enumerate(records):
+                _enter(database, number, record, place)
+            database.execute("COMMIT")
+            database.executescript(_SETTLED)
+            _check(database)
+            for file, line, raw in database.execute(_IN_ORDER):
+                place = Place(file, line)
+                yield from_object(orjson.loads(raw), place, allow_empty=True), place
+        finally:
+            database.close()
+
+
+def _enter(database: sqlite3.Connection, number: int, record: Record, place: Place) -> None:
+    rank, up, conversation = 0, None, None
+    match record:
+        case Dialogue():
+            conversation = record.id
+        case Item() | Question():
+            rank, conversation = 1, record.dialogue or record.id
+            database.execute("INSERT OR IGNORE INTO item VALUES (?, ?)", (record.id, conversation))
+        case Response():
+            rank, up = 2, record.item
+            database.execute("INSERT OR IGNORE INTO response VALUES (?, ?)", (record.id, record.item))
+        case Rating():
+            rank, up, conversation = (3, record.response, None) if record.response else (4, None, record.dialogue)
+        case Preference():
+            rank, up = 5, record.item
+    row = (number, rank, place.file, place.line, up, conversation, encode(record))
+    database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _check(database: sqlite3.Connection) -> None:
+    lost = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
+    if lost is not None:
+        file, line, raw = lost
+        raise InputError(
+            f"{Place(file, line)}: points at something that is nowhere ({brief(raw.decode()[:200])}); add its line, or "
+            "name the file that has it too"
+        )

@@ -1,0 +1,154 @@
+"""What an importer is: a module with a summary, the options it takes, and a function that reads."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, cast
+
+from rejoinder.data.schema import Place
+from rejoinder.errors import SpecError
+from rejoinder.registry import load
+from rejoinder.types import Record, Response
+
+# The options of the library, as they are typed on the command line.
+FLAGS = {
+    "system": "--system",
+    "fields": "--field",
+    "separator": "--separator",
+    "rater": "--rater",
+    "form": "--as",
+    "empty": "--empty",
+    "split": "--split",
+    "delimiter": "--delimiter",
+    "quotes": "--no-quotes",
+    "max_turns": "--max-turns",
+}
+_MOST_SHOWN = 12
+
+
+class File(NamedTuple):
+    """A file, its name in errors, and its name without endings as seen from where the import began."""
+
+    path: Path
+    name: str
+    stem: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a foreign file is to be read; each importer takes some of these and refuses the others."""
+
+    # Who said the replies, where the file does not say it.
+    system: str | None = None
+    # Pairs of one of our names and the column, or key, that holds it; some of ours may come several times.
+    fields: tuple[tuple[str, str], ...] = ()
+    # What stands between the turns where a whole context is one string.
+    separator: str | None = None
+    # Who gave the ratings, where the file does not say it.
+    rater: str | None = None
+    # What a dialogue becomes: itself, or one item for every turn after its first.
+    form: Literal["dialogues", "items"] | None = None
+    # What an empty reply is: an error, a response with an empty text, or nothing (counted).
+    empty: Literal["error", "keep", "drop"] = "error"
+    split: str | None = None
+    delimiter: str | None = None
+    quotes: bool = True
+    # How many turns of a context to keep, counted from its end.
+    max_turns: int | None = None
+    # Who is taken to have said the replies where neither the file nor ``system`` says it (no flag: for callers).
+    unnamed: str | None = None
+    # The one file to read, where it is called otherwise than its path (no flag: for callers).
+    file: File | None = None
+
+    def check(self, name: str, takes: frozenset[str]) -> None:
+        """Raise where an option is given that the importer does not take, or one that makes no sense."""
+        for field in dataclasses.fields(self):
+            if field.name in FLAGS and getattr(self, field.name) != field.default and field.name not in takes:
+                known = ", ".join(flag for option, flag in FLAGS.items() if option in takes) or "no options"
+                raise SpecError(f"the importer {name!r} does not take {FLAGS[field.name]}; it takes {known}")
+        if self.max_turns is not None and self.max_turns < 1:
+            raise SpecError(f"--max-turns must be at least 1, not {self.max_turns}")
+        if self.max_turns is not None and "form" in takes and self.form != "items":
+            raise SpecError("--max-turns shortens the contexts of items; give --as items with it")
+        for option in ("system", "rater", "separator", "split"):
+            value = getattr(self, option)
+            if value is not None and (not value or (option != "separator" and value.isspace())):
+                raise SpecError(f"{FLAGS[option]} is empty; give it a value or leave it out")
+
+
+class Entry(Place):
+    """Where a record was read in a file that is not made of lines."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{self.file} entry {self.line}"
+
+
+class Found(NamedTuple):
+    """A record, and where it was read."""
+
+    record: Record
+    place: Place
+
+
+@dataclasses.dataclass
+class Tally:
+    """What came out of an import, what was left out and why."""
+
+    records: Counter[str] = dataclasses.field(default_factory=Counter)
+    systems: Counter[str] = dataclasses.field(default_factory=Counter)
+    # Reasons in the plural, such as "tool messages".
+    left_out: Counter[str] = dataclasses.field(default_factory=Counter)
+    # Columns, or keys, that nothing was taken from.
+    unused: set[str] = dataclasses.field(default_factory=set)
+
+    def add(self, record: Record) -> None:
+        """Count a record that came out."""
+        self.records[type(record).__name__.lower()] += 1
+        if isinstance(record, Response):
+            self.systems[record.system] += 1
+
+    def summary(self, name: str) -> str:
+        """What a person wants to know of the import, in a few lines."""
+        kinds = ", ".join(f"{number:,} {_plural(kind, number)}" for kind, number in self.records.items())
+        lines = [f"{name}: {kinds}"]
+        if self.systems:
+            lines.append("systems: " + _shown([f"{s} ({n:,})" for s, n in self.systems.most_common()]))
+        if self.left_out:
+            lines.append(f"left out: {self.left_out_as_text()}")
+        if self.unused:
+            lines.append("not used: " + _shown(sorted(self.unused)))
+        return "\n".join(lines)
+
+    def left_out_as_text(self) -> str:
+        """The reasons with their numbers, the largest first."""
+        ordered = sorted(self.left_out.items(), key=lambda pair: (-pair[1], pair[0]))
+        return ", ".join(f"{reason} ({number:,})" for reason, number in ordered)
+
+
+def _plural(kind: str, number: int) -> str:
+    return kind if number == 1 else f"{kind}s"
+
+
+def _shown(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
+
+
+class Importer(Protocol):
+    """A module of this folder."""
+
+    SUMMARY: str
+    TAKES: frozenset[str]
+
+    def read(self, path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+        """The records, each with its place; ``tally`` learns what is left out."""
+
+
+def importer(name: str) -> Importer:
+    """The importer of a format, by the name a user typed."""
+    return cast(Importer, load("rejoinder.data.importers", name, "importer"))

@@ -1,0 +1,156 @@
+"""What a run can be given: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rejoinder.data import parquet
+from rejoinder.data.collection import Collection, refuse_table
+from rejoinder.data.importers import Tally
+from rejoinder.data.importers._files import stem_of
+from rejoinder.data.parquet import is_parquet
+from rejoinder.data.reader import Source, decode
+from rejoinder.data.schema import Place, from_object
+from rejoinder.data.spool import has_name, is_pipe, remove, spool
+from rejoinder.data.validation import Ledger
+from rejoinder.errors import InputError
+from rejoinder.paths import printable
+from rejoinder.types import Item, Record, Response
+
+DATASET = "dataset:"
+_FIRST_ITEMS = 1000
+_BEGINNING = 2**16
+_MESSAGES = re.compile(rb'\A[\s\[\xef\xbb\xbf]*\{.{0,20000}?("messages"|"conversations")\s*:\s*\[', re.DOTALL)
+_KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
+
+
+class Input:
+    """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
+
+    def __init__(self, given: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
+        """Of a Parquet file the columns ``without`` are not read, as if they were empty; errors say ``called``."""
+        if not isinstance(given, str | os.PathLike):
+            refuse_table(given)
+            raise InputError(f"a file is named by a string or a path, not by a {type(given).__name__}")
+        self._given = str(given)
+        self._without = without
+        self.name = self._name()
+        self.called = called or (self.name if self._given == "-" else printable(self._given))
+        self._spool = spool(self._given) if self._given == "-" or is_pipe(self._given) else None
+        if self._spool is not None:
+            self._given = str(self._spool)
+        self.digest, self.size = self._measure()
+        self.imported_as: str | None = None
+        self._tally = Tally()
+
+    @property
+    def stem(self) -> str:
+        """A short name for what is made from it."""
+        name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
+        return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet") or "run"
+
+    def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
+        """The records with their places."""
+        self._tally = Tally()
+        converted = self._converted()
+        if converted is not None:
+            for record, place in converted:
+                if not allow_empty and isinstance(record, Response) and not record.text.strip():
+                    raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
+                yield record, place
+            if self.imported_as is not None:
+                self._same(self._measure()[0])
+            return
+        if is_parquet(self._given):
+            yield from parquet.records(self._given, self.called, self._without, allow_empty)
+            self._same(self._measure()[0])
+            return
+        source = Source(self._given, self.called)
+        for line in source.lines():
+            yield from_object(decode(line), line.place, allow_empty), line.place
+        self._same(source.sha256)
+
+    def _same(self, sha256: str) -> None:
+        if sha256 != self.digest:
+            raise InputError(f"{self.called}: changed while it was read; run the command again when it is at rest")
+
+    def _converted(self) -> Iterator[tuple[Record, Place]] | None:
+        """The records of what is not a file in our schema, with their places."""
+        if self._given.startswith(DATASET):
+            from rejoinder.data.datasets import read_dataset
+
+            records = read_dataset(self._given.removeprefix(DATASET))
+            return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
+        if self._is_chat_log():
+            from rejoinder.data.importers import File, Options, import_places
+
+            self.imported_as = "openai"
+            file = File(Path(self._given), self.called, stem_of(self.name.strip("<>")))
+            return import_places("openai", file.path, Options(unnamed="assistant", file=file), self._tally)
+        return None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What an import on the fly left out, with numbers; known when the records have been read."""
+        return dict(sorted(self._tally.left_out.items()))
+
+    def first_items(self) -> Iterator[Item]:
+        """Some items, to see what they have."""
+        records = (record for record, _ in self.records(allow_empty=True))
+        return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
+
+    def close(self) -> None:
+        """Remove what standard input or a pipe was spooled to."""
+        if self._spool is not None:
+            remove(self._spool)
+
+    def _name(self) -> str:
+        """What a run calls it, wherever it lies."""
+        if self._given.startswith(DATASET):
+            return self._given
+        if self._given in ("-", "/dev/stdin"):
+            return "<stdin>"
+        return "<pipe>" if is_pipe(self._given) and not has_name(self._given) else printable(Path(self._given).name)
+
+    def _measure(self) -> tuple[str, int]:
+        if not self._given.startswith(DATASET):
+            return Source(self._given, self.called).measure()
+        from rejoinder.data.datasets import dataset
+
+        name = self._given.removeprefix(DATASET)
+        files = dataset(name).files
+        listed = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
+        return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
+
+    def _is_chat_log(self) -> bool:
+        """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
+        with Source(self._given, self.called).open() as raw:
+            beginning = raw.read(_BEGINNING)
+        if beginning[:2] == b"\x1f\x8b":
+            try:
+                beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
+            except zlib.error:  # reading it will say what is wrong
+                return False
+        found = _MESSAGES.search(beginning)
+        return found is not None and not _KIND.search(beginning, 0, found.start(1))
+
+
+def read(*given: str | Path, allow_empty: bool = False) -> Collection:
+    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection."""
+    ledger, collection = Ledger(), Collection()
+    for one in given:
+        opened = Input(one)
+        try:
+            for record, place in opened.records(allow_empty):
+                if ledger.add(record, place):
+                    collection.add(record)
+        finally:
+            opened.close()
+    ledger.close()
+    return collection

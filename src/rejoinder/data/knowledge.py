@@ -1,0 +1,133 @@
+"""Knowledge files line by line: a head, a relation and a tail, as ATOMIC and ConceptNet were published.
+
+ATOMIC has ``head TAB relation TAB tail``, in lower case, with ``~`` for a space in some files. ConceptNet-100K has
+``relation TAB head TAB tail``, some of its files a label 0 or 1 behind. A tail "none" says that there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.data.dataset import File
+from rejoinder.errors import InputError, SpecError, brief, nearest
+from rejoinder.paths import data_home
+
+ATOMIC = ("oEffect", "oReact", "oWant", "xAttr", "xEffect", "xIntent", "xNeed", "xReact", "xWant")
+_BY_LOWER = {name.lower(): name for name in ATOMIC}
+_PERSONS = re.compile(r"\bperson ?([xyz])\b", re.IGNORECASE)
+
+
+class Triple(NamedTuple):
+    """One piece of common sense."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+def read_triples(path: Path) -> Iterator[Triple]:
+    """The triples of a file, those whose tail is "none" left out; a line that is none of the kind is an error."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip() and (found := _triple(line, path, number)):
+                    yield found
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not text in UTF-8") from None
+
+
+def _triple(line: str, path: Path, number: int) -> Triple | None:
+    cells = line.rstrip("\r\n").split("\t")
+    if len(cells) == 4 and cells[3] in ("0", "1"):
+        if cells[3] == "0":
+            return None  # labelled as false
+        cells = cells[:3]
+    if len(cells) != 3 or not all(cell.strip() for cell in cells):
+        raise InputError(
+            f"{path}, line {number}: is no triple (found {brief(line.strip())}); write head, relation and tail with a "
+            "tab between them, as ATOMIC does, or relation, head and tail, as ConceptNet"
+        )
+    if (relation := _BY_LOWER.get(cells[1].strip().lower())) is not None:
+        head, tail = cells[0], cells[2]
+    else:
+        relation, head, tail = cells[0].strip(), cells[1], cells[2]
+    tail = plain(tail)
+    return None if tail.lower().rstrip(".") == "none" else Triple(plain(head), relation, tail)
+
+
+def plain(text: str) -> str:
+    """A head or a tail with spaces, and with its persons written PersonX, PersonY and PersonZ."""
+    spaced = " ".join(text.replace("~", " ").split()).replace(" 's", "'s")
+    return _PERSONS.sub(lambda found: f"Person{found[1].upper()}", spaced)
+
+
+PREFIX = "dataset:knowledge/"
+
+
+@dataclass(frozen=True)
+class PublishedKnowledge:
+    """A published knowledge file."""
+
+    name: str
+    summary: str
+    files: tuple[File, ...]
+    licence: str
+    citation: str
+
+
+_ATOMIC = "ATOMIC is published by its authors as an archive; as 'head TAB relation TAB tail', one a line, put it there"
+_CONCEPTNET = "ConceptNet-100K is published by its authors as an archive; put its text files there"
+
+KNOWLEDGE = {
+    found.name: found
+    for found in (
+        PublishedKnowledge(
+            "atomic",
+            "what follows from everyday events: 79,600 triples, the development split of ATOMIC",
+            (
+                File(
+                    "knowledge/atomic/dev.tsv",
+                    "a1fdf2243113f50ef531ebed9fd49f6a870b10f01e6ebe042d1732d3ef21044a",
+                    4_080_656,
+                    reason=_ATOMIC,
+                ),
+            ),
+            "CC BY 4.0",
+            "Sap et al. 2019 (AAAI)",
+        ),
+        PublishedKnowledge(
+            "conceptnet",
+            "what people know of things and doings: 100,000 triples of ConceptNet",
+            (
+                File(
+                    "knowledge/conceptnet100k/train.txt",
+                    "8fd8b132482fa17837e74084c6d3e0c88c828999990cffe1cf036013de906c16",
+                    3_454_511,
+                    reason=_CONCEPTNET,
+                ),
+            ),
+            "CC BY-SA 4.0",
+            "Speer, Chin, Havasi 2017 (AAAI); Li, Taheri, Tu, Gimpel 2016 (ACL)",
+        ),
+    )
+}
+
+
+def published(given: str) -> list[Path]:
+    """The files that a name means: those of ``dataset:knowledge/NAME``, else the path itself."""
+    if not given.startswith(PREFIX):
+        return [Path(given)]
+    name = given.removeprefix(PREFIX)
+    if name not in KNOWLEDGE:
+        raise SpecError(f"no published knowledge is called {name!r}; {nearest(name, KNOWLEDGE)}")
+    paths = [data_home() / file.path for file in KNOWLEDGE[name].files]
+    for path, file in zip(paths, KNOWLEDGE[name].files, strict=True):
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; {file.reason}")
+    return paths

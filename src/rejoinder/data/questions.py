@@ -1,0 +1,91 @@
+"""Which candidates of a question are right: those with its best grade.
+
+A grade is a number (more is better) or a word of one of the scales below; a question with one grade for all its
+candidates, or with words of two scales, has no right answer and is an error, not a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rejoinder.errors import InputError, brief, nearest
+from rejoinder.types import Question, Statement
+
+TRUE, FALSE = "true", "false"
+# From worst to best; words of one rank are equally good.
+SCALES: tuple[tuple[frozenset[str], ...], ...] = (
+    (frozenset({FALSE}), frozenset({TRUE})),
+    (frozenset({"adversarial", "random"}), frozenset({"positive"})),
+    (frozenset({"bad"}), frozenset({"acceptable"}), frozenset({"best"})),
+)
+
+
+def ranks(question: Question) -> list[float]:
+    """The grade of each candidate as a number, in order; only their order means something."""
+    grades = [candidate.grade for candidate in question.candidates]
+    if None in grades:
+        raise InputError(
+            f"question {question.id}: candidate {grades.index(None) + 1} has no grade, so nobody knows what is right; "
+            "grade it, or build a test set with: rejoinder build"
+        )
+    if all(isinstance(grade, int | float) for grade in grades):
+        return [float(grade) for grade in grades if grade is not None]
+    words = [str(grade).casefold() for grade in grades]
+    for scale in SCALES:
+        if set(words) <= frozenset().union(*scale):
+            return [float(next(n for n, rank in enumerate(scale) if word in rank)) for word in words]
+    raise InputError(
+        f"question {question.id}: its grades {brief(sorted(set(map(str, grades))))} are of no known scale; "
+        "use numbers, true and false, or Bad, Acceptable and Best"
+    )
+
+
+def right(question: Question) -> frozenset[int]:
+    """The places of the right candidates."""
+    found = ranks(question)
+    best = max(found)
+    if min(found) == best and len(found) > 1:
+        raise InputError(f"question {question.id}: all its {len(found)} candidates have one grade; one must be better")
+    return frozenset(n for n, rank in enumerate(found) if rank == best)
+
+
+CATEGORIES = ("location", "possession", "time", "date", "behavior", "environment")
+REQUEST, RELEVANT, WHOLE = "u", "u+S1", "u+S"
+DISTRACTORS = ("5", "10", "15")
+INPUTS = (REQUEST, RELEVANT, WHOLE, *DISTRACTORS)
+
+
+def shown(questions: Sequence[Question], given: str) -> list[Question]:
+    """The questions with only that much of their situation."""
+    if given not in INPUTS:
+        raise InputError(f"no input is called {given!r}; {nearest(given, list(INPUTS))}")
+    return [replace(question, situation=_statements(question, given)) for question in questions]
+
+
+def _statements(question: Question, given: str) -> tuple[Statement, ...]:
+    if given == REQUEST:
+        return ()
+    if given == WHOLE:
+        return question.situation
+    if given == RELEVANT:
+        if question.situation and all(statement.relevant is None for statement in question.situation):
+            raise InputError(
+                f"question {question.id}: nobody said which statements are relevant, so {given} is unknown"
+            )
+        return tuple(statement for statement in question.situation if statement.relevant)
+    return _expanded(question, given)
+
+
+def _expanded(question: Question, count: str) -> tuple[Statement, ...]:
+    statements, places = question.meta.get("expanded"), question.meta.get("distractors", {})
+    if not statements or count not in places:
+        raise InputError(
+            f"question {question.id}: its meta has no expanded situation with {count} distractors; rank it with u+S"
+        )
+    wanted = set(places[count])
+    return tuple(
+        Statement(found["text"], found.get("category"), found.get("relevant"))
+        for place, found in enumerate(statements)
+        if place in wanted or found.get("relevant")
+    )

@@ -1,0 +1,1 @@
+"""Data in many files: shards, their manifest, packing and statistics."""

@@ -1,0 +1,140 @@
+"""Data in many files, each complete in itself: a folder, a pattern, or an address of an object store.
+
+``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; what lies beyond this machine is read through pyarrow's file
+systems (``rejoinder[arrow]``), each shard into a temporary file while it is worked on. A catalogue beside the shards is
+compared with them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.data import remote
+from rejoinder.data.shards import manifest
+from rejoinder.errors import InputError
+from rejoinder.paths import printable
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
+_PATTERN = frozenset("*?[")
+
+
+class Shard(NamedTuple):
+    """One file of many: what it is called, where it is, its bytes, and what a catalogue says of it."""
+
+    name: str
+    where: str
+    size: int
+    sha256: str | None = None
+    responses: int | None = None
+
+
+def is_sharded(given: str) -> bool:
+    """Whether a name means many files."""
+    if remote.is_remote(given):
+        return True
+    path = Path(given)
+    return not given.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(given)))
+
+
+def shards_of(given: str, listed: bool = True) -> list[Shard]:
+    """The files that a name means, by name, as their catalogue lists them (unless not ``listed``); never none."""
+    found = _remote(given, listed) if remote.is_remote(given) else _local(given, listed)
+    if not found:
+        what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise InputError(f"{remote.shown(given)}: holds no shards; they are files that end in {what}")
+    return sorted(found)
+
+
+def files_of(given: str) -> list[Shard]:
+    """The files that a name means, be it one or many."""
+    if is_sharded(given):
+        return shards_of(given)
+    path = Path(given)
+    if not path.is_file():
+        what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
+        raise InputError(f"{printable(given)}: {what}")
+    return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
+
+
+@contextlib.contextmanager
+def local(shard: Shard) -> Iterator[Path]:
+    """A shard as a file of this machine."""
+    if not remote.is_remote(shard.where):
+        yield Path(shard.where)
+        return
+    where, name = remote.parent(shard.where)
+    with tempfile.TemporaryDirectory(prefix="rejoinder-shard-") as folder:
+        target = Path(folder) / name
+        remote.RemoteFolder(where).fetch(name, target)
+        yield target
+
+
+def check(shard: Shard, sha256: str) -> None:
+    """Raise where a shard is not what its catalogue lists."""
+    if shard.sha256 is not None and shard.sha256 != sha256:
+        how = f"sha256 {shard.sha256[:12]}… is listed, {sha256[:12]}… was read"
+        raise manifest.changed(shard.name, how)
+
+
+def is_shard(path: str) -> bool:
+    """Whether a file is a shard, by its name."""
+    name = path.rpartition("/")[2]
+    return name.endswith(ENDINGS) and not name.startswith(".")
+
+
+def _local(given: str, listed: bool) -> list[Shard]:
+    root = Path(given)
+    whole = root.is_dir()
+    paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
+    found = [
+        Shard(
+            printable(path.relative_to(root).as_posix() if whole else path.name),
+            str(path.resolve()),
+            path.stat().st_size,
+        )
+        for path in paths
+        if path.is_file() and is_shard(path.as_posix())
+    ]
+    if not listed:
+        return found
+    if whole:
+        return _known(found, _read(root / manifest.NAME), str(root / manifest.NAME), True)
+    known: list[Shard] = []
+    for folder in dict.fromkeys(Path(shard.where).parent for shard in found):
+        mine = [shard for shard in found if Path(shard.where).parent == folder]
+        known += _known(mine, _read(folder / manifest.NAME), str(folder / manifest.NAME), False)
+    return known
+
+
+def _remote(given: str, listed: bool) -> list[Shard]:
+    files = remote.RemoteFolder(given).files()
+    holder, name = remote.parent(given)
+    single = [one.name for one in files] == [name]
+    where = holder if single else given
+    found = [Shard(one.name, remote.under(where, one.name), one.size) for one in files if is_shard(one.name)]
+    if not listed or not (single or any(one.name == manifest.NAME for one in files)):
+        return found
+    raw = remote.RemoteFolder(where).content(manifest.NAME)
+    return _known(found, raw, remote.shown(remote.under(where, manifest.NAME)), not single)
+
+
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _known(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
+    """Shards with what their catalogue says of them."""
+    if raw is None:
+        return list(found)
+    sizes: Mapping[str, int] = {shard.name: shard.size for shard in found}
+    entries = manifest.compare(manifest.decode(raw, where), sizes, where, whole)
+    return [
+        shard._replace(sha256=entry.sha256, responses=entry.records.get("response", 0))
+        for shard in found
+        for entry in [entries[shard.name]]
+    ]

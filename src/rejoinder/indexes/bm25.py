@@ -1,0 +1,163 @@
+"""BM25 as SCARCE's Appendix C has it (Robertson et al. 1995).
+
+score(q, d) = sum over the words of q of ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf)
+
+A word that the query has twice counts twice. Only passages with a score above 0 are found: those that share a word with
+the query which not every passage has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import SpecError
+from rejoinder.indexes import matrix, passage_store
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes.base import Hit, Passage, check_search
+from rejoinder.indexes.filter import Filter
+from rejoinder.indexes.passage_store import Passages
+from rejoinder.indexes.postings import Postings, Vocabulary, count, join, weigh
+from rejoinder.text.tokens import TokenizerName, tokenizer_of
+
+ROLE = "postings"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the scores of an index beside its passages."""
+
+    k1: float
+    b: float
+    stop_words: list[str]  # that count neither as words nor for the length
+    tokenizer: TokenizerName = "words"
+    lowercase: bool = True
+
+    @classmethod
+    def of(cls, k1: float, b: float, stop_words: Collection[str]) -> Settings:
+        """Settings as they are asked for."""
+        if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
+            raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={k1} and b={b}")
+        return cls(k1, b, sorted(set(stop_words)))
+
+    def tokens_of(self) -> Callable[[str], Iterable[str]]:
+        """The function from a text to the words that count."""
+        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        left_out = frozenset(self.stop_words)
+        return (lambda text: [word for word in tokens_of(text) if word not in left_out]) if left_out else tokens_of
+
+
+class Bm25Index:
+    """Passages found by their words: ``Bm25Index.build`` makes one, ``Bm25Index.open`` opens it again."""
+
+    kind = "bm25"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest = _folder.read_manifest(folder, self.kind)
+        self._passages = Passages(self.manifest.folders(folder, passage_store.ROLE))
+        self._matrix = matrix.Matrix(self.manifest.folders(folder, ROLE)[0])
+        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self._tokens_of = self.settings.tokens_of()
+        if len(self._matrix.postings.lengths) != len(self._passages):
+            raise _folder.damaged(folder, "its parts do not belong together")
+
+    @classmethod
+    def build(
+        cls,
+        passages: Iterable[Passage],
+        folder: str | Path,
+        *,
+        k1: float = 0.5,
+        b: float = 0.7,
+        stop_words: Collection[str] = (),
+    ) -> Bm25Index:
+        """Index passages into a new folder."""
+        settings = Settings.of(k1, b, stop_words)
+        target = Path(folder)
+        with _folder.new_folder(target) as new:
+            words = Vocabulary()
+            part, postings = _take_in(passages, new, words, settings.tokens_of())
+            _folder.write_manifest(new, _settle(new, [part], postings, words, settings))
+        return cls(target)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Bm25Index:
+        """An index that was built before, memory-mapped."""
+        return cls(Path(folder))
+
+    def append(self, passages: Iterable[Passage]) -> Bm25Index:
+        """The index with more dialogues, the same as if it had been built of all at once."""
+        words = Vocabulary(self._matrix.words)
+        part, postings = _take_in(passages, self.folder, words, self._tokens_of, self._passages.numbers)
+        parts = [p for p in self.manifest.parts if p.role == passage_store.ROLE] + [part]
+        joined = join(self._matrix.postings, postings)
+        manifest = _settle(self.folder, parts, joined, words, self.settings)
+        _folder.write_manifest(self.folder, manifest, self.manifest)
+        return type(self)(self.folder)
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        only_dialogues: Collection[str] | None = None,
+    ) -> list[list[Hit]]:
+        """The best hits of each query, best first; see ``contract.Index``."""
+        check_search(queries, k, exclude_dialogues)
+        allowed = Filter(self._passages, split, only_dialogues)
+        found = []
+        for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
+            with allowed.without(excluded) as handicap:
+                numbers, scores = self._matrix.nearest(self._words(query), k, handicap)
+            found.append(self._passages.best(numbers, scores, k))
+        return found
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """The score of every passage, in the order in which they were indexed."""
+        return self._matrix.all_scores(self._words(query))
+
+    def _words(self, query: str) -> Counter[int]:
+        """The words of a query that the index knows, in the order in which they come, and how often."""
+        known = self._matrix.words
+        return Counter(number for word in self._tokens_of(query) if (number := known.get(word)) is not None)
+
+
+def _take_in(
+    passages: Iterable[Passage],
+    folder: Path,
+    words: Vocabulary,
+    tokens_of: Callable[[str], Iterable[str]],
+    known: Collection[str] = (),
+) -> tuple[_folder.Part, Postings]:
+    """Write a part of passages, and count their words."""
+    with _folder.new_part(folder, passage_store.ROLE) as new:
+        postings = count(passage_store.record(passages, new, known), tokens_of, words)
+        return _folder.seal(new, passage_store.ROLE), postings
+
+
+def _settle(
+    folder: Path, parts: list[_folder.Part], postings: Postings, words: Vocabulary, settings: Settings
+) -> _folder.Manifest:
+    """Weigh the postings of the whole and write them as one part; the manifest to go with it."""
+    with _folder.new_part(folder, ROLE) as new:
+        matrix.save(new, postings, weigh(postings, settings.k1, settings.b), words, settings.k1, settings.b)
+        part = _folder.seal(new, ROLE)
+    counts = {
+        "passages": len(postings.lengths),
+        "words": len(words),
+        "postings": len(postings.passages),
+        "tokens": int(postings.lengths.sum()),
+    }
+    return _folder.Manifest(Bm25Index.kind, asdict(settings), counts, (*parts, part))

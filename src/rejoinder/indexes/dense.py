@@ -1,0 +1,180 @@
+"""Passages by the cosine of their vectors with the query's, every one compared (no approximation).
+
+Scores are those of the vectors as they are kept: in float16 a cosine of 384 dimensions is off by up to 0.0001. A long
+passage loses its end, a long query its beginning: what was said last matters most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import SpecError
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes import passage_store, vector_store
+from rejoinder.indexes.base import Hit, Passage, check_search
+from rejoinder.indexes.filter import Filter, floor_of
+from rejoinder.indexes.passage_store import Passages
+from rejoinder.models.base import Encoder, Vectors
+
+ROLE = "vectors"
+_QUERIES = 256  # compared at a time
+_ROUNDING = 2.0**-22  # a product of n numbers in single precision is off by less than n + 2 of these
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the scores of an index beside its passages."""
+
+    encoder: str
+    digest: str
+    precision: vector_store.Precision
+
+
+def check_encoder(folder: Path, settings: Settings, encoder: Encoder) -> None:
+    """Raise where an index was made with another encoder."""
+    if settings.digest != encoder.digest:
+        raise SpecError(
+            f"{folder}: was made with the encoder {settings.encoder!r} ({settings.digest}), not with "
+            f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
+        )
+
+
+class DenseIndex:
+    """Passages found by their vectors: ``DenseIndex.build`` makes one, ``DenseIndex.open`` opens it again."""
+
+    kind = "dense"
+
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        self.folder = folder
+        self.encoder = encoder
+        self.manifest = _folder.read_manifest(folder, self.kind)
+        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        check_encoder(folder, self.settings, encoder)
+        self._passages = Passages(self.manifest.folders(folder, passage_store.ROLE))
+        self._vectors = vector_store.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
+        if len(self._vectors) != len(self._passages):
+            raise _folder.damaged(folder, "its parts do not belong together")
+
+    @classmethod
+    def build(
+        cls,
+        passages: Iterable[Passage],
+        folder: str | Path,
+        encoder: Encoder,
+        *,
+        precision: vector_store.Precision = "float32",
+    ) -> DenseIndex:
+        """Index passages into a new folder."""
+        settings = asdict(Settings(encoder.name, encoder.digest, precision))
+        target = Path(folder)
+        with _folder.new_folder(target) as new:
+            parts, count = _take_in(passages, new, encoder, precision)
+            _folder.write_manifest(new, _folder.Manifest(cls.kind, settings, {"passages": count}, parts))
+        return cls(target, encoder)
+
+    @classmethod
+    def open(cls, folder: str | Path, encoder: Encoder) -> DenseIndex:
+        """An index that was built before with this encoder, memory-mapped."""
+        return cls(Path(folder), encoder)
+
+    def append(self, passages: Iterable[Passage]) -> DenseIndex:
+        """The index with more dialogues; what is there already is not touched."""
+        before = self.manifest
+        known = self._passages.numbers
+        parts, count = _take_in(passages, self.folder, self.encoder, self.settings.precision, known)
+        counts = {"passages": len(self) + count}
+        manifest = _folder.Manifest(self.kind, before.settings, counts, before.parts + parts)
+        _folder.write_manifest(self.folder, manifest, before)
+        return type(self)(self.folder, self.encoder)
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        only_dialogues: Collection[str] | None = None,
+    ) -> list[list[Hit]]:
+        """The best hits of each query, best first; see ``contract.Index``."""
+        check_search(queries, k, exclude_dialogues)
+        allowed = Filter(self._passages, split, only_dialogues)
+        barred = [allowed.stretches(ids) for ids in exclude_dialogues or [()] * len(queries)]
+        found: list[list[Hit]] = []
+        for begin in range(0, len(queries), _QUERIES):
+            vectors = vector_store.encode(self.encoder, queries[begin : begin + _QUERIES], "left")
+            some = barred[begin : begin + _QUERIES]
+            for numbers, cosines in nearest(self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)):
+                found.append(self._passages.best(numbers, cosines, k))
+        return found
+
+
+def nearest(
+    store: vector_store.VectorStore,
+    vectors: Vectors,
+    k: int,
+    handicap: NDArray[np.float32] | None,
+    barred: Sequence[Sequence[slice]],
+    least: Sequence[float],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """For each query's vector, passages among which are the k nearest, and their cosines.
+
+    Those whose cosine is below a query's ``least`` may be missing.
+    """
+    slack = (vectors.shape[1] + 2) * _ROUNDING
+    best = [_Best(k, slack, floor) for floor in least]
+    for first, block in store.blocks():
+        rough = vectors @ block.T
+        if handicap is not None:
+            rough += handicap[first : first + len(block)]
+        for row, one, stretches in zip(rough, best, barred, strict=True):
+            for stretch in stretches:
+                row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
+            one.see(first, row)
+    for vector, one in zip(vectors, best, strict=True):
+        numbers = one.hopeful()
+        yield numbers, store.cosines(numbers, vector)
+
+
+class _Best:
+    """The passages seen so far that may be among the k nearest to a query, going by rough scores."""
+
+    def __init__(self, k: int, slack: float, floor: float) -> None:
+        self._k, self._slack = k, slack
+        self._floor = floor
+        self._seen: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+
+    def see(self, first: int, scores: NDArray[np.float32]) -> None:
+        """Take in the scores of the passages from ``first`` on."""
+        self._floor = max(self._floor, floor_of(scores, self._k))
+        places = np.flatnonzero(scores >= self._low())
+        self._seen.append((places + first, scores[places]))
+
+    def hopeful(self) -> NDArray[np.int64]:
+        """The numbers of the passages that are left."""
+        numbers, scores = (np.concatenate(column) for column in zip(*self._seen, strict=True))
+        return numbers[scores >= self._low()]
+
+    def _low(self) -> float:
+        return max(self._floor - self._slack, float(np.finfo(np.float32).min))  # above those that are barred
+
+
+def _take_in(
+    passages: Iterable[Passage],
+    folder: Path,
+    encoder: Encoder,
+    precision: vector_store.Precision,
+    known: Collection[str] = (),
+) -> tuple[tuple[_folder.Part, _folder.Part], int]:
+    """Write a part of passages and one of their vectors; how many there are."""
+    with _folder.new_part(folder, passage_store.ROLE) as texts, _folder.new_part(folder, ROLE) as vectors:
+        count = vector_store.write(passage_store.record(passages, texts, known), vectors, encoder, precision)
+        return (_folder.seal(texts, passage_store.ROLE), _folder.seal(vectors, ROLE)), count

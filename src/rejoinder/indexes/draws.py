@@ -1,0 +1,128 @@
+"""Drawing without replacement from many pools at once, the same whatever else is drawn beside them.
+
+A pool is a stretch of a long row of turns with one gap in it. Nothing is taken from a running generator: a draw is a
+function of the seed, the row's key and the number of the draw (the finaliser of SplitMix64, Steele et al. 2014), so
+that a moment gets the same candidates alone, among millions, and in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.indexes.corpus import Codes, Numbers
+
+Keys: TypeAlias = NDArray[np.uint64]
+# Which of some (row, turn) pairs may be drawn.
+Allowed: TypeAlias = Callable[[Numbers, Numbers], NDArray[np.bool_]]
+
+_ROUNDS = 12  # a draw that is refused so often is settled by going through the whole pool
+_SMALL = 16  # pools up to so many turns a candidate are gone through at once
+_AT_ONCE = 2**20  # turns that are gone through together
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True)
+class Pools:
+    """For each row a stretch ``low`` to ``high`` of places with a gap in it; ``turn_at`` gives the turn of a place."""
+
+    low: Numbers
+    high: Numbers
+    gap_low: Numbers
+    gap_high: Numbers
+    turn_at: Callable[[Numbers], Numbers]
+
+    @property
+    def size(self) -> Numbers:
+        """How many turns each pool has."""
+        return (self.high - self.low) - (self.gap_high - self.gap_low)
+
+    def turns(self, rows: Numbers, numbers: Numbers) -> Numbers:
+        """The turn of the given number (from 0) in the pools of some rows."""
+        places = self.low[rows] + numbers
+        places += np.where(places >= self.gap_low[rows], (self.gap_high - self.gap_low)[rows], 0)
+        return self.turn_at(places)
+
+
+def keys_of(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
+    """A key for each row from a number that names it, the seed, and a number for the source that draws."""
+    base = _mix(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
+    return _mix(names.astype(np.uint64) ^ base)
+
+
+def draw(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Numbers:
+    """Up to k turns from each pool, in a line a row, -1 where there are no more.
+
+    Every turn of a pool that is allowed has the same chance at each draw; once a turn is drawn, no other that says the
+    same is.
+    """
+    found = np.full((len(keys), k), -1, dtype=np.int64)
+    size = pools.size
+    few = np.flatnonzero((size > 0) & (size <= _SMALL * k))
+    many = np.flatnonzero(size > _SMALL * k)
+    left = np.concatenate([few, _refused(pools, k, keys, said, allowed, many, found)])
+    for rows in _portions(left, size[left]):
+        found[rows] = _thorough(pools, k, keys, said, allowed, rows)
+    return found
+
+
+def _refused(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers, found: Numbers) -> Numbers:
+    """Draw for large pools by trying; the rows for which some draw was refused too often."""
+    size = pools.size.astype(np.uint64)
+    given_up = []
+    for slot in range(k if len(rows) else 0):
+        pending = rows
+        for attempt in range(_ROUNDS):
+            random = _mix(keys[pending] + np.uint64(((slot * _ROUNDS + attempt + 1) * _GOLDEN) & (2**64 - 1)))
+            numbers = ((random >> np.uint64(32)) * size[pending]) >> np.uint64(32)
+            turns = pools.turns(pending, numbers.astype(np.int64))
+            good = allowed(pending, turns)
+            for earlier in range(slot):
+                good &= said[found[pending, earlier]] != said[turns]
+            found[pending[good], slot] = turns[good]
+            pending = pending[~good]
+            if not len(pending):
+                break
+        given_up.append(pending)
+        rows = np.setdiff1d(rows, pending, assume_unique=True)
+    return np.concatenate([np.zeros(0, dtype=np.int64), *given_up])
+
+
+def _thorough(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+    """Draw by giving every turn of every pool a random number and taking the k smallest that may be taken."""
+    size = pools.size[rows]
+    line = np.repeat(np.arange(len(rows)), size)
+    numbers = np.arange(len(line)) - np.repeat(np.cumsum(size) - size, size)
+    turns = pools.turns(rows[line], numbers)
+    random = _mix(keys[rows[line]] ^ _mix((numbers + 1).astype(np.uint64)))
+    good = allowed(rows[line], turns)
+    line, turns, random = line[good], turns[good], random[good]
+    order = np.lexsort((random, line))
+    line, turns = line[order], turns[order]
+    if k > 1:  # of those that say the same, the first
+        same = line * (int(said.max(initial=0)) + 1) + said[turns]
+        first = np.sort(np.unique(same, return_index=True)[1])
+        line, turns = line[first], turns[first]
+    rank = np.arange(len(line)) - np.searchsorted(line, line)
+    kept = rank < k
+    found = np.full((len(rows), k), -1, dtype=np.int64)
+    found[line[kept], rank[kept]] = turns[kept]
+    return found
+
+
+def _portions(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
+    """The rows in portions whose pools are not too much together."""
+    if len(rows):
+        portion = np.cumsum(sizes) // _AT_ONCE
+        yield from np.split(rows, np.flatnonzero(np.diff(portion)) + 1)
+
+
+def _mix(numbers: Keys) -> Keys:
+    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    last: Keys = mixed ^ (mixed >> np.uint64(31))
+    return last

@@ -1,0 +1,38 @@
+"""Opening an index of whichever kind it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from rejoinder.errors import InputError, brief
+from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.dense import DenseIndex, Settings
+from rejoinder.indexes.parts import read_manifest, settings_of
+from rejoinder.indexes.sharded import bm25
+from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
+from rejoinder.indexes.sharded.dense import ShardedDenseIndex
+from rejoinder.indexes.sharded.graph import GraphIndex
+from rejoinder.models.base import Encoder
+
+AnyIndex: TypeAlias = Bm25Index | DenseIndex | ShardedBm25Index | ShardedDenseIndex
+
+
+def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
+    """An index; a dense one is opened with the encoder given, else with the one of the name it was made with."""
+    manifest = read_manifest(Path(folder))
+    match manifest.kind:
+        case Bm25Index.kind:
+            return Bm25Index.open(folder)
+        case bm25.KIND:
+            return ShardedBm25Index.open(folder)
+        case DenseIndex.kind | ShardedDenseIndex.layout | GraphIndex.layout:
+            if encoder is None:
+                from rejoinder.models.encoder.factory import load_encoder
+
+                encoder = load_encoder(settings_of(manifest, Path(folder), Settings).encoder)
+            kinds = {ShardedDenseIndex.layout: ShardedDenseIndex, GraphIndex.layout: GraphIndex}
+            return kinds.get(manifest.kind, DenseIndex).open(folder, encoder)
+    raise InputError(
+        f"{folder}: holds an index of an unknown kind {brief(manifest.kind)}; is rejoinder too old for it?"
+    )

@@ -1,0 +1,125 @@
+"""The weights of an index as a sparse matrix, passages by words, in the files of bm25s (Lù 2024), memory-mapped.
+
+Every passage is scored in single precision by one product with the query's columns, which takes a millisecond for a
+million turns; the few that may be among the best are then scored again in double precision, word by word in the order
+of the query, so that a score depends on nothing but the query, the passage and the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.indexes.filter import floor_of
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.postings import Postings
+
+_ROUNDING = 2.0**-22  # a sum of n weights in single precision is off by less than n + 2 of these, relative to its size
+_SMALLEST = float(np.nextafter(np.float32(0), np.float32(1)))
+
+
+def save(
+    folder: Path, postings: Postings, weights: NDArray[np.float32], words: Mapping[str, int], k1: float, b: float
+) -> None:
+    """Write weights as bm25s does, and beside them the counts that weighing anew takes."""
+    model = import_module("bm25s").BM25(k1=k1, b=b, method="atire")
+    scores = {"data": weights, "indices": postings.passages, "indptr": postings.starts}
+    model.scores = {**scores, "num_docs": len(postings.lengths)}
+    model.vocab_dict, model.nonoccurrence_array = dict(words), None
+    model.save(folder, show_progress=False)
+    np.save(folder / "counts.npy", postings.counts)
+    np.save(folder / "lengths.npy", postings.lengths)
+
+
+def rounding(query: Mapping[int, int]) -> float:
+    """How far a rough score may be from the true one, relative to it."""
+    return (len(query) + 2) * _ROUNDING
+
+
+class Weights:
+    """What each word is worth to each passage; a query is the numbers of its words and how often it has each."""
+
+    def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
+        self.postings, self.weights = postings, weights
+        if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
+            raise damaged(folder, "its files do not belong together")
+
+    def nearest(
+        self,
+        query: Mapping[int, int],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[slice] = (),
+        least: float = -np.inf,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Passages among which are the k best that have a score above 0, and the scores of these.
+
+        Those whose score is below ``least`` may be missing.
+        """
+        rough = self.rough_scores(query)
+        if handicap is not None:
+            rough += handicap
+        for stretch in barred:
+            rough[stretch] = -np.inf
+        floor = max(floor_of(rough, k), least) * (1 - rounding(query))
+        found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
+        return found, self.scores(query, found)
+
+    def all_scores(self, query: Mapping[int, int]) -> NDArray[np.float64]:
+        """The score of every passage, the same to the last bit."""
+        totals = np.zeros(len(self.postings.lengths))
+        for word, times in query.items():
+            begin, end = self.postings.starts[word : word + 2]
+            totals[self.postings.passages[begin:end]] += times * self.weights[begin:end].astype(np.float64)
+        return totals
+
+    def scores(self, query: Mapping[int, int], found: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The scores of some passages."""
+        totals = np.zeros(len(found))
+        for word, times in query.items():
+            begin, end = self.postings.starts[word : word + 2]
+            if begin == end:
+                continue
+            listed = self.postings.passages[begin:end]
+            places = np.searchsorted(listed, found)
+            places[places == len(listed)] = 0
+            has = listed[places] == found
+            totals[has] += times * self.weights[begin:end][places[has]].astype(np.float64)
+        return totals
+
+    def rough_scores(self, query: Mapping[int, int]) -> NDArray[np.float32]:
+        """The score of every passage in single precision: off by less than ``rounding`` of it."""
+        rough: NDArray[np.float32] = self._columns[:, list(query)] @ np.array(list(query.values()), np.float32)
+        return rough
+
+    @cached_property
+    def _columns(self) -> Any:
+        from scipy.sparse import csc_array  # here, because it takes a tenth of a second
+
+        starts, passages, _, lengths = self.postings
+        # scipy takes over the mapped arrays as they are only where both kinds of numbers have the same size.
+        fits = starts[-1] <= np.iinfo(passages.dtype).max
+        pointers = starts.astype(passages.dtype) if fits else starts
+        return csc_array((self.weights, passages, pointers), shape=(len(lengths), len(starts) - 1), copy=False)
+
+
+class Matrix(Weights):
+    """The weights of an index in one piece, with its words."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            model = import_module("bm25s").BM25.load(folder, mmap=True)
+            weights, passages, starts = (np.asarray(model.scores[name]) for name in ("data", "indices", "indptr"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(folder, str(error)) from None
+        self.words: dict[str, int] = model.vocab_dict
+        super().__init__(folder, Postings(starts, passages, load(folder, "counts"), load(folder, "lengths")), weights)
+        if self.postings.words != len(self.words):
+            raise damaged(folder, "its files do not belong together")

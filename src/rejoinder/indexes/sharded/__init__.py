@@ -1,0 +1,1 @@
+"""Indexes over many shards, with the hits of one big index."""

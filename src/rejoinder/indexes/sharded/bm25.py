@@ -1,0 +1,241 @@
+"""BM25 over shards: the hits and scores of one big index (``bm25``), with the memory of one shard at a time.
+
+Shards are counted independently. A word's weight depends on all of them, so the vocabularies are merged, the numbers
+added up, and every shard is weighed with those of the whole; a query is scored in each and the best of all are kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.shards.files import Shard
+from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.local import LocalEngine
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes import passage_store, vocabulary
+from rejoinder.indexes import vocabulary as _vocabulary
+from rejoinder.indexes.base import Passage
+from rejoinder.indexes.bm25 import ROLE, Settings
+from rejoinder.indexes.matrix import Weights
+from rejoinder.indexes.parts import Part
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.postings import Postings, Totals, Vocabulary, in_a_row, sort_out, weigh
+from rejoinder.indexes.sharded import builder, dialogue_table
+from rejoinder.indexes.sharded.builder import NOTES, Entry, ShardWorker
+from rejoinder.indexes.sharded.search import OPEN, Found, ShardedIndex, parts_of, totals
+from rejoinder.indexes.sharded.shard import TURNS, map_dialogues
+
+KIND = "sharded bm25"
+WEIGHTS = "weights"
+_NUMBERS = "numbers"
+
+
+class Bm25Shards(ShardWorker):
+    """Counts the words of shards."""
+
+    address = "Bm25Shards"
+
+    def write(self, passages: Iterator[Passage]) -> Entry:
+        """Write the passages of one shard, and which of them each word stands in."""
+        words = Vocabulary()
+        tokens_of = Settings(**self.settings).tokens_of()
+        with (
+            _folder.new_part(self.folder, passage_store.ROLE) as texts,
+            _folder.new_part(self.folder, ROLE) as counted,
+        ):
+            flat, lengths = in_a_row(passage_store.record(passages, texts), tokens_of, words)
+            dialogues = map_dialogues(texts)
+            postings = _save(counted, flat, lengths, words)
+            counts = {
+                "passages": len(lengths),
+                "dialogues": dialogues,
+                "postings": len(postings.passages),
+                "tokens": len(flat),
+            }
+            return Entry((_folder.seal(texts, passage_store.ROLE), _folder.seal(counted, ROLE)), counts)
+
+
+def _save(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> Postings:
+    """Write postings with the words in order."""
+    ordered = sorted(words)
+    ranks = np.empty(len(words), np.int32)
+    ranks[[words[word] for word in ordered]] = np.arange(len(words), dtype=np.int32)
+    postings = sort_out(ranks[flat], np.repeat(np.arange(len(lengths)), lengths), lengths, len(words))
+    _vocabulary.save(folder, ordered)
+    for name, column in postings._asdict().items():
+        np.save(folder / f"{name}.npy", column)
+    return postings
+
+
+def postings_of(folder: Path) -> Postings:
+    """The postings of a shard, memory-mapped."""
+    return Postings(*(load(folder, name) for name in Postings._fields))
+
+
+class Weigher:
+    """Weighs shards with the numbers of the whole."""
+
+    def __init__(self, folder: str, settings: Mapping[str, Any], vocabulary: str, passages: int, tokens: int) -> None:
+        self._folder, self._settings = Path(folder), Settings(**settings)
+        self._frequencies = load(self._folder / vocabulary, "frequencies")
+        self._totals = Totals(passages, tokens)
+
+    def compute(self, task: Sequence[str]) -> dict[str, Any]:
+        """The part with a shard's weights; a task is its postings and the column of its words' numbers."""
+        postings, column = self._folder / task[0], Path(task[1])
+        with _folder.new_part(self._folder, WEIGHTS) as new:
+            shutil.copyfile(column, new / f"{_NUMBERS}.npy")
+            frequencies = self._frequencies[load(new, _NUMBERS)]
+            settings = self._settings
+            weights = weigh(postings_of(postings), settings.k1, settings.b, self._totals, frequencies)
+            np.save(new / "weights.npy", weights)
+            return asdict(_folder.seal(new, WEIGHTS))
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def settle(
+    folder: Path, parts: Sequence[Part], counts: Counter[str], settings: Settings, engine: Engine
+) -> _folder.Manifest:
+    """Put shards together: merge their words and dialogues, and weigh each of them; the manifest to go with it."""
+    shards = [part for part in parts if part.role == ROLE]
+    texts = [part for part in parts if part.role == passage_store.ROLE]
+    with _folder.new_part(folder, dialogue_table.ROLE) as new:
+        dialogue_table.merge([folder / part.name for part in texts], new)
+        dialogues = _folder.seal(new, dialogue_table.ROLE)
+    numbers = folder / NOTES / _NUMBERS
+    numbers.mkdir(parents=True, exist_ok=True)
+    with _folder.new_part(folder, _vocabulary.ROLE) as new:
+        counts["words"] = _vocabulary.merge([folder / part.name for part in shards], new, numbers)
+        vocabulary = _folder.seal(new, _vocabulary.ROLE)
+    given = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
+    work = Work("rejoinder.indexes.sharded.bm25:Weigher", given)
+    tasks = [[part.name, str((numbers / f"{number}.npy").resolve())] for number, part in enumerate(shards)]
+    weights: list[Part | None] = [None] * len(tasks)
+    for outcome in engine.compute(work, tasks):
+        weights[outcome.number] = Part(**outcome.value)
+    counts["shards"] = len(shards)
+    whole = (*texts, *shards, *(part for part in weights if part is not None), vocabulary, dialogues)
+    return _folder.Manifest(KIND, asdict(settings), dict(sorted(counts.items())), whole)
+
+
+_WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
+
+
+class _Shard(NamedTuple):
+    """The weights of a shard, and which words of the whole its own are."""
+
+    weights: Weights
+    numbers: NDArray[np.int64]
+
+    def own(self, query: Mapping[int, int]) -> dict[int, int]:
+        """A query in the numbers that its words have here, without those that stand in no passage of the shard."""
+        if not len(self.numbers):
+            return {}
+        wanted = np.fromiter(query, np.int64, len(query))
+        places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
+        has = self.numbers[places] == wanted
+        return {int(p): times for p, times, here in zip(places, query.values(), has, strict=True) if here}
+
+
+class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
+    """Passages in shards, found by their words: the same as ``Bm25Index``."""
+
+    kind = "bm25"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, _folder.read_manifest(folder, KIND))
+        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self._tokens_of = self.settings.tokens_of()
+        self._words = vocabulary.Words(self.manifest.folders(folder, vocabulary.ROLE)[0])
+        self._postings = self.manifest.folders(folder, ROLE)
+        self._weights = self.manifest.folders(folder, WEIGHTS)
+        if not len(self._postings) == len(self._weights) == self.shards:
+            raise _folder.damaged(folder, "its parts do not belong together")
+        self._shard = lru_cache(maxsize=OPEN)(self._open)
+
+    @classmethod
+    def build(
+        cls,
+        shards: Sequence[Shard],
+        folder: str | Path,
+        *,
+        k1: float = 0.5,
+        b: float = 0.7,
+        stop_words: Collection[str] = (),
+        split: str | None = None,
+        engine: Engine | None = None,
+        progress: builder.Progress | None = None,
+        turns: int = TURNS,
+    ) -> ShardedBm25Index:
+        """Index the dialogues of data files; a build of the same folder that was stopped is gone on with."""
+        settings, target, engine = Settings.of(k1, b, stop_words), Path(folder), engine or LocalEngine()
+        builder.new_index(target)
+        work = Work(_WORK, (str(target.resolve()), asdict(settings), split, turns))
+        entries = builder.write_shards(shards, work, engine, progress)
+        builder.finish(target, settle(target, list(parts_of(entries)), totals(entries), settings, engine))
+        return cls(target)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> ShardedBm25Index:
+        """An index that was built before, memory-mapped."""
+        return cls(Path(folder))
+
+    def append(self, passages: Iterable[Passage]) -> ShardedBm25Index:
+        """The index with more dialogues; only what depends on all shards is computed anew."""
+        worker = Bm25Shards(str(self.folder), asdict(self.settings), None)
+        self.grow(worker.entries(iter(passages)), LocalEngine())
+        return type(self)(self.folder)
+
+    def prepare(self, queries: Sequence[str]) -> list[Counter[int]]:
+        """The words of each query that the index knows, in the order in which they come, and how often."""
+        return [
+            Counter(number for word in self._tokens_of(query) if (number := self._words.find(word)) is not None)
+            for query in queries
+        ]
+
+    def nearest(
+        self,
+        shard: int,
+        queries: Sequence[Mapping[int, int]],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[Sequence[slice]],
+        least: Sequence[float],
+    ) -> Iterator[Found]:
+        """For each query, passages among which are the k best of a shard with a score above 0."""
+        here = self._shard(shard)
+        for query, stretches, floor in zip(queries, barred, least, strict=True):
+            own = here.own(query)
+            if own:
+                yield here.weights.nearest(own, k, handicap, stretches, floor)
+            else:
+                yield np.empty(0, np.int32), np.empty(0)
+
+    def scores(self, query: str) -> Iterator[NDArray[np.float64]]:
+        """The score of every passage, a shard at a time."""
+        words = self.prepare([query])[0]
+        for number in range(self.shards):
+            shard = self._shard(number)
+            yield shard.weights.all_scores(shard.own(words))
+
+    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+        """The manifest of these shards together."""
+        return settle(self.folder, parts, counts, self.settings, engine)
+
+    def _open(self, number: int) -> _Shard:
+        folder = self._postings[number]
+        weights = Weights(folder, postings_of(folder), load(self._weights[number], "weights"))
+        if len(weights.postings.lengths) != len(self.passages_of(number)):
+            raise _folder.damaged(folder, "it does not belong to its passages")
+        return _Shard(weights, load(self._weights[number], "numbers"))

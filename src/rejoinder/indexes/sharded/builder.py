@@ -1,0 +1,158 @@
+"""Building an index of shards: each data file becomes one shard or more, once, and then all are settled together.
+
+What a data file became is noted under its address, which is the digest of what it holds and of what is asked; a build
+that was stopped goes on with what is missing. The manifest comes last, and with it the notes go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from rejoinder.data.reader import Source, stream
+from rejoinder.data.shards.files import Shard, check, local
+from rejoinder.data.writer import encode
+from rejoinder.engines.base import Engine, Work
+from rejoinder.errors import InputError
+from rejoinder.files import whole_file
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes.base import Passage, passages
+from rejoinder.indexes.sharded.shard import TURNS, stretches
+from rejoinder.types import Dialogue
+
+NOTES = "building"
+_CUT = "cut"
+_ROLES = frozenset({"passages", "dialogues", "postings", "vocabulary", "weights", "vectors", "graph"})
+_LAYOUT = 1  # of a shard; a note of another one does not count
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One shard of an index: its parts and what is in them."""
+
+    parts: tuple[_folder.Part, ...]
+    counts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Entry:
+        """An entry from its note."""
+        return cls(tuple(_folder.Part(p["role"], p["name"], p["files"]) for p in plain["parts"]), plain["counts"])
+
+
+class ShardWorker(ABC):
+    """Writes shards of one kind of index from data files."""
+
+    address: ClassVar[str]  # what notes of unfinished builds go by; it stays when the class gets another name
+
+    def __init__(self, folder: str, settings: Mapping[str, Any], split: str | None, turns: int = TURNS) -> None:
+        self.folder = Path(folder)
+        self.settings = settings
+        self._split, self._turns = split, turns
+
+    @abstractmethod
+    def write(self, passages: Iterator[Passage]) -> Entry:
+        """Write the passages of one shard."""
+
+    def entries(self, found: Iterator[Passage]) -> list[Entry]:
+        """Write passages as one shard or more."""
+        return [self.write(some) for some in stretches(found, self._turns)]
+
+    def compute(self, task: Sequence[Any]) -> dict[str, Any]:
+        """What a data file became, and whether it was written now."""
+        shard = Shard(*task)
+        with local(shard) as path:
+            sha256 = Source(path).measure()[0]
+            check(shard, sha256)
+            note = self.folder / NOTES / f"{self._address(sha256)}.json"
+            if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
+                return {"fresh": False, "entries": kept}
+            found = (
+                [asdict(one) for one in self.entries(_turns(path, shard.name, self._split))]
+                if path.stat().st_size
+                else []
+            )
+        with whole_file(note) as file:
+            file.write(orjson.dumps(found))
+        return {"fresh": True, "entries": found}
+
+    def close(self) -> None:  # noqa: B027
+        """There is nothing to let go of."""
+
+    def _is_whole(self, entries: Sequence[Mapping[str, Any]]) -> bool:
+        return all(_folder.is_whole(self.folder, part) for entry in entries for part in Entry.of(entry).parts)
+
+    def _address(self, sha256: str) -> str:
+        asked = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
+        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+def _turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
+    """The turns of a data file's dialogues."""
+
+    def dialogues() -> Iterator[Dialogue]:
+        for record in stream(path, name=name):
+            if not isinstance(record, Dialogue):
+                kind = type(record).__name__.lower()
+                raise InputError(f"{name}: found a record of kind {kind!r}; an index is built from dialogues only")
+            yield record
+
+    return passages(dialogues(), split)
+
+
+def new_index(folder: Path) -> None:
+    """Make the folder of an index, or take up one whose building was stopped."""
+    if (folder / _folder.MANIFEST).exists() or (
+        folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / NOTES).is_dir()))
+    ):
+        raise InputError(f"{folder}: exists already; name another folder, or add to an index with: rejoinder index add")
+    try:
+        (folder / NOTES).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def write_shards(shards: Sequence[Shard], work: Work, engine: Engine, progress: Progress | None = None) -> list[Entry]:
+    """Every shard that the data files became, in the order of the files."""
+    done: list[list[Any]] = [[] for _ in shards]
+    ready, total = 0, sum(shard.size for shard in shards)
+    for outcome in engine.compute(work, [list(shard) for shard in shards]):
+        done[outcome.number] = outcome.value["entries"]
+        ready += shards[outcome.number].size
+        if progress is not None:
+            progress(ready, total)
+    found = [Entry.of(plain) for entries in done for plain in entries]
+    if not found:
+        raise InputError("there is no passage to index; is the split named rightly?")
+    return found
+
+
+def finish(folder: Path, manifest: _folder.Manifest, before: _folder.Manifest | None = None) -> None:
+    """Make the index what the manifest says, and remove what belongs to no index."""
+    _folder.write_manifest(folder, manifest, before)
+    named = {part.name for part in manifest.parts}
+    for path in folder.iterdir():
+        role = path.name.lstrip(".").replace(".", "-").partition("-")[0]
+        if path.is_dir() and path.name not in named and role in _ROLES:
+            shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(folder / NOTES, ignore_errors=True)
+
+
+def cut(dialogues: Iterator[Dialogue], pieces: int, folder: Path) -> list[Shard]:
+    """Dialogues dealt out to so many data files in the folder of an index that is being built."""
+    place = folder / NOTES / _CUT
+    place.mkdir(parents=True, exist_ok=True)
+    paths = [place / f"{number:05}.jsonl" for number in range(pieces)]
+    with ExitStack() as stack:
+        files = [stack.enter_context(path.open("wb")) for path in paths]
+        for number, dialogue in enumerate(dialogues):
+            files[number % pieces].write(encode(dialogue))
+    return [Shard(path.name, str(path.resolve()), path.stat().st_size) for path in paths]

@@ -1,0 +1,161 @@
+"""Dense search over shards: the hits and cosines of one big index (``dense``), a shard at a time, none approximated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.shards.files import Shard
+from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.local import LocalEngine
+from rejoinder.errors import SpecError
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes import passage_store, vector_store
+from rejoinder.indexes.base import Passage
+from rejoinder.indexes.dense import ROLE, Settings, check_encoder, nearest
+from rejoinder.indexes.sharded import builder, dialogue_table
+from rejoinder.indexes.sharded.builder import Entry, ShardWorker
+from rejoinder.indexes.sharded.search import OPEN, Found, ShardedIndex, parts_of, totals
+from rejoinder.indexes.sharded.shard import TURNS, map_dialogues
+from rejoinder.models.base import Encoder
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class DenseShards(ShardWorker):
+    """Encodes shards; the encoder is loaded once."""
+
+    address = "DenseShards"
+
+    def __init__(
+        self,
+        folder: str,
+        settings: Mapping[str, Any],
+        split: str | None,
+        turns: int = TURNS,
+        encoder: Encoder | None = None,
+    ) -> None:
+        super().__init__(folder, settings, split, turns)
+        asked = Settings(**settings)
+        if encoder is None:
+            from rejoinder.models.encoder.factory import load_encoder
+
+            encoder = load_encoder(asked.encoder, cache=False)
+        if encoder.digest != asked.digest:
+            raise SpecError(f"the encoder {asked.encoder!r} is not the same on every machine; install it anew")
+        self.encoder, self._precision = encoder, asked.precision
+
+    @staticmethod
+    def check() -> None:
+        """Raise where something is missing for the work."""
+
+    def write(self, passages: Iterator[Passage]) -> Entry:
+        """Write the passages of one shard, and their vectors."""
+        with (
+            _folder.new_part(self.folder, passage_store.ROLE) as texts,
+            _folder.new_part(self.folder, ROLE) as vectors,
+        ):
+            count = vector_store.write(passage_store.record(passages, texts), vectors, self.encoder, self._precision)
+            counts = {"passages": count, "dialogues": map_dialogues(texts)}
+            return Entry((_folder.seal(texts, passage_store.ROLE), _folder.seal(vectors, ROLE)), counts)
+
+
+class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
+    """Passages in shards, found by their vectors: the same as ``DenseIndex``."""
+
+    kind = "dense"
+    layout: ClassVar[str] = "sharded dense"
+    worker: ClassVar[type[DenseShards]] = DenseShards
+
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        super().__init__(folder, _folder.read_manifest(folder, self.layout))
+        self.encoder = encoder
+        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        check_encoder(folder, self.settings, encoder)
+        self._vectors = self.manifest.folders(folder, ROLE)
+        if len(self._vectors) != self.shards:
+            raise _folder.damaged(folder, "its parts do not belong together")
+        self.store_of = lru_cache(maxsize=OPEN)(self._open)
+
+    @classmethod
+    def build(
+        cls,
+        shards: Sequence[Shard],
+        folder: str | Path,
+        encoder: Encoder,
+        *,
+        precision: vector_store.Precision = "float16",
+        split: str | None = None,
+        engine: Engine | None = None,
+        progress: builder.Progress | None = None,
+        turns: int = TURNS,
+    ) -> Self:
+        """Index the dialogues of data files; workers load the encoder by its name.
+
+        A build of the same folder that was stopped is gone on with.
+        """
+        cls.worker.check()
+        settings, target = Settings(encoder.name, encoder.digest, precision), Path(folder)
+        builder.new_index(target)
+        given = (str(target.resolve()), asdict(settings), split, turns)
+        work = Work(f"{cls.worker.__module__}:{cls.worker.__name__}", given)
+        entries = builder.write_shards(shards, work, engine or LocalEngine(), progress)
+        builder.finish(target, cls._settled(target, list(parts_of(entries)), totals(entries), settings))
+        return cls(target, encoder)
+
+    @classmethod
+    def open(cls, folder: str | Path, encoder: Encoder) -> Self:
+        """An index that was built before with this encoder, memory-mapped."""
+        return cls(Path(folder), encoder)
+
+    def append(self, passages: Iterable[Passage]) -> Self:
+        """The index with more dialogues; what is there already is not touched."""
+        worker = self.worker(str(self.folder), asdict(self.settings), None, encoder=self.encoder)
+        self.grow(worker.entries(iter(passages)), LocalEngine())
+        return type(self)(self.folder, self.encoder)
+
+    def prepare(self, queries: Sequence[str]) -> Sequence[NDArray[np.float32]]:
+        """The vectors of the queries."""
+        return list(vector_store.encode(self.encoder, queries, "left"))
+
+    def nearest(
+        self,
+        shard: int,
+        queries: Sequence[NDArray[np.float32]],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[Sequence[slice]],
+        least: Sequence[float],
+    ) -> Iterator[Found]:
+        """For each query, passages among which are the k nearest of a shard."""
+        return nearest(self.store_of(shard), np.stack(queries), k, handicap, barred, least)
+
+    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+        """The manifest of these shards together."""
+        return self._settled(self.folder, parts, counts, self.settings)
+
+    @classmethod
+    def _settled(
+        cls, folder: Path, parts: Sequence[_folder.Part], counts: Counter[str], settings: Settings
+    ) -> _folder.Manifest:
+        shards = [part for part in parts if part.role != dialogue_table.ROLE]
+        texts = [folder / part.name for part in shards if part.role == passage_store.ROLE]
+        with _folder.new_part(folder, dialogue_table.ROLE) as new:
+            dialogue_table.merge(texts, new)
+            dialogues = _folder.seal(new, dialogue_table.ROLE)
+        counts["shards"] = len(texts)
+        return _folder.Manifest(cls.layout, asdict(settings), dict(sorted(counts.items())), (*shards, dialogues))
+
+    def _open(self, number: int) -> vector_store.VectorStore:
+        store = vector_store.VectorStore([self._vectors[number]], self.encoder.dimensions)
+        if len(store) != len(self.passages_of(number)):
+            raise _folder.damaged(self._vectors[number], "it does not belong to its passages")
+        return store

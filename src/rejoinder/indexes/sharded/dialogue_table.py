@@ -1,0 +1,108 @@
+"""The dialogues of all shards: found by the hash of their id, and by the digest of their texts (exact copies).
+
+Two sorted columns of numbers with two of places, memory-mapped. They are merged a range of hashes at a time, since
+hashes fall evenly: memory does not grow with the number of dialogues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, brief
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.sharded.column import growing
+from rejoinder.indexes.sharded.shard import ShardPassages, hash_of
+
+ROLE = "dialogues"
+_AT_A_TIME = 2**22  # dialogues that are sorted at a time
+
+
+def merge(passages: Sequence[Path], folder: Path) -> int:
+    """Write the columns for the dialogues of all shards, whose ids must differ; how many there are."""
+    sizes = [len(load(path, "ranks")) for path in passages]
+    firsts = np.cumsum([0, *sizes])
+
+    def name(number: int) -> str:
+        shard = int(np.searchsorted(firsts, number, side="right")) - 1
+        return ShardPassages(passages[shard]).name(number - int(firsts[shard]))
+
+    total = int(firsts[-1])
+    for column, keys, places in (("hashes", "hashes", "named"), ("digests", "digests", "saying")):
+        with growing(folder, keys, np.uint64) as sorted_keys, growing(folder, places, np.int64) as numbers:
+            for hashes, found in _sorted_ranges(passages, column, firsts, total):
+                if column == "hashes":
+                    _check_names(hashes, found, name)
+                sorted_keys.add(hashes)
+                numbers.add(found)
+    np.save(folder / "firsts.npy", firsts)
+    return total
+
+
+def _sorted_ranges(
+    passages: Sequence[Path], column: str, firsts: NDArray[np.int64], total: int
+) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+    """The hashes of all shards in order with the numbers of their dialogues, a range of hashes at a time."""
+    ranges = total // _AT_A_TIME + 1
+    edges = [2**64 * step // ranges for step in range(ranges + 1)]
+    for low, high in pairwise(edges):
+        keys, places = [], []
+        for first, path in zip(firsts, passages, strict=False):
+            values = load(path, column)
+            here = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
+            keys.append(values[here])
+            places.append(here + first)
+        found, numbers = np.concatenate(keys), np.concatenate(places)
+        order = np.argsort(found, kind="stable")
+        yield found[order], numbers[order]
+
+
+def _check_names(hashes: NDArray[np.uint64], numbers: NDArray[np.int64], name: Callable[[int], str]) -> None:
+    for place in np.flatnonzero(hashes[1:] == hashes[:-1]):
+        begin, end = np.searchsorted(hashes, hashes[place], "left"), np.searchsorted(hashes, hashes[place], "right")
+        names = [name(int(number)) for number in numbers[begin:end]]
+        if len(set(names)) < len(names):
+            raise InputError(f"the dialogue {brief(names[0])} comes twice; ids must be unique")
+
+
+class Dialogues:
+    """The dialogues of an index, each a number; those of a shard follow those of the one before it."""
+
+    def __init__(self, folder: Path, shard: Callable[[int], ShardPassages]) -> None:
+        self._hashes, self._named = load(folder, "hashes"), load(folder, "named")
+        self._digests, self._saying = load(folder, "digests"), load(folder, "saying")
+        self.firsts: NDArray[np.int64] = load(folder, "firsts")
+        self._shard = shard
+        if not len(self._hashes) == len(self._named) == len(self._digests) == len(self._saying) == self.firsts[-1]:
+            raise damaged(folder, "its columns differ in length")
+
+    def find(self, names: Collection[str]) -> list[int]:
+        """The numbers of the dialogues of some ids; ids that are not there are passed over."""
+        found = []
+        for name in names:
+            for number in _equal(self._hashes, self._named, hash_of(name)):
+                shard, own = self.place(number)
+                if self._shard(shard).name(own) == name:
+                    found.append(number)
+        return found
+
+    def copies(self, names: Collection[str]) -> list[tuple[int, int]]:
+        """Where the dialogues of some ids are, and all that say the same: the shard, and the number in it."""
+        digests = {int(self._shard(shard).digests[own]) for shard, own in map(self.place, self.find(names))}
+        return [self.place(number) for digest in digests for number in _equal(self._digests, self._saying, digest)]
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The shard of a dialogue, and its number there."""
+        shard = int(np.searchsorted(self.firsts, number, side="right")) - 1
+        return shard, number - int(self.firsts[shard])
+
+
+def _equal(keys: NDArray[np.uint64], places: NDArray[np.int64], key: int) -> list[int]:
+    wanted = np.uint64(key)
+    begin, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+    return [int(number) for number in places[begin:end]]

@@ -1,0 +1,171 @@
+"""Dense search that does not look at everything: each shard has a graph of near neighbours (HNSW, Malkov and Yashunin
+2020), made and walked by usearch, memory-mapped.
+
+A walk proposes passages, which are then compared exactly by the vectors as they are kept: what is found has its true
+score, but a near passage may be missed. Where filters leave too few of the proposed, all passages of the shard are
+looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import MissingExtraError
+from rejoinder.indexes import parts, vector_store
+from rejoinder.indexes.base import Passage
+from rejoinder.indexes.dense import ROLE, nearest
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.sharded.builder import Entry
+from rejoinder.indexes.sharded.dense import DenseShards, ShardedDenseIndex
+from rejoinder.indexes.sharded.search import OPEN, Found
+from rejoinder.models.base import Encoder, Vectors
+
+GRAPH = "graph"
+_FILE = "graph.usearch"
+_NEIGHBOURS, _EFFORT = 16, 128  # of a passage, and how many are looked at to choose them
+_KEPT = "i8"  # how the graph keeps vectors for walking
+_PROPOSED = 64  # passages of a shard that are compared exactly
+_TIMES = 4  # as many as are asked for, at least
+
+
+class GraphShards(DenseShards):
+    """Encodes shards, and finds the neighbours of every passage in its shard."""
+
+    address = "GraphShards"
+
+    @staticmethod
+    def check() -> None:
+        """Raise where usearch is missing."""
+        _usearch()
+
+    def write(self, passages: Iterator[Passage]) -> Entry:
+        """Write the passages of one shard, their vectors, and the graph."""
+        entry = super().write(passages)
+        vectors = next(part for part in entry.parts if part.role == ROLE)
+        store = vector_store.VectorStore([self.folder / vectors.name], self.encoder.dimensions)
+        with parts.new_part(self.folder, GRAPH) as new:
+            _save_graph(new, store, self.encoder.dimensions)
+            return Entry((*entry.parts, parts.seal(new, GRAPH)), entry.counts)
+
+
+def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) -> None:
+    """Write the graph of the different vectors of a store, and which passages have each.
+
+    Copies are one node: their only neighbours would be each other, and no walk would leave or find them.
+    """
+    given = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
+    graph = _usearch().Index(ndim=dimensions, metric="cos", dtype=_KEPT, **given)
+    known: dict[bytes, int] = {}
+    nodes = array("i")
+    for _, block in store.blocks():
+        before = len(known)
+        new: list[int] = []
+        for place, row in enumerate(block):
+            node = known.setdefault(hashlib.blake2b(row.data, digest_size=16).digest(), len(known))
+            nodes.append(node)
+            if node == before + len(new):
+                new.append(place)
+        if new:  # with more threads the graph would be another one each time
+            graph.add(np.arange(before, len(known)), block[new], threads=1)
+    graph.save(str(folder / _FILE))
+    np.save(folder / "passages.npy", np.argsort(np.asarray(nodes), kind="stable").astype(np.int32))
+    np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=len(known)))]))
+
+
+class _Graph:
+    """The graph of a shard, memory-mapped, and the passages of its nodes."""
+
+    def __init__(self, folder: Path, passages: int) -> None:
+        try:
+            self._index = _usearch().Index.restore(str(folder / _FILE), view=True)
+        except (RuntimeError, ValueError) as error:
+            raise parts.damaged(folder / _FILE, str(error)) from None
+        self._passages, self._starts = load(folder, "passages"), load(folder, "starts")
+        nodes = -1 if self._index is None else len(self._index)
+        if nodes != len(self) or not len(self._passages) == self._starts[-1] == passages:
+            raise parts.damaged(folder, "its files do not belong together")
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def propose(self, vectors: Vectors, wanted: int) -> Iterator[NDArray[np.int64]]:
+        """For each vector, so many nodes that are near it."""
+        threads = int(os.environ.get("REJOINDER_THREADS", "0"))  # 0: all cores
+        found = self._index.search(vectors, wanted, threads=threads)
+        keys = np.asarray(found.keys, np.int64).reshape(len(vectors), -1)
+        counts = np.atleast_1d(getattr(found, "counts", keys.shape[1]))
+        for row, count in zip(keys, counts, strict=True):
+            yield np.sort(row[:count])
+
+    def passages_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All passages of some nodes, and how many each node has."""
+        stretches = [self._passages[self._starts[node] : self._starts[node + 1]] for node in nodes]
+        return np.concatenate(stretches).astype(np.int64), np.array([len(one) for one in stretches])
+
+
+class GraphIndex(ShardedDenseIndex):
+    """Passages in shards, found by their vectors, approximately: with the interface of ``ShardedDenseIndex``."""
+
+    kind = "approximate dense"
+    layout = "sharded graph"
+    worker = GraphShards
+
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        super().__init__(folder, encoder)
+        self._graphs = self.manifest.folders(folder, GRAPH)
+        self._graph = lru_cache(maxsize=OPEN)(self._open_graph)
+
+    def nearest(
+        self,
+        shard: int,
+        queries: Sequence[NDArray[np.float32]],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[Sequence[slice]],
+        least: Sequence[float],
+    ) -> Iterator[Found]:
+        """For each query, passages among which are most of the k nearest of a shard."""
+        store, graph, vectors = self.store_of(shard), self._graph(shard), np.stack(queries)
+        wanted = max(_PROPOSED, _TIMES * k)
+        if wanted * _TIMES > len(graph):
+            yield from nearest(store, vectors, k, handicap, barred, least)
+            return
+        for number, nodes in enumerate(graph.propose(vectors, wanted)):
+            numbers, sizes = graph.passages_of(nodes)
+            allowed = _allowed(numbers, handicap, barred[number])
+            if allowed.sum() < k:
+                some = slice(number, number + 1)
+                yield from nearest(store, vectors[some], k, handicap, barred[some], least[some])
+            else:
+                firsts = numbers[np.cumsum(sizes) - sizes]
+                cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
+                yield numbers[allowed], cosines[allowed]
+
+    def _open_graph(self, number: int) -> _Graph:
+        return _Graph(self._graphs[number], len(self.store_of(number)))
+
+
+def _allowed(
+    numbers: NDArray[np.int64], handicap: NDArray[np.float32] | None, barred: Sequence[slice]
+) -> NDArray[np.bool_]:
+    allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if handicap is None else handicap[numbers] == 0
+    for stretch in barred:
+        allowed &= (numbers < stretch.start) | (numbers >= stretch.stop)
+    return allowed
+
+
+def _usearch() -> Any:
+    try:
+        return import_module("usearch.index")
+    except ImportError:
+        raise MissingExtraError("usearch", "ann", "approximate search") from None

@@ -1,0 +1,218 @@
+"""What indexes of shards have in common: shards that are opened as they are needed, and a search over all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.engines.base import Engine
+from rejoinder.errors import InputError, SpecError, nearest
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes import passage_store
+from rejoinder.indexes.base import Hit, check_search
+from rejoinder.indexes.sharded import builder, dialogue_table
+from rejoinder.indexes.sharded.dialogue_table import Dialogues
+from rejoinder.indexes.sharded.shard import ShardPassages, split_names
+
+
+class ShardFilter:
+    """The passages of a split and of some dialogues, without some dialogues and their copies for each query."""
+
+    def __init__(
+        self,
+        dialogues: Dialogues,
+        split: str | None,
+        only_dialogues: Collection[str] | None,
+        exclude_dialogues: Sequence[Collection[str]],
+    ) -> None:
+        self._split = split
+        self._only = None if only_dialogues is None else np.sort(np.array(dialogues.find(only_dialogues), np.int64))
+        self._firsts = dialogues.firsts
+        self._barred: dict[tuple[int, int], list[int]] = {}  # by shard and query
+        for query, names in enumerate(exclude_dialogues):
+            for shard, dialogue in dialogues.copies(names) if names else ():
+                self._barred.setdefault((shard, query), []).append(dialogue)
+
+    def handicap(self, number: int, shard: ShardPassages) -> NDArray[np.float32] | None:
+        """What is added to the scores of a shard: minus infinity for what must not be found; None for nothing."""
+        if self._split is None and self._only is None:
+            return None
+        allowed = np.ones(shard.dialogues, np.bool_)
+        if self._split is not None:
+            allowed &= shard.splits == _place(shard.split_names, self._split)
+        if self._only is not None:
+            first, end = self._firsts[number : number + 2]
+            own = self._only[(self._only >= first) & (self._only < end)] - first
+            here = np.zeros(shard.dialogues, np.bool_)
+            here[own] = True
+            allowed &= here
+        penalties = np.where(allowed, np.float32(0), np.float32(-np.inf))
+        return np.repeat(penalties, np.diff(shard.starts))
+
+    def barred(self, number: int, shard: ShardPassages, query: int) -> list[slice]:
+        """The stretches of a shard that a query must not find."""
+        numbers = self._barred.get((number, query), ())
+        return [slice(int(shard.starts[n]), int(shard.starts[n + 1])) for n in numbers]
+
+
+def check_split(split: str | None, names: Iterable[str | None]) -> None:
+    """Raise where no passage of the index is of a split."""
+    if split is not None and split not in (known := set(names)):
+        hint = nearest(split, [name for name in known if name is not None])
+        raise SpecError(f"no passage of the index is of the split {split!r}; {hint}")
+
+
+def _place(names: Sequence[str | None], split: str) -> int:
+    return names.index(split) if split in names else -1
+
+
+class Best:
+    """The best of the shards seen so far for one query; ``least`` is what a passage must reach to be among them."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        self._top = np.empty(0)
+        self._found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        self.least = -np.inf
+
+    def add(self, shard: int, numbers: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+        """Take in the best of a shard, k at most, ties broken by dialogue and turn."""
+        if not len(numbers):
+            return
+        self._found.append((shard, numbers, scores))
+        self._top = np.sort(np.concatenate([self._top, scores]))[-self._k :]
+        if len(self._top) == self._k:
+            self.least = float(self._top[0])
+
+    def hits(self, shard_of: Callable[[int], ShardPassages]) -> list[Hit]:
+        """The k best of all, best first, ties by dialogue and turn."""
+        found = []
+        for number, numbers, scores in self._found:
+            kept = scores >= self.least
+            if kept.any():
+                shard = shard_of(number)
+                found += [shard.hit(int(n), float(s)) for n, s in zip(numbers[kept], scores[kept], strict=True)]
+        return sorted(found, key=lambda hit: (-hit.score, hit.dialogue, hit.turn))[: self._k]
+
+
+Query = TypeVar("Query")
+Found = tuple[NDArray[Any], NDArray[np.float64]]  # numbers of passages, and their scores
+OPEN = 48  # shards that stay open: each takes a dozen of the files that a process may have open
+_QUERIES = 256  # asked of a shard at a time
+
+
+class ShardedIndex(ABC, Generic[Query]):
+    """An index whose passages lie in shards."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, folder: Path, manifest: _folder.Manifest) -> None:
+        self.folder, self.manifest = folder, manifest
+        self._texts = manifest.folders(folder, passage_store.ROLE)
+        self.passages_of = lru_cache(maxsize=OPEN)(self._open_passages)
+        self._dialogues = dialogue_table.Dialogues(manifest.folders(folder, dialogue_table.ROLE)[0], self.passages_of)
+        if len(self._dialogues.firsts) != len(self._texts) + 1:
+            raise _folder.damaged(folder, "its parts do not belong together")
+
+    def __len__(self) -> int:
+        return self.manifest.counts["passages"]
+
+    @property
+    def shards(self) -> int:
+        """How many shards there are."""
+        return len(self._texts)
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        only_dialogues: Collection[str] | None = None,
+    ) -> list[list[Hit]]:
+        """The best hits of each query, best first; see ``contract.Index``."""
+        check_search(queries, k, exclude_dialogues)
+        if split is not None:
+            check_split(split, (name for folder in self._texts for name in split_names(folder)))
+        excluded = exclude_dialogues or [()] * len(queries)
+        found: list[list[Hit]] = []
+        for begin in range(0, len(queries), _QUERIES):
+            some = slice(begin, begin + _QUERIES)
+            allowed = ShardFilter(self._dialogues, split, only_dialogues, excluded[some])
+            found += self._search(self.prepare(queries[some]), k, allowed)
+        return found
+
+    def _search(self, queries: Sequence[Query], k: int, allowed: ShardFilter) -> list[list[Hit]]:
+        best = [Best(k) for _ in queries]
+        for number in range(self.shards):
+            shard = self.passages_of(number)
+            handicap = allowed.handicap(number, shard)
+            if handicap is not None and handicap.max() < 0:
+                continue
+            barred = [allowed.barred(number, shard, query) for query in range(len(queries))]
+            least = [one.least for one in best]
+            for one, (numbers, scores) in zip(
+                best, self.nearest(number, queries, k, handicap, barred, least), strict=True
+            ):
+                one.add(number, *shard.order(numbers, scores, k))
+        return [one.hits(self.passages_of) for one in best]
+
+    @abstractmethod
+    def prepare(self, queries: Sequence[str]) -> Sequence[Query]:
+        """The queries as shards compare with them."""
+
+    @abstractmethod
+    def nearest(
+        self,
+        shard: int,
+        queries: Sequence[Query],
+        k: int,
+        handicap: NDArray[np.float32] | None,
+        barred: Sequence[Sequence[slice]],
+        least: Sequence[float],
+    ) -> Iterable[Found]:
+        """For each query, passages among which are the k best of a shard; below ``least`` some may be missing."""
+
+    def _open_passages(self, number: int) -> ShardPassages:
+        return ShardPassages(self._texts[number])
+
+    def grow(self, entries: Sequence[builder.Entry], engine: Engine) -> None:
+        """Put more shards to those that are there; an error leaves the index as it was."""
+        if not entries:
+            raise InputError("there is no passage to index; is the split named rightly?")
+        before = self.manifest
+        counts = totals(entries)
+        counts.update({name: n for name, n in before.counts.items() if name in counts})
+        added = tuple(part for entry in entries for part in entry.parts)
+        try:
+            manifest = self.settle((*before.parts, *added), counts, engine)
+            builder.finish(self.folder, manifest, before)
+        except BaseException:
+            _folder.remove(self.folder, _folder.Manifest(before.kind, {}, {}, added), before)
+            raise
+
+    @abstractmethod
+    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+        """The manifest of these shards together."""
+
+
+def totals(entries: Iterable[builder.Entry]) -> Counter[str]:
+    """What is in all shards together."""
+    found: Counter[str] = Counter()
+    for entry in entries:
+        found.update(entry.counts)
+    return found
+
+
+def parts_of(entries: Iterable[builder.Entry]) -> Iterator[_folder.Part]:
+    """The parts of all shards."""
+    for entry in entries:
+        yield from entry.parts

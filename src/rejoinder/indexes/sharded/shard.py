@@ -1,0 +1,134 @@
+"""The passages of one shard: as in an index of one piece, but every column is memory-mapped and no id is held.
+
+A dialogue has, beside what an index keeps of it, the hash of its id (by which ``_dialogues`` finds it among all shards)
+and its place in the order of ids (by which ties are broken).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.indexes.base import Hit, Passage
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import DIALOGUES, LINES, load, passage_at
+
+TURNS = 2**18  # in a shard: what a worker holds at a time grows with it
+_LETTERS = 2**26
+_SPLITS = "splits.json"
+
+
+def stretches(passages: Iterator[Passage], turns: int = TURNS) -> Iterator[Iterator[Passage]]:
+    """The passages in shards of whole dialogues, each begun when the one before is full and has gone by."""
+    ahead = next(passages, None)
+
+    def one() -> Iterator[Passage]:
+        nonlocal ahead
+        held, letters, last = 0, 0, None
+        while ahead is not None:
+            passage = ahead
+            if passage.dialogue != last and (held >= turns or letters >= _LETTERS):
+                return
+            ahead = next(passages, None)
+            held, letters, last = held + 1, letters + len(passage.text), passage.dialogue
+            yield passage
+
+    while ahead is not None:
+        yield one()
+
+
+def hash_of(dialogue: str) -> int:
+    """The number that stands for a dialogue's id."""
+    return int.from_bytes(hashlib.blake2b(dialogue.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def map_dialogues(folder: Path) -> int:
+    """Turn the ids of recorded passages into columns; how many dialogues there are."""
+    path = folder / DIALOGUES
+    found = orjson.loads(path.read_bytes())
+    ids: list[str] = found["ids"]
+    ranks = np.empty(len(ids), np.int32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
+    np.save(folder / "ranks.npy", ranks)
+    np.save(folder / "hashes.npy", np.array([hash_of(name) for name in ids], np.uint64))
+    sizes = folder / "sizes.npy"
+    np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.load(sizes), dtype=np.int64)]))
+    (folder / _SPLITS).write_bytes(orjson.dumps(found["splits"]))
+    path.unlink()
+    sizes.unlink()
+    return len(ids)
+
+
+class ShardPassages:
+    """All passages of a shard in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines: NDArray[np.uint8] = np.asarray(np.memmap(folder / LINES, mode="r", dtype=np.uint8))
+        self._offsets: NDArray[np.int64] = load(folder, "offsets")
+        self.starts: NDArray[np.int64] = load(folder, "starts")
+        self._ranks: NDArray[np.int32] = load(folder, "ranks")
+        if len(self._ranks) + 1 != len(self.starts) or len(self) != self.starts[-1]:
+            raise damaged(folder, "its columns differ in length")
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @property
+    def dialogues(self) -> int:
+        """How many dialogues there are."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def split_names(self) -> list[str | None]:
+        """The splits of the shard's dialogues."""
+        return split_names(self._folder)
+
+    @cached_property
+    def splits(self) -> NDArray[np.int16]:
+        """The number of each dialogue's split among these names."""
+        codes: NDArray[np.int16] = load(self._folder, "splits")
+        return codes
+
+    @cached_property
+    def digests(self) -> NDArray[np.uint64]:
+        """The digest of each dialogue's texts."""
+        found: NDArray[np.uint64] = load(self._folder, "digests")
+        return found
+
+    def name(self, dialogue: int) -> str:
+        """The id of a dialogue."""
+        return self._passage(int(self.starts[dialogue])).dialogue
+
+    def order(
+        self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
+        dialogues = np.searchsorted(self.starts, numbers, side="right") - 1
+        order = np.lexsort((numbers, self._ranks[dialogues], -scores))[:k]
+        return numbers[order].astype(np.int64), scores[order]
+
+    def hit(self, number: int, score: float) -> Hit:
+        """A passage as it was found."""
+        found = self._passage(number)
+        dialogue = int(np.searchsorted(self.starts, number, side="right")) - 1
+        split = self.split_names[int(self.splits[dialogue])]
+        return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+
+    def _passage(self, number: int) -> Passage:
+        begin, end = self._offsets[number : number + 2]
+        return passage_at(self._folder, self._lines, begin, end)
+
+
+def split_names(folder: Path) -> list[str | None]:
+    """The splits of a shard's dialogues."""
+    try:
+        return list(orjson.loads((folder / _SPLITS).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        raise damaged(folder / _SPLITS, "it cannot be read") from None

@@ -1,0 +1,159 @@
+"""SIF-weighted averages of word vectors (Arora, Liang and Ma 2017), fitted to a corpus.
+
+A text's vector is the mean of its words' vectors, each times a / (a + p(w)), without what it has of the first principal
+component of all such vectors of the corpus, brought to length 1. p(w) is the share of a word among all words of the
+corpus, or of a file of counts; the component is that of the vectors as they are (not centred), as in the paper. A text
+without a known word has zeros.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.data.reader import Source as File
+from rejoinder.errors import InputError, SpecError, brief
+from rejoinder.files import whole_file
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.models.base import Side, TokenVectors, Vectors, WordVectors
+from rejoinder.text.tokens import tokenizer_of
+
+_NOTHING = 1e-6  # what is left of a vector, against before, that is but rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a corpus decides: how often each word that has a vector occurs, among how many words, and the component."""
+
+    counts: Mapping[str, int]
+    total: int
+    component: NDArray[np.float64]
+
+
+class SifEncoder:
+    """Turns texts into SIF vectors of length 1 (zeros where nothing is known of a text)."""
+
+    max_tokens = 2**31 - 1
+
+    def __init__(self, words: WordVectors, a: float, fit: Fit, digest: str) -> None:
+        self.name = f"sif of {words.name}"
+        self.digest = digest
+        self.dimensions = words.dimensions
+        self._weighing = Weighing(words, a, fit.counts, fit.total)
+        self._component = fit.component
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """One vector a text; every text is read whole."""
+        raw = self._weighing.means(texts)
+        left = raw - np.outer((raw * self._component).sum(axis=1), self._component)
+        before, after = (np.linalg.norm(part, axis=1, keepdims=True) for part in (raw, left))
+        known = after > _NOTHING * before
+        vectors: Vectors = np.divide(left, after, out=np.zeros_like(left), where=known).astype(np.float32)
+        return vectors
+
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """Nothing: a word has one vector wherever it stands."""
+        raise SpecError(f"{self.name} has no vectors of tokens in their context; name an encoder of the catalog")
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Every text is read whole."""
+        return [False] * len(texts)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The weighted means of texts, before a component is taken away."""
+
+    words: WordVectors
+    a: float
+    counts: Mapping[str, int]
+    total: int
+
+    def means(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """A row a text, in double precision; each depends on its own text alone."""
+        from scipy.sparse import csr_array
+
+        tokens_of = tokenizer_of("words")
+        columns: dict[str, int] = {}
+        rows = [[columns.setdefault(word, len(columns)) for word in tokens_of(text)] for text in texts]
+        found, known = self.words.vectors(list(columns))
+        shares = np.array([self.counts.get(word, 0) for word in columns]) / max(self.total, 1)
+        weighted = found.astype(np.float64) * (known * self.a / (self.a + shares))[:, None]
+        rows = [[column for column in row if known[column]] for row in rows]
+        sizes = np.array([len(row) for row in rows], np.int64)
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        flat = np.fromiter((column for row in rows for column in row), np.int64, int(ends[-1]))
+        there = csr_array((np.ones(len(flat)), flat, ends), shape=(len(texts), max(len(columns), 1)))
+        sums = there @ (weighted if len(columns) else np.zeros((1, self.words.dimensions)))
+        means: NDArray[np.float64] = sums / np.maximum(sizes, 1)[:, None]
+        return means
+
+
+VERSION = 1  # of the vectors
+_AT_ONCE = 8192  # texts
+
+
+def fit(corpus: Corpus, words: WordVectors, a: float, given: tuple[Mapping[str, int], int] | None = None) -> Fit:
+    """The word counts (where no file gives them) and the first principal component of a corpus."""
+    counts, total = given if given is not None else _counts(corpus, words)
+    weighing = Weighing(words, a, counts, total)
+    products = np.zeros((words.dimensions, words.dimensions))
+    for texts in _blocks(corpus):
+        means = weighing.means(texts)
+        products += means.T @ means
+    return Fit(counts, total, np.linalg.eigh(products)[1][:, -1])
+
+
+def _counts(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
+    tokens_of = tokenizer_of("words")
+    counted: Counter[str] = Counter()
+    for texts in _blocks(corpus):
+        for text in texts:
+            counted.update(tokens_of(text))
+    return {word: n for word, n in sorted(counted.items()) if word in words}, counted.total()
+
+
+def _blocks(corpus: Corpus) -> Iterator[list[str]]:
+    for start in range(0, corpus.n_turns, _AT_ONCE):
+        yield corpus.texts(np.arange(start, min(start + _AT_ONCE, corpus.n_turns)))
+
+
+def read_counts(path: str) -> tuple[dict[str, int], int]:
+    """The counts of a file with a word and how often it occurs on each line."""
+    counts: dict[str, int] = {}
+    for line in File(path).lines():
+        word, _, number = line.text.decode("utf-8", "replace").strip().rpartition(" ")
+        if not word.strip() or not number.isdecimal():
+            found = brief(line.text[:60].decode("utf-8", "replace").strip())
+            raise InputError(f"{line.place}: found {found}; write a word and its count on each line")
+        counts[word.strip()] = counts.get(word.strip(), 0) + int(number)
+    return counts, sum(counts.values())
+
+
+def digest_of(corpus: Corpus, words: WordVectors, a: float, counts: str | None) -> str:
+    """A name for everything that decides the vectors."""
+    of_file = File(counts).measure()[0] if counts is not None else "corpus"
+    return hashlib.sha256(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode()).hexdigest()
+
+
+def write_fit(path: Path, made: Fit) -> None:
+    """Keep a fit in a file of the cache."""
+    content = {"counts": made.counts, "total": made.total, "component": made.component.tolist()}
+    with whole_file(path) as file:
+        file.write(orjson.dumps(content))
+
+
+def read_fit(path: Path) -> Fit | None:
+    """The fit that a file of the cache holds; None where there is none."""
+    try:
+        found = orjson.loads(path.read_bytes())
+        return Fit(found["counts"], int(found["total"]), np.array(found["component"], np.float64))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

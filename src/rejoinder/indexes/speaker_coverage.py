@@ -1,0 +1,101 @@
+"""How much of each speaker set a corpus offers: for how many moments, of what size, and who has too little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.speakers import NOBODY, SETS, SpeakerSet
+
+SHOWN = (
+    SpeakerSet("same_conversation"),
+    SpeakerSet("same_partner"),
+    SpeakerSet("same_partner", exclusive=True),
+    SpeakerSet("same_speaker"),
+    SpeakerSet("same_speaker", exclusive=True),
+    SpeakerSet("random"),
+)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a corpus offers of one set: how many moments have a candidate in it, and its sizes over these."""
+
+    of: SpeakerSet
+    moments: int
+    share: float
+    median_size: float
+    largest_size: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a corpus offers of every set, and what is behind the gaps."""
+
+    dialogues: int
+    turns: int
+    moments: int
+    speakers: int  # that last
+    one_dialogue: int  # of these, those that speak in one dialogue of a split only
+    one_partner: int  # and those that speak with one partner only
+    without_label: int  # moments
+    not_lasting: int  # moments whose label does not last
+    without_partner: int  # moments
+    offers: Sequence[Offer]
+
+
+def coverage(corpus: Corpus) -> Coverage:
+    """Go through every moment of a corpus; what is counted is what a source would propose."""
+    turns = corpus.moments()
+    index = corpus.speakers
+    speaker = corpus.speaker[turns]
+    named, lasting = corpus.named[speaker], corpus.lasting[speaker]
+    dialogues, partners = _company(corpus)
+    return Coverage(
+        len(corpus.ids),
+        corpus.n_turns,
+        len(turns),
+        len(dialogues),
+        int((dialogues == 1).sum()),
+        int((partners == 1).sum()),
+        int((~named).sum()),
+        int((named & ~lasting).sum()),
+        int((index.partner[turns] == NOBODY).sum()),
+        tuple(_offer(corpus, of, turns) for of in SHOWN),
+    )
+
+
+def _offer(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Offer:
+    found = corpus.speakers.sample(of, turns, 1, keys_of(turns, 0))[:, 0] >= 0
+    sizes = _sizes(corpus, of, turns)[found]
+    return Offer(
+        of,
+        int(found.sum()),
+        float(found.mean()) if len(turns) else float("nan"),
+        float(np.median(sizes)) if len(sizes) else float("nan"),
+        int(sizes.max(initial=0)),
+    )
+
+
+def _sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
+    """How many utterances the set of each moment has."""
+    pools = corpus.speakers.pools
+    if of != SpeakerSet("same_speaker", exclusive=True):
+        return pools(of, turns).size
+    # Its pool still has the dialogues with the partner, which are passed over when it is drawn from.
+    here, with_partner, all_of_it = (pools(SpeakerSet(name), turns).size for name in SETS[:3])
+    return np.where(pools(of, turns).size > 0, all_of_it - np.maximum(here, with_partner), 0)
+
+
+def _company(corpus: Corpus) -> tuple[Numbers, Numbers]:
+    """In how many dialogues each lasting speaker of a split speaks, and with how many partners."""
+    index = corpus.speakers
+    of_run = corpus.lasting[index.by_speaker.keys % len(corpus.named)]
+    pairs = np.unique(index.run * np.int64(len(corpus.ids)) + corpus.dialogue)
+    dialogues = np.bincount(pairs // len(corpus.ids), minlength=len(of_run))
+    partners = np.bincount(index.by_pair.keys // len(corpus.named), minlength=len(of_run))
+    return dialogues[of_run], partners[of_run]

@@ -1,0 +1,1 @@
+"""Turns by what was said before, in and after them (SCARCE)."""

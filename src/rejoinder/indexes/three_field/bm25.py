@@ -1,0 +1,178 @@
+"""Turns by three fields, as SCARCE retrieves them (Gangal et al. 2021, Appendix C).
+
+Sim(d, x) = log S(d past, x past) + log S(d response, x response) + log S(d future, x future)
+
+where S is BM25 with idf ln(N / df), k1 = 0.5 and b = 0.7; past and future are windows of two turns. A word that the
+query has twice counts twice (the sum of Appendix C goes over the words of q as they come). N and the mean length are
+those of all turns, with or without the field. A field that the item does not have drops out for all turns; a turn whose
+field is missing, or scores below epsilon, gets log(epsilon) there.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import SpecError
+from rejoinder.indexes import matrix, passage_store
+from rejoinder.indexes import parts as _folder
+from rejoinder.indexes.base import passages
+from rejoinder.indexes.postings import Postings, Vocabulary, sort_out, weigh
+from rejoinder.indexes.three_field import copies
+from rejoinder.indexes.three_field.fields import NAMES, FieldHit, FieldIndex, Fields, Windows, within
+from rejoinder.indexes.three_field.search import EPSILON, Bounds, FieldSearch
+from rejoinder.text.tokens import tokenizer_of
+from rejoinder.types import Dialogue
+
+__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "record_turns"]
+
+_LOG_ROUNDING = 2.0**-18  # what logarithms and their sum in single precision may be off by
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the scores of an index beside its turns and epsilon."""
+
+    k1: float = 0.5
+    b: float = 0.7
+    past: int = 2
+    future: int = 2
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
+            raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={self.k1} and b={self.b}")
+        self.windows()
+
+    def windows(self) -> Windows:
+        """The turns around a turn that count."""
+        return Windows(self.past, self.future)
+
+
+class ThreeFieldIndex(FieldSearch):
+    """Turns found by the words of three fields: ``build`` makes an index, ``open`` opens it again."""
+
+    kind = "three_field"
+
+    def __init__(self, folder: Path, epsilon: float = EPSILON) -> None:
+        manifest = _folder.read_manifest(folder, self.kind)
+        self.settings = _folder.settings_of(manifest, folder, Settings)
+        super().__init__(folder, manifest, self.settings.windows(), epsilon)
+        self._fields = [matrix.Matrix(manifest.folders(folder, name)[0]) for name in NAMES]
+        if any(len(field.postings.lengths) != len(self) for field in self._fields):
+            raise _folder.damaged(folder, "its parts do not belong together")
+
+    @classmethod
+    def build(
+        cls,
+        dialogues: Iterable[Dialogue],
+        folder: str | Path,
+        *,
+        settings: Settings | None = None,
+        epsilon: float = EPSILON,
+    ) -> ThreeFieldIndex:
+        """Index all turns of dialogues into a new folder."""
+        settings = settings or Settings()
+        target = Path(folder)
+        with _folder.new_folder(target) as new:
+            _folder.write_manifest(new, _take_in(dialogues, new, settings))
+        return cls(target, epsilon)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, epsilon: float = EPSILON) -> ThreeFieldIndex:
+        """An index that was built before, memory-mapped."""
+        return cls(Path(folder), epsilon)
+
+    def _words(self, texts: Sequence[str]) -> Counter[int]:
+        """The words of a field that the index knows, in the order in which they come, and how often."""
+        known, tokens_of = self._fields[0].words, tokenizer_of("words")
+        words = (word for text in texts for word in tokens_of(text))
+        return Counter(number for word in words if (number := known.get(word)) is not None)
+
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+        for query in queries:
+            total: NDArray[np.float32] = np.zeros(len(self), np.float32)
+            slack = _LOG_ROUNDING
+            for field, texts in zip(self._fields, query, strict=True):
+                if texts:
+                    words = self._words(texts)
+                    rough = field.rough_scores(words)
+                    np.maximum(rough, np.float32(self.epsilon), out=rough)
+                    total += np.log(rough, out=rough)
+                    slack += matrix.rounding(words)
+            yield Bounds(total - np.float32(slack), total + np.float32(slack))
+
+    def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        logs = np.zeros((len(numbers), len(NAMES)))
+        for column, field, texts in zip(logs.T, self._fields, query, strict=True):
+            if texts:
+                scores = field.scores(self._words(texts), numbers.astype(np.int32))
+                column[:] = np.log(np.maximum(scores, self.epsilon))
+        return logs
+
+
+class _Words(NamedTuple):
+    """The words of all turns in a row, how many each turn has, and how many turns each dialogue has."""
+
+    flat: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+
+
+def _take_in(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.Manifest:
+    """Write all parts; the manifest to go with them."""
+    vocabulary = Vocabulary()
+    texts, pairs, words = record_turns(dialogues, folder, vocabulary)
+    parts = [texts, pairs]
+    for name, postings in _postings(words, settings.windows(), len(vocabulary)):
+        with _folder.new_part(folder, name) as new:
+            weights = weigh(postings, settings.k1, settings.b)
+            matrix.save(new, postings, weights, vocabulary, settings.k1, settings.b)
+            parts.append(_folder.seal(new, name))
+    counts = {"passages": len(words.lengths), "words": len(vocabulary), "tokens": len(words.flat)}
+    return _folder.Manifest(ThreeFieldIndex.kind, asdict(settings), counts, tuple(parts))
+
+
+def record_turns(
+    dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary
+) -> tuple[_folder.Part, _folder.Part, _Words]:
+    """Write the turns and the pairs of neighbouring ones; each turn is cut into words once."""
+    tokens_of = tokenizer_of("words")
+    flat, lengths, digests = array("i"), array("i"), array("Q")
+    with _folder.new_part(folder, passage_store.ROLE) as new:
+        for text in passage_store.record(passages(dialogues), new):
+            tokens = tokens_of(text)
+            flat.extend(map(vocabulary.__getitem__, tokens))
+            lengths.append(len(tokens))
+            digests.append(copies.digest_of(copies.letters_of(tokens, text)))
+        turns = _folder.seal(new, passage_store.ROLE)
+    sizes = np.array(passage_store.load(folder / turns.name, "sizes"))
+    with _folder.new_part(folder, copies.ROLE) as new:
+        copies.save(new, np.asarray(digests, np.uint64), sizes)
+        pairs = _folder.seal(new, copies.ROLE)
+    return turns, pairs, _Words(np.asarray(flat), np.asarray(lengths), sizes)
+
+
+def _postings(words: _Words, windows: Windows, n_words: int) -> Iterator[tuple[str, Postings]]:
+    """The postings of each field: a word counts for the turns whose window it lies in."""
+    turns = len(words.lengths)
+    dialogue = np.repeat(np.arange(len(words.sizes)), words.sizes)
+    turn_of = np.repeat(np.arange(turns), words.lengths)
+    for name, steps in zip(NAMES, windows.steps(), strict=True):
+        owners, flat = [], []
+        for step in steps:
+            # A turn's words lie in the past of the turns behind it and in the future of those before it.
+            owner = np.arange(turns) - step
+            kept = within(owner, dialogue)[turn_of]
+            owners.append(owner[turn_of[kept]])
+            flat.append(words.flat[kept])
+        owned = np.concatenate(owners)
+        lengths = np.bincount(owned, minlength=turns).astype(np.int32)
+        yield name, sort_out(np.concatenate(flat), owned, lengths, n_words)

@@ -1,0 +1,100 @@
+"""The three-field index of a corpus in the cache: built when it is first asked for, found by its content afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+from rejoinder.errors import InputError
+from rejoinder.indexes.three_field.bm25 import Settings, ThreeFieldIndex
+from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
+from rejoinder.indexes.three_field.fields import FieldIndex
+from rejoinder.indexes.three_field.hybrid import WEIGHT, HybridThreeFieldIndex
+from rejoinder.indexes.three_field.search import EPSILON
+from rejoinder.models.base import Encoder
+from rejoinder.paths import cache_home
+from rejoinder.types import Dialogue
+
+Kind: TypeAlias = Literal["bm25", "dense", "hybrid"]
+Dialogues: TypeAlias = Callable[[], Iterable[Dialogue]]
+Opened = TypeVar("Opened")
+
+VERSION = 1  # of what an index holds: another one is built anew
+
+
+def open_three_field(
+    dialogues: Dialogues,
+    kind: Kind = "bm25",
+    *,
+    digest: str | None = None,
+    settings: Settings | None = None,
+    epsilon: float = EPSILON,
+    encoder: Encoder | None = None,
+    weight: float = WEIGHT,
+) -> FieldIndex:
+    """The index of some dialogues, kept in the cache under a digest of them and of the settings.
+
+    ``dialogues`` is called for the digest (unless one is given, such as that of the file they come from), and again
+    where the index must be built. ``encoder`` is that of the dense and the hybrid index; else it is `aptness`.
+    """
+    settings = settings or Settings()
+    content = digest or digest_of(dialogues())
+    words = vectors = None
+    if kind != "dense":
+        words = _opened(
+            _folder(f"three_field-{content}", settings),
+            lambda folder: ThreeFieldIndex.open(folder, epsilon=epsilon),
+            lambda folder: ThreeFieldIndex.build(dialogues(), folder, settings=settings, epsilon=epsilon),
+        )
+    if kind != "bm25":
+        vectors = _dense(dialogues, content, settings, epsilon, encoder or _embedded())
+    if words is not None and vectors is not None:
+        return HybridThreeFieldIndex(words, vectors, weight)
+    found = words or vectors
+    if found is None:
+        raise InputError(f"the kind of a three-field index must be bm25, dense or hybrid, not {kind!r}")
+    return found
+
+
+def _dense(
+    dialogues: Dialogues, content: str, settings: Settings, epsilon: float, encoder: Encoder
+) -> DenseThreeFieldIndex:
+    windows = settings.windows()
+    return _opened(
+        _folder(f"three_field_dense-{content}", (encoder.digest, windows)),
+        lambda folder: DenseThreeFieldIndex.open(folder, encoder, epsilon=epsilon),
+        lambda folder: DenseThreeFieldIndex.build(dialogues(), folder, encoder, windows=windows, epsilon=epsilon),
+    )
+
+
+def digest_of(dialogues: Iterable[Dialogue]) -> str:
+    """A name for what is said in dialogues, by whom, in which order and split."""
+    found = hashlib.blake2b(digest_size=12)
+    for dialogue in dialogues:
+        turns = [(turn.speaker, turn.text) for turn in dialogue.turns]
+        found.update(repr((dialogue.id, dialogue.split, turns)).encode("utf-8", "backslashreplace"))
+    return found.hexdigest()
+
+
+def _folder(name: str, settings: object) -> Path:
+    mark = hashlib.blake2b(repr((VERSION, settings)).encode(), digest_size=4).hexdigest()
+    return cache_home() / "indexes" / f"{name[:48]}-{mark}"
+
+
+def _opened(folder: Path, reopen: Callable[[Path], Opened], build: Callable[[Path], Opened]) -> Opened:
+    if folder.is_dir():
+        return reopen(folder)
+    try:
+        return build(folder)
+    except InputError:
+        if not folder.is_dir():
+            raise
+        return reopen(folder)  # another program built it meanwhile
+
+
+def _embedded() -> Encoder:
+    from rejoinder.models.encoder.factory import load_encoder
+
+    return load_encoder("aptness")

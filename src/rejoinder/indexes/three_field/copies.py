@@ -1,0 +1,103 @@
+"""Which dialogues of a corpus are an item's own under another name: those that share two neighbouring turns with it.
+
+Turns are compared by their letters and digits alone, since copies differ in case, punctuation and how they were cut
+into words ("do n't"). Two short turns that follow each other ("How are you?" "Fine, thanks.") say little, so a pair
+counts from ``ENOUGH`` letters on; the item's last turn with one of its references counts however short it is. A copy
+with a changed word in every turn is recognised only where it would be found: see ``nearly_same``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import load
+from rejoinder.text.tokens import tokenizer_of
+from rejoinder.types import Item
+
+ROLE = "pairs"
+ENOUGH = 30  # letters in two neighbouring turns
+# From which likeness (of 100) on a turn with the one before it, and the turn alone, are others that were edited.
+NEAR, ALIKE = 90.0, 80.0
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio in 64 bits: an odd number without a pattern
+
+
+def letters_of(tokens: Iterable[str], text: str) -> str:
+    """A text's letters and digits in lower case (the text where it has none); ``tokens`` are its words."""
+    return "".join(tokens).replace("'", "") or text.strip()
+
+
+def digest_of(letters: str) -> int:
+    """The number that stands for a turn."""
+    return int.from_bytes(hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def save(folder: Path, turns: NDArray[np.uint64], sizes: NDArray[np.int32]) -> None:
+    """Write the pairs of neighbouring turns of dialogues of some sizes, given the digest of each turn."""
+    dialogue = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    inside = dialogue[:-1] == dialogue[1:]
+    pairs, owners = _joined(turns[:-1], turns[1:])[inside], dialogue[:-1][inside]
+    order = np.argsort(pairs, kind="stable")
+    np.save(folder / "pairs.npy", pairs[order])
+    np.save(folder / "owners.npy", owners[order])
+
+
+def _joined(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        joined: NDArray[np.uint64] = (first * _MIX) ^ second
+    return joined
+
+
+class Copies:
+    """The pairs of neighbouring turns of an index, and whose they are."""
+
+    def __init__(self, folder: Path) -> None:
+        self._pairs: NDArray[np.uint64] = load(folder, "pairs")
+        self._owners: NDArray[np.int32] = load(folder, "owners")
+        if len(self._pairs) != len(self._owners):
+            raise damaged(folder, "its columns differ in length")
+
+    def of(self, item: Item) -> set[int]:
+        """The numbers of the dialogues that share a pair of turns with an item."""
+        wanted = list(_pairs(item))
+        if not wanted or not len(self._pairs):
+            return set()
+        digests = np.array(wanted, np.uint64)
+        pairs = _joined(digests[:, 0], digests[:, 1])
+        begins = np.searchsorted(self._pairs, pairs, side="left")
+        ends = np.searchsorted(self._pairs, pairs, side="right")
+        return {int(n) for begin, end in zip(begins, ends, strict=True) for n in self._owners[begin:end]}
+
+
+def _pairs(item: Item) -> Iterator[tuple[int, int]]:
+    """The pairs of neighbouring turns that tell an item's dialogue from others, as digests."""
+    context, future = ([_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
+    references = [_letters(reference.text) for reference in item.references]
+    plain = [*pairwise(context), *pairwise(future), *((r, future[0]) for r in references if future)]
+    telling = [pair for pair in plain if sum(map(len, pair)) >= ENOUGH]
+    for first, second in [*telling, *((context[-1], r) for r in references if context)]:
+        yield digest_of(first), digest_of(second)
+
+
+def nearly_same(item: Item, past: Sequence[str], response: str) -> bool:
+    """Whether a turn that was found follows nearly the same words as an item's reply and is nearly one of these."""
+    if not item.context or not past:
+        return False
+    from rapidfuzz.fuzz import ratio
+
+    before, after = _letters(item.context[-1].text), _letters(past[-1])
+    found = _letters(response)
+    return any(
+        ratio(reply, found) >= ALIKE and ratio(before + reply, after + found) >= NEAR
+        for reply in (_letters(reference.text) for reference in item.references)
+    )
+
+
+def _letters(text: str) -> str:
+    return letters_of(tokenizer_of("words")(text), text)

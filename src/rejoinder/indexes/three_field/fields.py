@@ -1,0 +1,102 @@
+"""The three fields that a turn is compared by (SCARCE, Appendix C): what came before it, itself, what came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import SpecError
+from rejoinder.indexes.base import Hit
+from rejoinder.types import Item
+
+NAMES = ("past", "response", "future")
+
+
+class Fields(NamedTuple):
+    """The texts of the three fields, oldest turn first; an empty field is missing."""
+
+    past: tuple[str, ...]
+    response: tuple[str, ...]
+    future: tuple[str, ...]
+
+    def only(self, names: Collection[str]) -> Fields:
+        """These fields; the others are missing."""
+        return Fields(*(texts if name in names else () for name, texts in zip(NAMES, self, strict=True)))
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How many turns before and after a turn belong to it."""
+
+    past: int = 2
+    future: int = 2
+
+    def __post_init__(self) -> None:
+        if min(self.past, self.future) < 1:
+            raise SpecError(f"a window must hold at least 1 turn, found past={self.past} and future={self.future}")
+
+    def steps(self) -> tuple[range, range, range]:
+        """Where the turns of each field stand, counted from the turn."""
+        return range(-self.past, 0), range(1), range(1, self.future + 1)
+
+    def of(self, item: Item) -> Fields:
+        """The fields of an item: the end of its context, its first reference, the beginning of its future."""
+        context = [turn.text for turn in item.context]
+        future = [turn.text for turn in item.future]
+        references = [reference.text for reference in item.references if reference.text.strip()]
+        return Fields(tuple(_said(context[-self.past :])), tuple(references[:1]), tuple(_said(future[: self.future])))
+
+
+def within(turns: NDArray[np.int64], dialogue: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of ``turns``, one for each turn of a corpus in order, lie in the dialogue of that turn."""
+    inside: NDArray[np.bool_] = (turns >= 0) & (turns < len(dialogue))
+    inside[inside] &= dialogue[turns[inside]] == dialogue[inside]
+    return inside
+
+
+def _said(texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldHit(Hit):
+    """A turn that was found, with the turns around it and what each field adds to its score.
+
+    ``logs`` are the logarithms of the past's, the response's and the future's score, None for a field that the item
+    does not have.
+    """
+
+    past: tuple[str, ...] = ()
+    future: tuple[str, ...] = ()
+    logs: tuple[float | None, ...] = ()
+
+
+class FieldIndex(Protocol):
+    """Turns that can be searched by three fields."""
+
+    kind: str
+
+    def __len__(self) -> int:
+        """How many turns there are."""
+        ...
+
+    def search(
+        self,
+        items: Sequence[Item],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        only_dialogues: Collection[str] | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        fields: Collection[str] = NAMES,
+    ) -> list[list[FieldHit]]:
+        """The turns most similar to the place of each item's reply, best first.
+
+        An item's own dialogue is never found, nor a copy of it (see ``_copies``), whichever ``fields`` are searched by.
+        ``split``, ``only_dialogues`` and ``exclude_dialogues`` are as in ``contract.Index``.
+        """
+        ...

@@ -1,0 +1,154 @@
+"""What the three-field indexes share: filters, copies, the first cut by rough scores, and hits with their neighbours.
+
+A kind of index says, for an item, between which bounds the similarity of every turn lies, and the exact logarithms of
+the fields' scores for a few of them. Only turns that may be among the k best are scored exactly, so that what comes
+back is what a comparison with every turn would give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError, SpecError, brief
+from rejoinder.indexes import passage_store
+from rejoinder.indexes.filter import Filter, floor_of
+from rejoinder.indexes.parts import Manifest
+from rejoinder.indexes.passage_store import Passages
+from rejoinder.indexes.three_field import copies as _copies
+from rejoinder.indexes.three_field.copies import Copies, nearly_same
+from rejoinder.indexes.three_field.fields import NAMES, FieldHit, Fields, Windows
+from rejoinder.types import Item
+
+EPSILON = 1e-3
+_AT_ONCE = 2**15
+_LOWEST = float(np.finfo(np.float32).min)  # above the turns that are barred
+
+
+class Bounds(NamedTuple):
+    """Between what the similarity of every turn lies."""
+
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+
+class FieldSearch:
+    """The turns of an index and how they are searched; a kind of index fills in ``_bounds`` and ``_logs``."""
+
+    kind = ""
+
+    def __init__(self, folder: Path, manifest: Manifest, windows: Windows, epsilon: float) -> None:
+        if not (math.isfinite(epsilon) and epsilon > 0):
+            raise SpecError(f"epsilon must be above 0, found {epsilon}")
+        self.folder, self.manifest = folder, manifest
+        self.windows, self.epsilon = windows, epsilon
+        self._passages = Passages(manifest.folders(folder, passage_store.ROLE))
+        self._copies = Copies(manifest.folders(folder, _copies.ROLE)[0])
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    @property
+    def _least(self) -> float:
+        """What a field adds that has nothing to do with the query."""
+        return math.log(self.epsilon)
+
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+        """The bounds of every turn's similarity for each query."""
+        raise NotImplementedError
+
+    def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The logarithms of the scores of some turns, a column a field; those of a missing field are 0."""
+        raise NotImplementedError
+
+    def search(
+        self,
+        items: Sequence[Item],
+        k: int = 5,
+        *,
+        split: str | None = None,
+        only_dialogues: Collection[str] | None = None,
+        exclude_dialogues: Sequence[Collection[str]] | None = None,
+        fields: Collection[str] = NAMES,
+    ) -> list[list[FieldHit]]:
+        """The turns most similar to the place of each item's reply, best first; see ``_fields.FieldIndex``."""
+        _check(items, k, exclude_dialogues, fields)
+        allowed = Filter(self._passages, split, only_dialogues)
+        barred = exclude_dialogues or [()] * len(items)
+        found: list[list[FieldHit]] = [[] for _ in items]
+        queries = {number: self.windows.of(item).only(fields) for number, item in enumerate(items)}
+        asked = [number for number, query in queries.items() if any(query)]
+        for number, bounds in zip(asked, self._bounds([queries[n] for n in asked]), strict=True):
+            item = items[number]
+            with allowed.without([*barred[number], *self._own(item)]) as handicap:
+                low, high = bounds.low + handicap, bounds.high + handicap
+            found[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
+        return found
+
+    def scores(self, item: Item) -> NDArray[np.float64]:
+        """The similarity of every turn, in the order in which they were indexed, the item's own dialogue included."""
+        query, every = self.windows.of(item), np.arange(len(self), dtype=np.int64)
+        blocks = (every[begin : begin + _AT_ONCE] for begin in range(0, len(every), _AT_ONCE))
+        return np.concatenate([self._logs(query, block).sum(axis=1) for block in blocks])
+
+    def _own(self, item: Item) -> list[str]:
+        """The dialogue of an item, and those that hold its turns under another name."""
+        named = [] if item.dialogue is None else [item.dialogue]
+        return named + [self._passages.ids[number] for number in self._copies.of(item)]
+
+    def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: Filter) -> list[FieldHit]:
+        """The k best turns; where one is the item's own reply with a word changed, its dialogue is barred as well."""
+        while True:
+            floor = max(floor_of(bounds.low, k), _LOWEST)
+            numbers = np.flatnonzero(bounds.high >= np.float32(floor))
+            logs = self._logs(query, numbers)
+            logs, numbers = self._related(query, logs, numbers)
+            hits = self._hits(query, numbers, logs, k)
+            copies = {hit.dialogue for hit in hits if nearly_same(item, hit.past, hit.text)}
+            if not copies:
+                return hits
+            for stretch in allowed.stretches(copies):
+                bounds.low[stretch] = bounds.high[stretch] = -np.inf
+
+    def _related(
+        self, query: Fields, logs: NDArray[np.float64], numbers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Those turns that have anything to do with the query: some field above epsilon."""
+        present = [bool(texts) for texts in query]
+        some = (logs[:, present] > self._least).any(axis=1)
+        return logs[some], numbers[some]
+
+    def _hits(self, query: Fields, numbers: NDArray[np.int64], logs: NDArray[np.float64], k: int) -> list[FieldHit]:
+        row = {int(number): n for n, number in enumerate(numbers)}
+        hits = []
+        starts, dialogues = self._passages.starts, self._passages.dialogue_of
+        for number, score in self._passages.order(numbers, logs.sum(axis=1), k):
+            first, end = starts[dialogues[number]], starts[dialogues[number] + 1]
+            text = self._passages.text
+            past = tuple(text(n) for n in range(max(first, number - self.windows.past), number))
+            future = tuple(text(n) for n in range(number + 1, min(end, number + 1 + self.windows.future)))
+            of_fields = tuple(
+                float(log) if texts else None for texts, log in zip(query, logs[row[number]], strict=True)
+            )
+            hits.append(FieldHit(**asdict(self._passages.hit(number, score)), past=past, future=future, logs=of_fields))
+        return hits
+
+
+def _check(
+    items: Sequence[Item], k: int, exclude_dialogues: Sequence[Collection[str]] | None, fields: Collection[str]
+) -> None:
+    if not fields or not set(fields) <= set(NAMES):
+        raise InputError(f"fields must be some of {', '.join(NAMES)}, found {brief(list(fields))}")
+    if k < 1:
+        raise InputError(f"k must be at least 1, found {k}")
+    if exclude_dialogues is not None and len(exclude_dialogues) != len(items):
+        raise InputError(
+            f"exclude_dialogues has {len(exclude_dialogues)} entries but there are {len(items)} items; "
+            "give one collection of ids an item"
+        )

@@ -1,0 +1,109 @@
+"""The vectors of passages on disk: one ``.npy`` a part, written as the vectors come, memory-mapped when searched.
+
+In ``int8`` a vector is 127ths of its largest number; what these are worth is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.sharded.column import growing
+from rejoinder.models.base import Encoder, Side, Vectors
+
+Precision: TypeAlias = Literal["int8", "float16", "float32"]
+
+_NAME, _SCALES = "vectors", "scales"
+_STEPS = 127  # on either side of 0
+_TEXTS = 4096  # encoded at a time
+_ROWS = 2**15  # compared at a time
+_LONGER = 1e-3  # than 1: what an encoder's rounding may do
+
+
+def write(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
+    """Write the vectors of texts as they come; how many there are."""
+    texts = iter(texts)
+    with growing(folder, _NAME, precision, (encoder.dimensions,)) as column, ExitStack() as stack:
+        scales = stack.enter_context(growing(folder, _SCALES, np.float32)) if precision == "int8" else None
+        while block := list(islice(texts, _TEXTS)):
+            vectors = encode(encoder, block, "right")
+            if scales is not None:
+                scale = np.abs(vectors).max(axis=1) / np.float32(_STEPS)
+                scales.add(scale)
+                vectors = np.rint(vectors / np.where(scale > 0, scale, 1)[:, None])
+            column.add(vectors)
+    return column.rows
+
+
+def encode(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
+    """The vectors of texts, none of them longer than 1."""
+    vectors = np.asarray(encoder.encode(texts, cut), np.float32).reshape(len(texts), encoder.dimensions)
+    lengths = np.linalg.norm(vectors, axis=1)
+    wrong = lengths[~(lengths <= 1 + _LONGER)]  # or not a number
+    if len(wrong):
+        raise InputError(
+            f"the encoder {encoder.name!r} gave a vector of length {wrong[0]:.4g}; use one whose vectors have length 1"
+        )
+    return vectors
+
+
+class VectorStore:
+    """The vectors of all passages of an index, in order."""
+
+    def __init__(self, folders: Sequence[Path], dimensions: int) -> None:
+        self._parts: list[NDArray[Any]] = [load(folder, _NAME) for folder in folders]
+        self._scales = [_scales(folder, part) for folder, part in zip(folders, self._parts, strict=True)]
+        for folder, part in zip(folders, self._parts, strict=True):
+            if part.ndim != 2 or part.shape[1] != dimensions:
+                raise damaged(folder, f"its vectors have the shape {part.shape}")
+        self._firsts = np.cumsum([0, *map(len, self._parts)])
+
+    def __len__(self) -> int:
+        return int(self._firsts[-1])
+
+    def blocks(self) -> Iterator[tuple[int, Vectors]]:
+        """The vectors in blocks, each with the number of its first passage; a block is gone when the next one comes."""
+        room = np.empty((_ROWS, self._parts[0].shape[1]), np.float32)  # new room for each block would take longer
+        for first, part, scales in zip(self._firsts, self._parts, self._scales, strict=False):
+            for begin in range(0, len(part), _ROWS):
+                block = part[begin : begin + _ROWS]
+                if scales is not None:
+                    block = np.multiply(block, scales[begin : begin + _ROWS, None], out=room[: len(block)])
+                elif block.dtype != np.float32:
+                    np.copyto(room[: len(block)], block)
+                    block = room[: len(block)]
+                yield int(first) + begin, block
+
+    def cosines(self, numbers: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The products of some passages' vectors with one, each by itself and in double precision."""
+        cosines: NDArray[np.float64] = (self.rows(numbers) * vector.astype(np.float64)).sum(axis=1)
+        return cosines
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The vectors of some passages in double precision."""
+        rows = np.empty((len(numbers), self._parts[0].shape[1]))
+        for first, part, scales in zip(self._firsts, self._parts, self._scales, strict=False):
+            here = (numbers >= first) & (numbers < first + len(part))
+            rows[here] = part[numbers[here] - first]
+            if scales is not None:
+                rows[here] *= scales[numbers[here] - first, None]
+        return rows
+
+
+def _scales(folder: Path, vectors: NDArray[Any]) -> NDArray[np.float32] | None:
+    """What the numbers of each vector are worth, where they are whole numbers."""
+    if vectors.dtype != np.int8:
+        return None
+    scales: NDArray[np.float32] = load(folder, _SCALES)
+    if len(scales) != len(vectors):
+        raise damaged(folder, "its columns differ in length")
+    return scales

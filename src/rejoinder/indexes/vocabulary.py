@@ -1,0 +1,128 @@
+"""Words on disk in the order of their bytes, one a line: written sorted, merged as streams, found by halving.
+
+The vocabularies of any number of shards are merged in one pass that holds a block of each.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.sharded.column import Column, growing
+
+ROLE = "vocabulary"
+WORDS = "words.txt"
+_BLOCK = 2**16  # bytes of each shard's words that are held at a time
+_ENTRIES = 2**13  # numbers that are held before they are written
+
+
+def save(folder: Path, words: Iterable[str]) -> None:
+    """Write words that are in order."""
+    with (folder / WORDS).open("wb") as file:
+        for word in words:
+            file.write(word.encode() + b"\n")
+
+
+def merge(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
+    """Write the words of all shards into a folder, with the number of passages that have each; how many there are.
+
+    For each shard, the numbers that its words have in the whole are written as a column into ``numbers``.
+    """
+    count, offset = 0, 0
+    with ExitStack() as stack, (folder / WORDS).open("wb") as file:
+        enter = stack.enter_context
+        places = _Buffer(enter(growing(folder, "offsets", np.int64)))
+        frequencies = _Buffer(enter(growing(folder, "frequencies", np.int64)))
+        own = [_Buffer(enter(growing(numbers, str(shard), np.int64))) for shard in range(len(postings))]
+        places.add(0)
+        streams = [_entries(path, shard) for shard, path in enumerate(postings)]
+        for word, entries in groupby(heapq.merge(*streams), key=itemgetter(0)):
+            total = 0
+            for _, shard, frequency in entries:
+                own[shard].add(count)
+                total += frequency
+            frequencies.add(total)
+            offset += file.write(word + b"\n")
+            places.add(offset)
+            count += 1
+        for buffer in (places, frequencies, *own):
+            buffer.flush()
+    return count
+
+
+class _Buffer:
+    """Numbers on their way to a column."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._held: list[int] = []
+
+    def add(self, number: int) -> None:
+        self._held.append(number)
+        if len(self._held) >= _ENTRIES:
+            self.flush()
+
+    def flush(self) -> None:
+        self._column.add(self._held)
+        self._held.clear()
+
+
+def _entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
+    """Each word of a shard, the shard's number, and how many of its passages have the word; files are not kept open."""
+    first, offset = 0, 0
+    while True:
+        with (folder / WORDS).open("rb") as file:
+            file.seek(offset)
+            words = file.readlines(_BLOCK)
+            offset = file.tell()
+        if not words:
+            return
+        starts = load(folder, "starts")[first : first + len(words) + 1]
+        if len(starts) != len(words) + 1:
+            raise damaged(folder, "its files do not belong together")
+        frequencies = np.diff(starts).tolist()
+        del starts
+        first += len(words)
+        for word, frequency in zip(words, frequencies, strict=True):
+            yield word[:-1], shard, frequency
+
+
+class Words:
+    """The words of a whole index, memory-mapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self._offsets: NDArray[np.int64] = load(folder, "offsets")
+        self.frequencies: NDArray[np.int64] = load(folder, "frequencies")
+        if len(self._offsets) != len(self.frequencies) + 1:
+            raise damaged(folder, "its files do not belong together")
+        self._bytes: NDArray[np.uint8] = np.empty(0, np.uint8)
+        if len(self.frequencies):
+            self._bytes = np.asarray(np.memmap(folder / WORDS, mode="r", dtype=np.uint8))  # slices of it are lighter
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    def find(self, word: str) -> int | None:
+        """The number of a word; None where the index does not have it."""
+        wanted = word.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._word(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._word(low) == wanted else None
+
+    def _word(self, number: int) -> bytes:
+        begin, end = self._offsets[number : number + 2]
+        return self._bytes[begin : end - 1].tobytes()

@@ -1,0 +1,21 @@
+"""Judging: a language model asked how good a reply is, or which of two is better.
+
+>>> from rejoinder.judges import compare_pair, open_judge
+>>> verdict = compare_pair(open_judge("embedded"), ["How are you?"], "Fine, and you?", "Bananas.")
+"""
+
+from rejoinder.errors import JudgeError
+from rejoinder.judges.factory import Judge, open_judge
+from rejoinder.judges.pairs import Comparison, compare_pair, order_consistency
+from rejoinder.judges.rubric import Rubric, load_rubric
+
+__all__ = [
+    "Comparison",
+    "Judge",
+    "JudgeError",
+    "Rubric",
+    "compare_pair",
+    "load_rubric",
+    "open_judge",
+    "order_consistency",
+]

@@ -1,0 +1,88 @@
+"""A judge's answer, read strictly: one JSON object with exactly the keys that were asked for, or nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from rejoinder.judges.rubric import Rubric
+from rejoinder.types import Choice
+
+_MOST_TOKENS = 10**9  # in one answer: more is no count
+
+
+class Usage(NamedTuple):
+    """The tokens of one request as the endpoint counts them; None where it does not say, or says nonsense."""
+
+    input: int | None
+    output: int | None
+
+
+class Reply(NamedTuple):
+    """What the body of an HTTP answer holds; the content is None where it is no chat completion."""
+
+    content: str | None
+    usage: Usage
+    model: str | None
+
+
+def read_body(raw: bytes) -> Reply:
+    """A chat completion; only the message of the first choice counts."""
+    nothing = Reply(None, Usage(None, None), None)
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        return nothing
+    if not isinstance(body, dict):
+        return nothing
+    counts = body.get("usage")
+    tokens = [_count(counts, key) for key in ("prompt_tokens", "completion_tokens")]
+    model = body.get("model")
+    found = Reply(None, Usage(*tokens), model if isinstance(model, str) else None)
+    try:
+        content = body["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return found
+    return found._replace(content=content) if isinstance(content, str) else found
+
+
+def read_score(content: str | None, rubric: Rubric) -> int | None:
+    """The score of an answer such as {"score": 4, "reason": "..."}; None for anything else."""
+    found = _object(content, "score")
+    score = None if found is None else found["score"]
+    return score if type(score) is int and rubric.low <= score <= rubric.high else None
+
+
+def read_choice(content: str | None) -> Choice | None:
+    """The choice of an answer such as {"better": "first", "reason": "..."}; None for anything else."""
+    found = _object(content, "better")
+    choices: dict[Any, Choice] = {"first": "first", "second": "second", "tie": "tie"}
+    better = None if found is None else found["better"]
+    return choices.get(better) if isinstance(better, str) else None
+
+
+def _object(content: str | None, key: str) -> dict[str, Any] | None:
+    """The one object of an answer, with the key, a reason and nothing else; a key that comes twice is refused."""
+    if content is None:
+        return None
+    try:
+        pairs = json.loads(content, object_pairs_hook=_Pairs, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(pairs, _Pairs) or sorted(k for k, _ in pairs) != sorted([key, "reason"]):
+        return None
+    found = dict(pairs)
+    return found if isinstance(found["reason"], str) else None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object, as often as they come."""
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _count(counts: Any, key: str) -> int | None:
+    found = counts.get(key) if isinstance(counts, dict) else None
+    return found if type(found) is int and 0 <= found <= _MOST_TOKENS else None

@@ -1,0 +1,111 @@
+"""One connection to an endpoint: a request out, a whole answer back, within a time that is kept from outside.
+
+A socket's own timeout bounds each read, so a server that sends a byte a minute would hold it forever; ``overdue`` is
+called by whoever waits for the answer and breaks the connection when the whole took too long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from rejoinder.judges.settings import Settings
+
+CHAT, PLAIN = "/chat/completions", "/completions"
+_MOST_BYTES = 8 << 20  # of an answer
+_STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
+
+
+class Received(NamedTuple):
+    """An HTTP answer, whole."""
+
+    status: int
+    body: bytes
+    retry_after: str | None
+
+
+class BrokenError(Exception):
+    """No whole answer came: refused, broken off, cut short or too late."""
+
+
+class Connection:
+    """A connection that stays open between requests; used by one thread."""
+
+    def __init__(self, settings: Settings, path: str = CHAT) -> None:
+        """To a path behind the address that the settings name."""
+        parts = urlsplit(settings.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._http = kind(parts.hostname or "", parts.port, timeout=settings.timeout)
+        self._path = parts.path.removesuffix(path) + path
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers |= {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
+        self._timeout = settings.timeout
+        self._deadline: float | None = None
+        self._late = False
+
+    def send(self, body: bytes) -> Received:
+        """Post a request and read its answer."""
+        kept_open = self._http.sock is not None
+        try:
+            return self._exchange(body)
+        except _STALE as error:
+            # The server may close a connection that it kept open just as it is used again: no fault of anybody's.
+            if not kept_open or self._late:
+                raise BrokenError(self._why(error)) from None
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            # The last two: what http.client makes of a socket that was closed under its hands.
+            raise BrokenError(self._why(error)) from None
+        try:
+            return self._exchange(body)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            raise BrokenError(self._why(error)) from None
+
+    def _exchange(self, body: bytes) -> Received:
+        self._late, self._deadline = False, time.monotonic() + self._timeout
+        try:
+            if self._http.sock is None:
+                self._http.connect()  # which also turns off Nagle's waiting
+            self._http.request("POST", self._path, body, self._headers)
+            answer = self._http.getresponse()
+            raw = answer.read(_MOST_BYTES + 1)
+            if len(raw) > _MOST_BYTES:
+                raise http.client.HTTPException("the answer is longer than 8 MiB")
+            if answer.length:  # read() with a size gives what there is, however little
+                raise http.client.IncompleteRead(raw, answer.length)
+            if self._late:
+                raise TimeoutError
+            return Received(answer.status, raw, answer.getheader("Retry-After"))
+        except BaseException:
+            self._http.close()
+            raise
+        finally:
+            self._deadline = None
+
+    def close(self) -> None:
+        """Let go of the connection; for the thread that uses it."""
+        self._http.close()
+
+    def overdue(self) -> None:
+        """Break the exchange under way if its time is over; called from another thread."""
+        deadline = self._deadline
+        if deadline is not None and time.monotonic() > deadline:
+            self._late = True
+            self.abort()
+
+    def abort(self) -> None:
+        """Break whatever is under way; called from another thread."""
+        held = self._http.sock
+        if held is not None:
+            with contextlib.suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)
+
+    def _why(self, error: Exception) -> str:
+        if self._late or isinstance(error, TimeoutError):
+            return f"no whole answer within {self._timeout:g} s"
+        if isinstance(error, http.client.IncompleteRead | http.client.HTTPException):
+            return "the answer was broken off or is no HTTP"
+        return f"the connection failed ({getattr(error, 'strerror', None) or type(error).__name__})"

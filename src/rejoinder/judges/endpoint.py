@@ -1,0 +1,150 @@
+"""A judge at an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
+from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.pairs import Comparison, Duel
+from rejoinder.judges.prompt import AGAIN, VERSION, Messages, choice_messages, rating_messages
+from rejoinder.judges.requests import Request, ask, is_open
+from rejoinder.judges.rubric import Rubric
+from rejoinder.judges.settings import read_settings, tries
+from rejoinder.paths import cache_home
+from rejoinder.types import Choice, Turn
+
+
+class Rated(NamedTuple):
+    """What is asked of a single reply."""
+
+    context: Sequence[Turn]
+    reply: str
+
+
+class Said(NamedTuple):
+    """One raw answer, with what was read from it."""
+
+    repeat: int
+    score: int | None
+    usage: Usage
+    answer: Answer
+
+    def record(self) -> dict[str, Any]:
+        """As a line of JSON holds it."""
+        read = {"repeat": self.repeat, "score": self.score, "usage": self.usage._asdict()}
+        return {**read, **self.answer._asdict()}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Said:
+        """What ``record`` wrote."""
+        answer = Answer(*(record[name] for name in Answer._fields))
+        return cls(record["repeat"], record["score"], Usage(**record["usage"]), answer)
+
+
+@dataclass(frozen=True)
+class RemoteJudge:
+    """A model behind an endpoint, a rubric, and how the model is run; where it is, the environment says."""
+
+    model: str
+    rubric: Rubric
+    repeats: int = 1
+    temperature: float | None = 0.0  # None: the endpoint's own
+    max_tokens: int | None = 512  # None: no limit is sent
+    json_mode: bool = False  # ask the endpoint to let nothing but JSON out
+
+    def rate(self, asked: Sequence[Rated]) -> list[list[int | None]]:
+        """The scores of each reply, one a repeat; None where no answer could be read."""
+        self._ask((r for one in asked for r in self._ratings(one)), self._has_score)
+        return [[self._rating(r) for r in self._ratings(one)] for one in asked]
+
+    def is_open(self, asked: Sequence[Rated]) -> bool:
+        """Whether a request about these replies came to nothing and would be sent again; nothing is sent now."""
+        store, most = self._store(), tries()
+        store.refresh()
+        kept = (store.of(request.key) for one in asked for request in self._ratings(one))
+        return any(answers and is_open(answers, most, self._has_score) for answers in kept)
+
+    def compare(self, duels: Sequence[Duel]) -> list[Comparison]:
+        """Which of two replies is better, asked in both orders."""
+        self._ask((r for duel in duels for r in self._choices(duel)), lambda c: read_choice(c) is not None)
+        compared = []
+        for duel in duels:
+            forward, backward = (self._choice(r) for r in self._choices(duel))
+            compared.append(Comparison.of_choices(forward, swapped(backward)))
+        return compared
+
+    def said(self, asked: Sequence[Rated]) -> Iterator[list[Said]]:
+        """The raw answers about each reply that are kept; nothing is sent."""
+        store = self._store()
+        store.refresh()
+        for one in asked:
+            kept = [(n, answer) for n, r in enumerate(self._ratings(one)) for answer in store.of(r.key)]
+            bodies = [read_body(answer.body.encode()) for _, answer in kept]
+            yield [Said(n, self._score(b.content), b.usage, a) for (n, a), b in zip(kept, bodies, strict=True)]
+
+    def _score(self, content: str | None) -> int | None:
+        return read_score(content, self.rubric)
+
+    def _has_score(self, content: str | None) -> bool:
+        return self._score(content) is not None
+
+    def _ask(self, requests: Iterator[Request], readable: Callable[[str | None], bool]) -> None:
+        settings, store = read_settings(), self._store()
+        with store.claimed():
+            ask(requests, settings, store, readable)
+
+    def _rating(self, request: Request) -> int | None:
+        """The score of the first answer that can be read."""
+        scores = (self._score(content) for content in self._contents(request))
+        return next((score for score in scores if score is not None), None)
+
+    def _choice(self, request: Request) -> Choice | None:
+        choices = (read_choice(content) for content in self._contents(request))
+        return next((choice for choice in choices if choice is not None), None)
+
+    def _contents(self, request: Request) -> Iterator[str | None]:
+        for answer in self._store().of(request.key):
+            if answer.outcome != "refused":
+                yield read_body(answer.body.encode()).content
+
+    def _ratings(self, one: Rated) -> Iterator[Request]:
+        for repeat in range(self.repeats):
+            yield self._request(rating_messages(self.rubric, one.context, one.reply, repeat))
+
+    def _choices(self, duel: Duel) -> Iterator[Request]:
+        for first, second in ((duel.first, duel.second), (duel.second, duel.first)):
+            yield self._request(choice_messages(self.rubric, duel.context, first, second))
+
+    def _request(self, messages: Messages) -> Request:
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        body |= {} if self.temperature is None else {"temperature": self.temperature}
+        body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
+        body |= {"response_format": {"type": "json_object"}} if self.json_mode else {}
+        raw = orjson.dumps(body)
+        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + AGAIN}]
+        key = hashlib.blake2b(raw, digest_size=16).hexdigest()
+        return Request(key, raw, orjson.dumps({**body, "messages": again}))
+
+    def _store(self) -> AnswerStore:
+        whole = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]
+        name = hashlib.blake2b(orjson.dumps(whole), digest_size=10).hexdigest()
+        return _opened(cache_home() / "judge" / f"{name}.jsonl")
+
+
+def swapped(choice: Choice | None) -> Choice | None:
+    """A choice between two replies that were shown in the other order."""
+    other: dict[Choice, Choice] = {"first": "second", "second": "first", "tie": "tie"}
+    return None if choice is None else other[choice]
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(path: Path) -> AnswerStore:
+    return AnswerStore(path)

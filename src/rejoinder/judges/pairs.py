@@ -1,0 +1,86 @@
+"""Two replies compared in both orders: what is said of both, and how much the order decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rejoinder.types import Choice, Turn
+
+if TYPE_CHECKING:
+    from rejoinder.judges.factory import Judge
+
+POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
+
+
+class Duel(NamedTuple):
+    """Two replies to one context."""
+
+    context: Sequence[Turn]
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which of two replies is better, in both orders; the choices are about the same replies, whatever the order.
+
+    ``advantage`` says how much better the first is (from -1 to 1, or in log-odds for a judge that gives
+    probabilities); NaN where no order could be read.
+    """
+
+    choice: Choice | None
+    forward: Choice | None
+    backward: Choice | None
+    advantage: float
+
+    @classmethod
+    def of_choices(cls, forward: Choice | None, backward: Choice | None) -> Comparison:
+        """Both orders taken together: what both say, else a tie; one that cannot be read leaves the other."""
+        known = [POINTS[c] for c in (forward, backward) if c is not None]
+        if not known:
+            return cls(None, None, None, math.nan)
+        return cls._of(sum(known) / len(known) * 2 - 1, forward, backward)
+
+    @classmethod
+    def of_odds(cls, forward: float, backward: float) -> Comparison:
+        """From the log-odds of the first reply in both orders, whose mean is free of a liking for one position."""
+        if math.isnan(forward) or math.isnan(backward):
+            return cls(None, None, None, math.nan)
+        return cls._of((forward + backward) / 2, _sign(forward), _sign(backward))
+
+    @classmethod
+    def _of(cls, advantage: float, forward: Choice | None, backward: Choice | None) -> Comparison:
+        return cls(_sign(advantage), forward, backward, advantage)
+
+
+class OrderConsistency(NamedTuple):
+    """How much the order of two replies decides: over the pairs that were read in both orders."""
+
+    n: int
+    same: float  # share of pairs with the same choice in both orders
+    first_position: float  # share of decided answers that took the reply shown first; .5 where the order is nothing
+
+
+def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> Comparison:
+    """Which of two replies a judge prefers, asked in both orders."""
+    turns = [Turn(turn) if isinstance(turn, str) else turn for turn in context]
+    return judge.compare([Duel(turns, first, second)])[0]
+
+
+def order_consistency(found: Sequence[Comparison]) -> OrderConsistency:
+    """How often both orders agree, and how often the reply shown first wins."""
+    both = [c for c in found if c.forward is not None and c.backward is not None]
+    if not both:
+        return OrderConsistency(0, math.nan, math.nan)
+    same = sum(c.forward == c.backward for c in both) / len(both)
+    shown_first = [c.forward == "first" for c in both if c.forward != "tie"]
+    shown_first += [c.backward == "second" for c in both if c.backward != "tie"]
+    share = sum(shown_first) / len(shown_first) if shown_first else math.nan
+    return OrderConsistency(len(both), same, share)
+
+
+def _sign(advantage: float) -> Choice:
+    return "first" if advantage > 0 else "second" if advantage < 0 else "tie"

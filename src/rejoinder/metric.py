@@ -1,0 +1,231 @@
+"""What a metric is.
+
+A metric is a *value*: a frozen dataclass whose fields are its parameters, so that two metrics with the same parameters
+are equal and ``parse(str(metric)) == metric``. There are two kinds with one contract:
+
+- ``Metric`` scores each pair by itself: write ``score``.
+- ``SetMetric`` needs the whole set (a percentile, a vocabulary): write ``statistic``, which is computed per pair and
+  cached, and ``settle``, which turns all statistics into scores.
+
+A score of NaN means "cannot be said" (no references, an empty reply); it is kept, counted and shown, never a silent 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import math
+import typing
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from rejoinder import spec as specs
+from rejoinder.errors import SpecError, nearest
+from rejoinder.registry import modules
+from rejoinder.types import Pair
+from rejoinder.user_file import load_user_file
+
+Statistic: TypeAlias = Any  # anything that JSON can hold: it is written to the score cache
+NAN = math.nan
+PARTS = frozenset({"context", "references", "future", "situation"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """A number for how good a response is; subclasses are frozen dataclasses in one file each.
+
+    ``needs`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__`` sets them on the
+    instance.
+    """
+
+    # What of the item the score depends on, beside the response's text: a subset of PARTS. The cache goes by it.
+    needs: ClassVar[frozenset[str]] = frozenset()
+    # The smallest and the largest possible score (infinite where there is no bound).
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    # Whether a larger score means a better reply; None for a descriptive number such as a length.
+    higher_is_better: ClassVar[bool | None] = True
+    # Who proposed it, in one line.
+    citation: ClassVar[str] = ""
+    # Raised whenever the same input may give another number.
+    version: ClassVar[int] = 1
+    # Decimals that are the same on every machine; None where the number is exact.
+    decimals: ClassVar[int | None] = None
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """One score a pair, in order."""
+        raise NotImplementedError
+
+    def match(self, pairs: Sequence[Pair]) -> list[int | None]:
+        """Which reference of each item the response matched best (None without references).
+
+        The best is the first of those that give the highest score alone.
+        """
+        alone = [
+            Pair(dataclasses.replace(pair.item, references=(reference,)), pair.response)
+            for pair in pairs
+            for reference in pair.item.references
+        ]
+        scores = iter(self.score(alone)) if "references" in self.needs else iter(())
+        matched: list[int | None] = []
+        for pair in pairs:
+            of_pair = [next(scores, NAN) for _ in pair.item.references]
+            known = [value for value in of_pair if not math.isnan(value)]
+            matched.append(of_pair.index(max(known)) if known else None)
+        return matched
+
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Which pairs hold a text that is too long for the metric to read whole; it is counted and said."""
+        return [False] * len(pairs)
+
+    def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
+        """What a run keeps of how scores came about (a judge's raw answers): JSON objects for each pair, or nothing."""
+        yield from ()
+
+    def details(self) -> dict[str, str]:
+        """What else decides the number: versions of libraries, digests of models, sources of word lists."""
+        return {}
+
+    def __str__(self) -> str:
+        pass  # DROPPED
+
+        return spec_of(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One response of a set that is being settled."""
+
+    response: str
+    item: str
+    system: str
+    statistic: Statistic
+
+
+class Rows(Protocol):
+    """All rows of a set, in the order of the file; can be gone through any number of times."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class SetMetric(Metric):
+    """A metric whose score depends on the other responses of the set."""
+
+    def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
+        """One JSON value a pair: all that ``settle`` will need of it."""
+        raise NotImplementedError
+
+    def settle(self, rows: Rows) -> list[float]:
+        """One score a row, in order."""
+        raise NotImplementedError
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """The scores of ``pairs`` taken as the whole set."""
+        statistics = self.statistic(pairs)
+        return self.settle(
+            [Row(p.response.id, p.item.id, p.response.system, s) for p, s in zip(pairs, statistics, strict=True)]
+        )
+
+
+ENTRY_POINT_GROUP = "rejoinder.metrics"
+_names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
+_digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as they were when they were run
+
+
+def metric_names() -> list[str]:
+    """Every metric that can be typed by name: the package's own and those of entry points."""
+    return sorted({*modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The class behind a metric's name, or behind a path such as ``./mine.py`` or ``./mine.py:Mine``."""
+    if name.partition(":")[0].endswith(".py"):
+        return _from_file(name)
+    if name in modules("rejoinder.metrics"):
+        return _only_metric(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
+    for entry in _entry_points():
+        if entry.name == name:
+            found = entry.load()
+            if not (inspect.isclass(found) and issubclass(found, Metric)):
+                raise SpecError(f"the entry point {name!r} of {entry.value} is not a Metric")
+            _names[found] = name
+            return found
+    raise SpecError(f"no metric is called {name!r}; {nearest(name, metric_names())}")
+
+
+def parse(spec: str) -> Metric:
+    """The metric that a spec such as ``bleu(n=2)`` names."""
+    typed = specs.read(spec, "metric")
+    return specs.construct(metric_class(typed.name), typed)
+
+
+def name_of(cls: type[Metric]) -> str:
+    """The name that a metric's class goes by in a spec."""
+    return _names.get(cls) or cls.__module__.rpartition(".")[2]
+
+
+def is_packaged(metric: Metric) -> bool:
+    """Whether a metric, and the one that it may be made of, is ours: what it reads of a pair is then known."""
+    inner = getattr(metric, "metric", None)
+    own = type(metric).__module__.startswith("rejoinder.metrics.")
+    return own and (not isinstance(inner, str) or is_packaged(parse(inner)))
+
+
+def spec_of(metric: Metric) -> str:
+    """The spec of a metric: its name and the parameters that differ from their defaults."""
+    return specs.write(name_of(type(metric)), metric)
+
+
+def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
+    """Everything that decides a metric's number, in one string."""
+    parts = [name_of(type(metric))]
+    parts += [f"{f.name}:{_short(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
+    parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]
+    if "references" in metric.needs and (sources := sorted(set(reference_sources))):
+        parts.append("references:" + "+".join(sources))
+    parts.append(f"version:{metric.version}")
+    if type(metric) in _digests:
+        parts.append(f"file:{_digests[type(metric)]}")
+    return "|".join(parts)
+
+
+def _entry_points() -> list[Any]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name)
+
+
+def _only_metric(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
+    """The one metric that a module defines (or the one that was asked for)."""
+    defined = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Metric) and value.__module__ == module.__name__
+    }
+    if wanted is not None:
+        if wanted not in defined:
+            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, defined)}")
+        return defined[wanted]
+    public = [cls for key, cls in defined.items() if not key.startswith("_")]
+    if len(public) != 1:
+        found = ", ".join(sorted(c.__name__ for c in public)) or "none"
+        raise SpecError(f"{name} must define one rejoinder.Metric (found: {found}); say which with {name}:CLASS")
+    return public[0]
+
+
+def _from_file(name: str) -> type[Metric]:
+    file, _, wanted = name.partition(":")
+    loaded = load_user_file(file, "metric")
+    cls = _only_metric(loaded.module, file, wanted or None)
+    if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
+        raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
+    _names[cls], _digests[cls] = name, loaded.digest
+    return cls
+
+
+def _short(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,74 @@
+"""The bi-encoder's score of replies: the cosine of a context's vector and the reply's, from vectors of utterances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.calibration import Numbers
+from rejoinder.models.aptness.card import CONTEXT, REPLY, AptnessCard
+from rejoinder.models.base import Encoder, Vectors
+from rejoinder.models.batching import Rows
+from rejoinder.models.encoder.onnx import open_session, side_by_side
+
+_AT_ONCE = 128  # rows of a head's batch
+
+
+class BiScorer:
+    """The heads of a folder; the utterances' vectors come from an encoder, which keeps them."""
+
+    def __init__(self, folder: Path, card: AptnessCard) -> None:
+        cards.checked(folder, card, CONTEXT, REPLY)
+        self._limits = card.limits
+        self._context = open_session(folder / CONTEXT)
+        self._reply = open_session(folder / REPLY)
+
+    def scores(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Numbers:
+        """A cosine each; no context and no reply may be without an utterance."""
+        last = [tuple(context[-self._limits.utterances :]) for context in contexts]
+        of_context, of_reply = self._context_vectors(encoder, last), self._reply_vectors(encoder, replies)
+        found: Numbers = np.einsum("nd,nd->n", of_context, of_reply, dtype=np.float64)
+        return found
+
+    def cut(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
+        """Which pairs have an utterance, among those that are looked at, that cannot be read whole."""
+        read = [[*context[-self._limits.utterances :], reply] for context, reply in zip(contexts, replies, strict=True)]
+        distinct = list(dict.fromkeys(text for texts in read for text in texts))
+        long = {text for text, is_cut in zip(distinct, encoder.truncated(distinct), strict=True) if is_cut}
+        return [not long.isdisjoint(texts) for texts in read]
+
+    def _context_vectors(self, encoder: Encoder, contexts: Sequence[tuple[str, ...]]) -> Vectors:
+        distinct = {context: i for i, context in enumerate(dict.fromkeys(contexts))}
+        place = {text: i for i, text in enumerate(dict.fromkeys(text for context in distinct for text in context))}
+        vectors = encoder.encode(list(place), "left")
+        newest_first = np.full((len(distinct), self._limits.utterances), -1)
+        for row, context in zip(newest_first, distinct, strict=True):
+            row[: len(context)] = [place[text] for text in reversed(context)]
+        found = np.empty((len(distinct), encoder.dimensions), np.float32)
+
+        def fill(batch: Rows) -> None:
+            rows = newest_first[batch]
+            there = rows >= 0
+            given = {"utterances": vectors[rows] * there[..., None], "mask": there.astype(np.int64)}
+            found[batch] = self._context.run(["vectors"], given)[0]
+
+        side_by_side(fill, _parts(len(distinct)))
+        return found[[distinct[context] for context in contexts]]
+
+    def _reply_vectors(self, encoder: Encoder, replies: Sequence[str]) -> Vectors:
+        place = {text: i for i, text in enumerate(dict.fromkeys(replies))}
+        vectors = encoder.encode(list(place), "right")
+        found = np.empty_like(vectors)
+
+        def fill(batch: Rows) -> None:
+            found[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
+
+        side_by_side(fill, _parts(len(place)))
+        return found[[place[text] for text in replies]]
+
+
+def _parts(rows: int) -> list[Rows]:
+    return [np.arange(start, min(start + _AT_ONCE, rows)) for start in range(0, rows, _AT_ONCE)]

@@ -1,0 +1,88 @@
+"""The cross-encoder's score of replies: the log-odds of context and reply, read together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.calibration import Ids, Numbers
+from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, Limits, Marks
+from rejoinder.models.base import Vectors
+from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.encoder.onnx import open_session, side_by_side
+
+Output: TypeAlias = Literal["log_odds", "features"]
+_KEPT = 50_000  # pairs whose log-odds are remembered in a process
+
+
+class Row(NamedTuple):
+    """``[CLS] utterance [unused0] utterance ... [SEP] reply [SEP]`` and where the reply begins."""
+
+    ids: tuple[int, ...]
+    reply_at: int
+
+
+def row_of(context: Sequence[Ids], reply: Ids, marks: Marks, limits: Limits) -> Row:
+    """A pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
+    before: list[int] = []
+    for utterance in context:
+        before += [marks.between, *utterance] if before else utterance
+    before = before[-limits.context_tokens :]
+    ids = (marks.first, *before, marks.last, *reply[: limits.reply_tokens], marks.last)
+    return Row(ids, len(before) + 2)
+
+
+def too_long(context: Sequence[Ids], reply: Ids, limits: Limits) -> bool:
+    """Whether a pair has more tokens than are read."""
+    tokens = sum(len(utterance) + 1 for utterance in context) - 1
+    return tokens > limits.context_tokens or len(reply) > limits.reply_tokens
+
+
+class CrossScorer:
+    """The pair's graph of a folder."""
+
+    def __init__(self, folder: Path, card: AptnessCard) -> None:
+        cards.checked(folder, card, CROSS, EMBEDDINGS)
+        self._card = card
+        self._session = open_session(folder / CROSS)
+        self._kept: dict[Row, float] = {}
+
+    def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
+        """The log-odds of each pair; the last ones are remembered, for `aptness` asks for them under two names."""
+        rows = self._rows(contexts, replies)
+        new = [row for row in dict.fromkeys(rows) if row not in self._kept]
+        if len(self._kept) + len(new) > _KEPT:
+            self._kept = {}
+            new = list(dict.fromkeys(rows))
+        self._kept.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
+        return np.array([self._kept[row] for row in rows], np.float64)
+
+    def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
+        """The vector of each pair before the head."""
+        rows = self._rows(contexts, replies)
+        place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        found: Vectors = self._compute(list(place), "features")[[place[row] for row in rows]]
+        return found
+
+    def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[Row]:
+        marks, limits = self._card.marks, self._card.limits
+        return [row_of(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
+
+    def _compute(self, rows: Sequence[Row], output: Output) -> Any:
+        """What the graph says of each row; rows of about the same length are computed together."""
+        width = int(self._card.networks["cross"]["hidden_size"])
+        found = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([rows[i].ids for i in batch], self._card.marks.padding)
+            begins = np.array([rows[i].reply_at for i in batch])
+            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
+            found[batch] = self._session.run([output], given)[0]
+
+        side_by_side(fill, batches([len(row.ids) for row in rows]))
+        return found

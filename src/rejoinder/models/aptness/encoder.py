@@ -1,0 +1,67 @@
+"""The bi-encoder of `aptness` as an encoder of utterances, without torch; pooling is a part of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import SpecError
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.card import EMBEDDINGS, TOKENIZER, UTTERANCE
+from rejoinder.models.base import Side, TokenVectors, Vectors
+from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.encoder.onnx import open_session, side_by_side, without_special
+from rejoinder.models.encoder.tokenization import read_tokenizer
+
+_FILES = (TOKENIZER, EMBEDDINGS, UTTERANCE)
+
+
+class AptnessEncoder:
+    """The utterance's graph of a folder with ``aptness.json``."""
+
+    def __init__(self, folder: Path, name: str = "aptness") -> None:
+        card = cards.read(folder)
+        cards.checked(folder, card, *_FILES)
+        self.name = name
+        self.dimensions = card.dimensions
+        self.max_tokens = card.limits.utterance_tokens
+        self.digest = card.digest(_FILES)
+        self._padding = card.marks.padding
+        self._tokenizer = read_tokenizer(folder / TOKENIZER, self.max_tokens)
+        self._session = open_session(folder / UTTERANCE)
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        ids = self._tokenizer.ids(texts, cut)
+        found = np.zeros((len(ids), self.dimensions), np.float32)
+
+        def fill(batch: Rows) -> None:
+            found[batch] = self._run("vectors", [ids[i] for i in batch])
+
+        side_by_side(fill, batches([len(row) for row in ids]))
+        return found
+
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """The last layer's vectors of each text's tokens; the graph gives no other layer."""
+        if layer != -1:
+            raise SpecError(f"{self.name!r} gives only its last layer (layer=-1), not {layer}")
+        encodings = self._tokenizer.encode(texts, cut)
+        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+
+        def fill(batch: Rows) -> None:
+            for i, vectors in zip(batch, self._run("token_vectors", [encodings[i].ids for i in batch]), strict=True):
+                found[i] = without_special(encodings[i], vectors)
+
+        side_by_side(fill, batches([len(e.ids) for e in encodings]))
+        return found
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Which of the texts are too long to be read whole."""
+        return self._tokenizer.truncated(texts)
+
+    def _run(self, output: str, rows: Sequence[Sequence[int]]) -> Any:
+        tokens, mask = pad(rows, self._padding)
+        return self._session.run([output], {"input_ids": tokens, "attention_mask": mask})[0]

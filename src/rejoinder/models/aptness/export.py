@@ -1,0 +1,168 @@
+"""The networks of `aptness` as a folder that needs no torch.
+
+The folder holds the utterance's graph, the two heads, the pair's graph, one tokeniser, the word embeddings once for
+both networks, and the card. All matrices are int8, computed in float32.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.calibration import check_calibration
+from rejoinder.models.aptness.card import AptnessCard, Limits, Marks
+from rejoinder.models.aptness.graph import WORDS, write_graph
+from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, mean_of
+from rejoinder.models.aptness.network import float_networks as float_networks
+from rejoinder.models.onnx.quantization import quantized
+
+_ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
+_SHAPE = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "hidden_act",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "layer_norm_eps",
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "pad_token_id",
+)
+
+
+def export_pair(
+    bi: BiEncoder,
+    cross: CrossEncoder,
+    tokenizer: str,
+    calibration: Mapping[str, Mapping[str, float]],
+    card: Mapping[str, Any],
+    target: Path,
+    limits: Limits | None = None,
+) -> AptnessCard:
+    """Write both networks into the folder ``target``; the same networks give the same bytes.
+
+    ``tokenizer`` is the text of a ``tokenizer.json``; ``calibration`` has the weights of the features for ``both``,
+    ``bi`` and ``cross`` (see ``aptness_calibration``); ``card`` says licence, base, seed, data and what was measured.
+    """
+    check_calibration(calibration)
+    bi, cross = _plain(bi), _plain(cross)
+    limits = limits or Limits(utterances=len(bi.context.places))
+    words = _shared_words(bi, cross)
+    plain, marks = _tokenizer(tokenizer)
+    _check_positions(bi, cross, limits)
+    target.mkdir(parents=True, exist_ok=True)
+    (target / cards.NAME).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.TOKENIZER).write_text(plain, encoding="utf-8", newline="")
+    small, scales = quantized(words, axis=0)
+    (target / cards.EMBEDDINGS).write_bytes(small.tobytes() + scales.tobytes())
+    _write_graphs(bi, cross, target)
+    names = (cards.TOKENIZER, cards.EMBEDDINGS, cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
+    written = AptnessCard(
+        files={name: sha256_of(target / name) for name in names},
+        networks={"bi": _shape(bi.trunk), "cross": _shape(cross.trunk)},
+        marks=marks,
+        calibration={model: dict(weights) for model, weights in calibration.items()},
+        limits=limits,
+        about=dict(card),
+    )
+    cards.write(target, written)
+    return written
+
+
+class _Utterances(nn.Module):
+    """The bi-encoder with its tokens' vectors beside the utterances'."""
+
+    def __init__(self, bi: BiEncoder) -> None:
+        super().__init__()
+        self.trunk = bi.trunk
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        states = self.trunk(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return functional.normalize(mean_of(states, attention_mask), dim=-1), states
+
+
+class _Pairs(nn.Module):
+    """The cross-encoder with its features beside the log-odds."""
+
+    def __init__(self, cross: CrossEncoder) -> None:
+        super().__init__()
+        self.cross = cross
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.cross.features(input_ids, attention_mask, token_type_ids)
+        return self.cross.head(features).squeeze(-1), features
+
+
+def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
+    ids = torch.full((2, 7), 3)
+    mask = torch.ones_like(ids)
+    mask[1, 4:] = 0
+    kinds = torch.zeros_like(ids)
+    kinds[:, 3:] = mask[:, 3:]
+    read = {"input_ids": (ids, _TOKENS), "attention_mask": (mask, _TOKENS)}
+    vectors = torch.eye(bi.trunk.config.hidden_size)[:2]
+    several = vectors[:, None].repeat(1, len(bi.context.places), 1)
+    there = {"utterances": (several, _ROWS), "mask": (torch.ones(several.shape[:2], dtype=torch.int64), _ROWS)}
+    state = bi.state_dict()
+    write_graph(_Utterances(bi), read, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE)
+    write_graph(bi.context, there, {"vectors": _ROWS}, state, target / cards.CONTEXT)
+    write_graph(bi.reply, {"utterances": (vectors, _ROWS)}, {"vectors": _ROWS}, state, target / cards.REPLY)
+    read["token_type_ids"] = (kinds, _TOKENS)
+    write_graph(_Pairs(cross), read, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS)
+
+
+def _plain(network: Any) -> Any:
+    """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
+    network = copy.deepcopy(network).to("cpu", torch.float32).eval()
+    if network.trunk.config.model_type != "bert":
+        raise InputError(f"the trunk must be a BERT, not {network.trunk.config.model_type}")
+    network.trunk.set_attn_implementation("eager")
+    network.trunk.pooler = None
+    return network
+
+
+def _shared_words(bi: BiEncoder, cross: CrossEncoder) -> Any:
+    """The word embeddings, which both networks must have alike: they are stored once."""
+    words, others = bi.state_dict()[WORDS], cross.state_dict()[WORDS]
+    if words.shape != others.shape or not torch.equal(words, others):
+        raise InputError("the word embeddings of the two networks differ; freeze them in training, or copy them over")
+    return words.numpy()
+
+
+def _tokenizer(serialized: str) -> tuple[str, Marks]:
+    """The tokeniser without padding and cutting, and the ids of its marks."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(serialized)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    ids = []
+    for name in ("[CLS]", "[SEP]", "[unused0]", "[PAD]"):
+        if (found := tokenizer.token_to_id(name)) is None:
+            raise InputError(f"the tokeniser has no {name}, which marks a place in a text")
+        ids.append(found)
+    return tokenizer.to_str(), Marks(*ids)
+
+
+def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: Limits) -> None:
+    for network, needed in ((bi, limits.utterance_tokens), (cross, limits.context_tokens + limits.reply_tokens + 3)):
+        if network.trunk.config.max_position_embeddings < needed:
+            raise InputError(
+                f"a trunk of {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
+            )
+
+
+def _shape(trunk: Any) -> dict[str, Any]:
+    return {key: getattr(trunk.config, key) for key in _SHAPE}

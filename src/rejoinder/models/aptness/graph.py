@@ -1,0 +1,114 @@
+"""One network of `aptness` as an ONNX graph: its matrices int8, its word embeddings in a file that graphs share."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import torch
+from torch import Tensor, nn
+
+from rejoinder.errors import InputError
+from rejoinder.models.aptness.card import EMBEDDINGS
+from rejoinder.models.device import quiet
+from rejoinder.models.onnx.quantization import INT8, SCALES, quantize_graph
+
+_OPSET = 17
+WORDS = "trunk.embeddings.word_embeddings.weight"
+STATE = "state"  # the graph's note of which constant is which parameter: {parameter: [constant, turned round]}
+
+
+def write_graph(
+    module: nn.Module,
+    given: Mapping[str, tuple[Tensor, dict[int, str]]],
+    found: Mapping[str, dict[int, str]],
+    state: Mapping[str, Tensor],
+    path: Path,
+) -> None:
+    """One graph: traced, its parameters noted, its word embeddings taken out, its other matrices made int8."""
+    import onnx
+
+    with tempfile.TemporaryDirectory() as scratch, torch.no_grad(), quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
+        torch.onnx.export(
+            module.eval(),
+            tuple(example for example, _ in given.values()),
+            f"{scratch}/graph.onnx",
+            input_names=list(given),
+            output_names=list(found),
+            dynamic_axes={**{name: axes for name, (_, axes) in given.items()}, **found},
+            opset_version=_OPSET,
+            dynamo=False,
+        )
+        model = onnx.load(f"{scratch}/graph.onnx")
+    wanted = _constants(model.graph, state, path)
+    words = wanted.pop(WORDS, None)
+    quantize_graph(model.graph, leave=(words[0],) if words else ())
+    if words:
+        _take_out_words(model.graph, words[0], state[WORDS].shape)
+    note = model.metadata_props.add()
+    note.key, note.value = STATE, orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()
+    path.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str, tuple[str, bool]]:
+    """Which constant of a graph is which parameter, and whether it is turned round; found by its numbers.
+
+    The tracer turns matrices round, names them by number, and keeps equal ones once.
+    """
+    from onnx import numpy_helper
+
+    known: dict[str, str] = {}
+    for constant in graph.initializer:
+        known.setdefault(_mark(numpy_helper.to_array(constant)), constant.name)
+    found: dict[str, tuple[str, bool]] = {}
+    for name, values in state.items():
+        array = values.numpy()
+        if (constant := known.get(_mark(array))) is not None:
+            found[name] = (constant, False)
+        elif array.ndim == 2 and (constant := known.get(_mark(array.T))) is not None:
+            found[name] = (constant, True)
+    unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in found.values()}
+    if unused:
+        raise InputError(f"{path.name}: {sorted(unused)[0]} of the graph is no parameter of the network")
+    return found
+
+
+def _mark(values: Any) -> str:
+    return hashlib.sha256(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes()).hexdigest()
+
+
+def _take_out_words(graph: Any, name: str, shape: torch.Size) -> None:
+    """Read the word embeddings from the file beside the graph: rows of int8, each times its scale."""
+    from onnx import TensorProto, helper
+
+    rows, width = shape
+    graph.initializer.remove(next(constant for constant in graph.initializer if constant.name == name))
+    for part, kind, dims, at, size in (
+        (name + INT8, TensorProto.INT8, (rows, width), 0, rows * width),
+        (name + SCALES, TensorProto.FLOAT, (rows, 1), rows * width, 4 * rows),
+    ):
+        tensor = graph.initializer.add()
+        tensor.name, tensor.data_type, tensor.data_location = part, kind, TensorProto.EXTERNAL
+        tensor.dims.extend(dims)
+        for key, value in (("location", EMBEDDINGS), ("offset", str(at)), ("length", str(size))):
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, value
+    place, gather = next((i, n) for i, n in enumerate(graph.node) if n.op_type == "Gather" and n.input[0] == name)
+    ids, out = gather.input[1], gather.output[0]
+    graph.node.remove(gather)
+    # Only the rows that are asked for become float32: the table would take four times its size and a while to open.
+    nodes = [
+        helper.make_node("Gather", [name + INT8, ids], [f"{name}/row"], f"{name}/row"),
+        helper.make_node("Cast", [f"{name}/row"], [f"{name}/cast"], f"{name}/cast", to=TensorProto.FLOAT),
+        helper.make_node("Gather", [name + SCALES, ids], [f"{name}/scale"], f"{name}/scale"),
+        helper.make_node("Mul", [f"{name}/cast", f"{name}/scale"], [out], f"{name}/read"),
+    ]
+    for i, node in enumerate(nodes):
+        graph.node.insert(place + i, node)

@@ -1,0 +1,174 @@
+"""The two networks behind `aptness`, as torch modules: what is trained, and what the shipped graphs are exported from.
+
+The *bi-encoder* reads every utterance by itself, once: an utterance's vector serves it as a part of any context and as
+a reply, which is why each turn of a dialogue costs one encoding. A context's vector is put together from the vectors of
+its last utterances. The *cross-encoder* reads context and reply together.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.card import AptnessCard
+from rejoinder.models.aptness.graph import STATE, WORDS
+from rejoinder.models.onnx.quantization import INT8, SCALES
+
+UTTERANCES = 6  # of a context, the last ones, that the bi-encoder looks at
+
+
+class ContextHead(nn.Module):
+    """From the vectors of a context's last utterances, the newest first, to the context's vector of length 1."""
+
+    def __init__(self, dimensions: int, utterances: int = UTTERANCES) -> None:
+        super().__init__()
+        self.places = nn.Parameter(torch.eye(dimensions).repeat(utterances, 1, 1))
+        self.gate = nn.Parameter(torch.zeros(utterances, dimensions))
+        self.recency = nn.Parameter(-1.5 * torch.arange(utterances, dtype=torch.float32).clamp(max=3))
+        self.refine = Refinement(dimensions)
+
+    def forward(self, utterances: Tensor, mask: Tensor) -> Tensor:
+        """(rows, utterances, dimensions) and which of them are there, to (rows, dimensions)."""
+        scale = utterances.shape[-1] ** 0.5  # the entries of a vector of length 1 are small
+        gates = scale * (utterances * self.gate).sum(-1) + self.recency
+        weights = torch.softmax(gates.masked_fill(mask == 0, -1e4), dim=1)
+        placed = torch.einsum("rud,ude->rue", utterances, self.places)
+        found: Tensor = self.refine((weights.unsqueeze(-1) * placed).sum(1))
+        return found
+
+
+class ReplyHead(nn.Module):
+    """From an utterance's vector to the vector of length 1 that it has as a reply."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__()
+        self.place = nn.Parameter(torch.eye(dimensions))
+        self.refine = Refinement(dimensions)
+
+    def forward(self, utterances: Tensor) -> Tensor:
+        """(rows, dimensions) to (rows, dimensions)."""
+        found: Tensor = self.refine(utterances @ self.place)
+        return found
+
+
+class Refinement(nn.Module):
+    """A vector plus what one hidden layer adds to it, at length 1; at first it adds nothing."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__()
+        self.widen = nn.Linear(dimensions, 2 * dimensions)
+        self.narrow = nn.Linear(2 * dimensions, dimensions)
+        nn.init.zeros_(self.narrow.weight)
+        nn.init.zeros_(self.narrow.bias)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        scale = vectors.shape[-1] ** 0.5
+        added: Tensor = self.narrow(functional.gelu(self.widen(scale * vectors))) / scale
+        return functional.normalize(vectors + added, dim=-1)
+
+
+class BiEncoder(nn.Module):
+    """An encoder of utterances with a head for contexts and one for replies."""
+
+    def __init__(self, trunk: Any) -> None:
+        super().__init__()
+        self.trunk = trunk
+        dimensions = int(trunk.config.hidden_size)
+        self.context = ContextHead(dimensions)
+        self.reply = ReplyHead(dimensions)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The vector of length 1 of each utterance: the mean of its tokens' vectors."""
+        states = self.trunk(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return functional.normalize(mean_of(states, attention_mask), dim=-1)
+
+
+class CrossEncoder(nn.Module):
+    """An encoder of context and reply together; ``features`` is the pair as a frozen model sees it."""
+
+    def __init__(self, trunk: Any) -> None:
+        super().__init__()
+        self.trunk = trunk
+        dimensions = int(trunk.config.hidden_size)
+        self.gather = nn.Linear(4 * dimensions, dimensions)
+        self.head = nn.Linear(dimensions, 1)
+
+    def features(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """The vector of a pair before the head: its first token, both means and their product, in one layer."""
+        states = self.trunk(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
+        context = mean_of(states, attention_mask * (1 - token_type_ids))
+        reply = mean_of(states, attention_mask * token_type_ids)
+        gathered: Tensor = self.gather(torch.cat([states[:, 0], context, reply, context * reply], dim=-1))
+        return torch.tanh(gathered)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """The log-odds of each pair."""
+        odds: Tensor = self.head(self.features(input_ids, attention_mask, token_type_ids))
+        return odds.squeeze(-1)
+
+
+def mean_of(states: Tensor, mask: Tensor) -> Tensor:
+    """The mean of the states that the mask names; zeros where it names none."""
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
+    """Both networks in float32, as they stand in a folder, to be trained further; needs torch and transformers."""
+    from transformers import BertConfig, BertModel
+
+    card = cards.read(folder)
+    trunk: Any = BertModel
+    bi = BiEncoder(trunk(BertConfig(**card.networks["bi"]), add_pooling_layer=False))
+    cross = CrossEncoder(trunk(BertConfig(**card.networks["cross"]), add_pooling_layer=False))
+    words = _read_words(folder, card)
+    state = {name: _parameters(folder / name) for name in (cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)}
+    bi.load_state_dict({**state[cards.UTTERANCE], **state[cards.CONTEXT], **state[cards.REPLY], WORDS: words})
+    cross.load_state_dict({**state[cards.CROSS], WORDS: words.clone()})
+    return bi.eval(), cross.eval()
+
+
+def _parameters(path: Path) -> dict[str, Tensor]:
+    """The parameters of a graph by name, but for the word embeddings."""
+    import onnx
+    from onnx import TensorProto, numpy_helper
+
+    model = onnx.load(str(path), load_external_data=False)
+    held = {
+        constant.name: numpy_helper.to_array(constant)
+        for constant in model.graph.initializer
+        if constant.data_location != TensorProto.EXTERNAL
+    }
+    axes = {
+        node.input[0].removesuffix(INT8): node.attribute[0].i
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear"
+    }
+    note = next(entry.value for entry in model.metadata_props if entry.key == STATE)
+    found = {}
+    for name, (constant, turned) in orjson.loads(note).items():
+        values = held.get(constant)
+        if values is None:
+            scales = held[constant + SCALES]
+            if constant in axes:
+                scales = scales[:, None] if axes[constant] == 0 else scales[None]
+            values = held[constant + INT8].astype(np.float32) * scales
+        found[name] = torch.from_numpy(np.array(values.T if turned else values))
+    return found
+
+
+def _read_words(folder: Path, card: AptnessCard) -> Tensor:
+    rows, width = (int(card.networks["bi"][key]) for key in ("vocab_size", "hidden_size"))
+    raw = (folder / cards.EMBEDDINGS).read_bytes()
+    small = np.frombuffer(raw, np.int8, rows * width).reshape(rows, width)
+    scales = np.frombuffer(raw, "<f4", rows, offset=rows * width)
+    return torch.from_numpy(small.astype(np.float32) * scales[:, None])

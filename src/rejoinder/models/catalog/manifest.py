@@ -1,0 +1,85 @@
+"""The manifest of a model's folder in the cache: written last, so that a folder with one is whole.
+
+A model lies in ``<cache>/models/NAME``. The manifest tells which files belong to it and their sha256, where they came
+from, and which of the digests were known beforehand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from rejoinder.errors import RejoinderError
+from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find
+from rejoinder.paths import cache_home
+
+NAME = "manifest.json"
+WEIGHTS = Path(__file__).parents[1] / "weights"  # that come with the package
+VERSION = 1  # of the folder's layout: another one is fetched and prepared anew
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a model's folder holds."""
+
+    model: str
+    origin: str
+    licence: str
+    files: dict[str, str]  # name: sha256
+    trusted: tuple[str, ...] = ()  # files whose digest was not known before their first download
+    version: int = VERSION
+
+
+class ModelMissingError(RejoinderError):
+    """A model of the catalog that is not in the cache."""
+
+    def __init__(self, name: str) -> None:
+        cure = f"get it with: rejoinder models get {name}"
+        if name in MODELS and isinstance(MODELS[name].origin, Shipped):
+            cure = "it comes with rejoinder: install rejoinder again"
+        super().__init__(f"the model {name!r} is not here; {cure}")
+
+
+def home() -> Path:
+    """Where the models lie."""
+    return cache_home() / "models"
+
+
+def folder_of(model: Model) -> Path:
+    """Where a model lies, or would."""
+    if isinstance(model.origin, Shipped):
+        return WEIGHTS / model.origin.folder
+    return home() / model.name
+
+
+def is_here(model: Model) -> bool:
+    """Whether a model can be used."""
+    if isinstance(model.origin, Shipped):
+        return (folder_of(model) / model.origin.card).is_file()
+    return read(folder_of(model)) is not None
+
+
+def require(name: str) -> Path:
+    """The folder of a model that must be here."""
+    model = find(name)
+    if not is_here(model):
+        raise ModelMissingError(name)
+    return folder_of(model)
+
+
+def read(folder: Path) -> Manifest | None:
+    """The manifest of a folder; None where there is no whole model of this layout."""
+    try:
+        found = orjson.loads((folder / NAME).read_bytes())
+        manifest = Manifest(**{**found, "trusted": tuple(found["trusted"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    whole = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
+    return manifest if whole else None
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Declare a folder whole."""
+    (folder / NAME).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))

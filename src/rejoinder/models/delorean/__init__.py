@@ -1,0 +1,1 @@
+"""DELOREAN decoding: a text rewritten to fit its context."""

@@ -1,0 +1,145 @@
+"""The passes of DELOREAN over a batch of outputs: backward to the text, forward from the context, again and again.
+
+An output is (places, vocabulary) logits, always as log-probabilities: logits are the same up to a number a place, and
+the length of a step must not hang on that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rejoinder.models.delorean.settings import Delorean
+from rejoinder.models.language_model.network import Reading, extend
+from rejoinder.models.language_model.prompt_format import Ids
+from rejoinder.models.language_model.soft_input import read_soft
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Target:
+    """The texts that outputs are pulled towards: ids (rows, places), filled up on the right, and which are real."""
+
+    ids: torch.Tensor
+    real: torch.Tensor
+
+    @classmethod
+    def of(cls, texts: Sequence[Ids], device: torch.device) -> Target:
+        """The texts in one tensor."""
+        import torch
+
+        width = max(map(len, texts))
+        ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in texts], device=device)
+        lengths = torch.tensor([len(text) for text in texts], device=device)
+        return cls(ids, torch.arange(width, device=device) < lengths[:, None])
+
+    def rows(self, indices: torch.Tensor) -> Target:
+        """Some of the rows."""
+        return Target(self.ids[indices], self.real[indices])
+
+
+@dataclass
+class Output:
+    """What a row came to, round by round."""
+
+    ids: list[Ids] = field(default_factory=list)
+    before: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
+
+
+def rewrite(network: Any, reading: Reading, target: Target, settings: Delorean, banned: torch.Tensor) -> list[Output]:
+    """Backward and forward passes in turn; a row that comes out as in the round before leaves the batch."""
+    import torch
+
+    outputs = [Output() for _ in range(len(target.ids))]
+    alive = np.arange(len(outputs))
+    logits = start(network, reading, target, settings, banned)
+    last = read_out(logits, banned)
+    for _ in range(settings.iterations):
+        pulled = backward(logits, target, settings)
+        losses = torch.stack([content_loss(logits, target), content_loss(pulled, target)])
+        logits = forward(network, reading, pulled, settings, banned)
+        ids = read_out(logits, banned)
+        same = ((ids == last) | ~target.real).all(dim=1)
+        for row, tokens, before, after in zip(alive, ids.tolist(), *losses.tolist(), strict=True):
+            outputs[row].ids.append(tuple(tokens))
+            outputs[row].before.append(before)
+            outputs[row].after.append(after)
+        going = (~same).nonzero()[:, 0] if settings.stop == "unchanged" else torch.arange(len(ids), device=ids.device)
+        if len(going) == 0:
+            break
+        if len(going) < len(ids):
+            alive = alive[going.cpu().numpy()]
+            reading, target, logits, ids = reading.rows(going), target.rows(going), logits[going], ids[going]
+        last = ids
+    return outputs
+
+
+def start(network: Any, reading: Reading, target: Target, settings: Delorean, banned: torch.Tensor) -> torch.Tensor:
+    """The first logits, (rows, places, vocabulary), always as log-probabilities.
+
+    ``greedy``: what the model expects after the context and its own likeliest tokens (SCARCE). ``original``: what it
+    expects after the context and the text's own tokens, mixed once in a forward pass (the authors' released code).
+    """
+    import torch
+
+    if settings.start == "original":
+        after = reading.logits[:, None]
+        if target.ids.shape[1] > 1:
+            after = torch.cat([after, extend(network, reading, ids=target.ids[:, :-1])[0]], dim=1)
+        return forward(network, reading, after.log_softmax(dim=-1), settings, banned)
+    rows = [reading.logits.log_softmax(dim=-1)]
+    while len(rows) < target.ids.shape[1]:
+        logits, reading = extend(network, reading, ids=(rows[-1] + banned).argmax(dim=-1, keepdim=True))
+        rows.append(logits[:, -1].log_softmax(dim=-1))
+    return torch.stack(rows, dim=1)
+
+
+def content_loss(logits: torch.Tensor, target: Target) -> torch.Tensor:
+    """The mean cross-entropy of each text under its output, in nats a token."""
+    chosen = logits.gather(-1, target.ids[..., None])[..., 0]
+    return -(chosen * target.real).sum(dim=1) / target.real.sum(dim=1)
+
+
+def backward(logits: torch.Tensor, target: Target, settings: Delorean) -> torch.Tensor:
+    """The logits after gradient steps down the content loss.
+
+    The loss is a function of the logits alone, so its gradient is known: the probabilities less the text, over the
+    number of tokens; that number falls out, as a step has the length of ``step_size`` times the norm of the logits.
+    """
+    real = target.real[..., None]
+    logits = logits * real
+    for _ in range(settings.updates):
+        gradient = logits.exp() * real
+        gradient.scatter_add_(-1, target.ids[..., None], -real.to(gradient.dtype))
+        norms = [values.flatten(1).norm(dim=1) for values in (logits, gradient)]
+        length = settings.step_size * norms[0] / norms[1].clamp(min=1e-15)
+        logits = (logits - length[:, None, None] * gradient).log_softmax(dim=-1) * real
+    return logits
+
+
+def forward(
+    network: Any, reading: Reading, pulled: torch.Tensor, settings: Delorean, banned: torch.Tensor
+) -> torch.Tensor:
+    """The logits as the language model goes on from the context, each place mixed with its own (Qin et al., eq. 3)."""
+    import torch
+
+    expected, mixed = reading.logits.log_softmax(dim=-1), []
+    for place in range(pulled.shape[1]):
+        both = settings.mixing * expected + (1 - settings.mixing) * pulled[:, place]
+        mixed.append(both.log_softmax(dim=-1))
+        if place + 1 < pulled.shape[1]:
+            soft = ((mixed[-1] + banned) / settings.temperature)[:, None]
+            after, reading = read_soft(network, reading, soft)
+            expected = after[:, 0]
+    return torch.stack(mixed, dim=1)
+
+
+def read_out(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
+    """The likeliest token of each place."""
+    return (logits + banned).argmax(dim=-1)

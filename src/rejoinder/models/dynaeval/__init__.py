@@ -1,0 +1,1 @@
+"""DynaEval, from its authors' checkpoint."""

@@ -1,0 +1,128 @@
+"""DynaEval (Zhang et al. 2021): the authors' checkpoint over a context and its reply, taken as one dialogue.
+
+The folder holds the graph network (``best.pt``) and the fine-tuned RoBERTa (``SRoBERTa``) that turns utterances into
+vectors (docs/adapters.md). As in the released code, an utterance's vector is the mean over all places of the batch
+that its dialogue makes, the empty ones included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.batching import pad
+from rejoinder.models.checkpoint import checkpoint_folder, digest_of, fill, find_file, read_weights
+from rejoinder.models.device import threads
+from rejoinder.models.encoder.architecture import shape_of as encoder_shape
+from rejoinder.models.encoder.transformers import tokenizer_of
+from rejoinder.text.tokens import tokenizer_of as words_of
+
+if TYPE_CHECKING:
+    from rejoinder.models.dynaeval.network import DynaEvalNetwork
+
+SOURCE = "https://github.com/e0397123/DynaEval"
+MOST_WORDS = 30  # of an utterance
+_END = "__eou__"
+_ENCODER = "SRoBERTa"
+_CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
+
+
+def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
+    """The model of a folder, or of ``<cache>/models/dynaeval``; opened once in a process."""
+    found = checkpoint_folder("dynaeval", folder, SOURCE)
+    path = find_file(found, ("best.pt", "output/*/best.pt"), "the checkpoint")
+    return _open(found, path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path, path: Path, changed: int) -> DynaEvalModel:
+    return DynaEvalModel(folder, path)
+
+
+class DynaEvalModel:
+    """The graph network and the encoder of utterances."""
+
+    def __init__(self, folder: Path, checkpoint: Path) -> None:
+        encoder = folder / _ENCODER
+        config = find_file(encoder, ("config.json",), "the configuration of the fine-tuned RoBERTa")
+        weights = find_file(encoder, ("model.safetensors", "pytorch_model.bin"), "the fine-tuned RoBERTa")
+        shape = encoder_shape(encoder)
+        self._padding = shape.padding
+        self._network = _open_network(checkpoint)
+        self._encoder = _open_roberta(config, weights)
+        self._tokenizer = tokenizer_of(encoder, shape.max_tokens)
+        tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
+        self.digest = digest_of([checkpoint, config, weights, *tokens])
+        found = int(self._encoder.config.hidden_size)
+        if found != self._network.narrow[0].in_features:
+            raise InputError(
+                f"{weights}: gives vectors of {found} numbers, but {checkpoint.name} was trained on vectors of "
+                f"{self._network.narrow[0].in_features}"
+            )
+
+    def scores(self, dialogues: Sequence[Sequence[str]], past: int, future: int) -> list[float]:
+        """The score of each dialogue, whose utterances are taken to come from two speakers in turn."""
+        import torch
+
+        torch.set_num_threads(threads())
+        with torch.inference_mode():
+            return [self._score(dialogue, past, future) for dialogue in dialogues]
+
+    def _score(self, dialogue: Sequence[str], past: int, future: int) -> float:
+        import torch
+
+        speakers = torch.arange(len(dialogue)) % 2
+        return float(self._network(self.vectors(dialogue), speakers, past, future))
+
+    def vectors(self, dialogue: Sequence[str]) -> Any:
+        """The vectors of a dialogue's utterances, as a tensor."""
+        import torch
+
+        ids, mask = pad(self._tokenizer.ids([prepared(text) for text in dialogue]), self._padding)
+        states = self._encoder(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
+        return states.last_hidden_state.mean(1)
+
+    def cut(self, dialogues: Sequence[Sequence[str]]) -> list[bool]:
+        """Which dialogues have an utterance of more words, or tokens, than are read."""
+        return [
+            any(len(words(text)) > MOST_WORDS for text in dialogue)
+            or any(self._tokenizer.truncated([prepared(text) for text in dialogue]))
+            for dialogue in dialogues
+        ]
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words and signs of an utterance; what an apostrophe shortens is a word of its own."""
+    spaced = (_CONTRACTION.sub(r" \1", word).split() for word in words_of("13a")(text))
+    return [word for pieces in spaced for word in pieces]
+
+
+def prepared(text: str) -> str:
+    """An utterance as the encoder reads it: its first words and the mark of its end."""
+    return " ".join([*words(text)[:MOST_WORDS], _END])
+
+
+def _open_network(checkpoint: Path) -> DynaEvalNetwork:
+    weights = read_weights(checkpoint, "best_state")
+    from rejoinder.models.dynaeval.network import load_network
+
+    return load_network(weights, checkpoint)
+
+
+def _open_roberta(config: Path, path: Path) -> Any:
+    """RoBERTa with the weights of a file, without the pooling layer, which is not used."""
+    try:
+        from transformers import RobertaConfig, RobertaModel
+    except ImportError as error:
+        raise MissingExtraError(error.name or "transformers", "torch", "dynaeval") from None
+    weights = {name.removeprefix("roberta."): value for name, value in read_weights(path).items()}
+    try:
+        roberta: Any = RobertaModel
+        network = roberta(RobertaConfig.from_json_file(config), add_pooling_layer=False)
+    except Exception as error:  # whatever is wrong with the configuration
+        raise InputError(f"{config}: is not the configuration of a RoBERTa ({' '.join(str(error).split())})") from None
+    return fill(network, weights, {name: name for name in network.state_dict()}, path)

@@ -1,0 +1,69 @@
+"""What a transformers folder says about its encoder: how long a text may be, how tokens become one vector."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.encoder.card import Pooling
+
+_UNSET = 10**9  # tokenisers write a huge number where they know no limit
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the files beside the weights decide."""
+
+    max_tokens: int
+    pooling: Pooling
+    padding: int
+
+
+def shape_of(folder: Path) -> Shape:
+    """The shape of the encoder in a transformers or sentence-transformers folder."""
+    config = _json(folder / "config.json", required=True)
+    positions = int(config.get("max_position_embeddings", 512))
+    if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # these count positions from the padding id on
+    limits = [
+        _json(folder / "sentence_bert_config.json").get("max_seq_length"),
+        _json(folder / "tokenizer_config.json").get("model_max_length"),
+        positions,
+    ]
+    max_tokens = next(int(limit) for limit in limits if limit and limit < _UNSET)
+    pooling = _json(folder / "1_Pooling" / "config.json")
+    first = bool(pooling.get("pooling_mode_cls_token")) or pooling.get("pooling_mode") == "cls"
+    other = [key for key, on in pooling.items() if key.startswith("pooling_mode_") and on is True and key not in _KNOWN]
+    if other:
+        raise InputError(f"{folder}: pools by {', '.join(other)}; only the mean and the first token are known here")
+    return Shape(min(max_tokens, positions), "first" if first else "mean", int(config.get("pad_token_id") or 0))
+
+
+_KNOWN = ("pooling_mode_cls_token", "pooling_mode_mean_tokens")
+
+
+def weights_digest(folder: Path) -> str:
+    """The sha256 of a folder's weights and configuration, whatever else lies there."""
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
+    digests = [sha256_of(path) for path in [*weights, folder / "config.json"]]
+    return digests[0] if len(weights) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+def _json(path: Path, required: bool = False) -> dict[str, Any]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError:
+        if required:
+            raise InputError(f"{path}: no such file; a transformers folder has one") from None
+        return {}
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,150 @@
+"""The cache of embeddings: each distinct text is encoded once, in whichever run, process or metric it turns up.
+
+One SQLite file a model digest, in ``<cache>/embeddings``: a vector stands under blake2b(side, text), with a checksum.
+SQLite makes it safe against a killed process and against several at once; a file that is damaged, or a vector whose
+checksum is wrong, is encoded anew. Only time is lost with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.errors import RejoinderError
+from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
+
+_CHUNK = 2_048  # texts that are encoded between two writes: what a killed process may lose
+_ASKED = 500  # keys in one question; SQLite allows 999 in its oldest builds
+_WAIT = 60.0  # seconds for another process that writes
+_CHECK = 4
+
+
+class CachedEncoder:
+    """An encoder that looks its vectors up before it computes them."""
+
+    def __init__(self, encoder: Encoder, folder: Path) -> None:
+        self._encoder = encoder
+        self._store = VectorStore(folder / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
+        self.name, self.digest = encoder.name, encoder.digest
+        self.dimensions, self.max_tokens = encoder.dimensions, encoder.max_tokens
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        keys = self._keys(texts, cut)
+        distinct = dict(zip(keys, texts, strict=True))
+        place = {key: i for i, key in enumerate(distinct)}
+        vectors = np.empty((len(distinct), self.dimensions), np.float32)
+        known = self._store.get(list(distinct), vectors)
+        # Of about the same length together, so that a chunk can be cut into even batches.
+        missing = sorted((key for key in distinct if key not in known), key=lambda key: len(distinct[key]))
+        for start in range(0, len(missing), _CHUNK):
+            chunk = missing[start : start + _CHUNK]
+            found = self._encoder.encode([distinct[key] for key in chunk], cut)
+            vectors[[place[key] for key in chunk]] = found
+            self._store.put(chunk, found)
+        return vectors[[place[key] for key in keys]]
+
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """The vectors of each text's tokens; equal texts are encoded once, but not kept (they are large)."""
+        distinct = list(dict.fromkeys(texts))
+        found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
+        return [found[text] for text in texts]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Which of the texts are too long to be read whole."""
+        return self._encoder.truncated(texts)
+
+    def _keys(self, texts: Sequence[str], cut: Side) -> list[bytes]:
+        """A text that is read whole has one vector, whichever end it would lose if it were longer."""
+        if cut == "right":
+            return [_key(text, cut) for text in texts]
+        distinct = list(dict.fromkeys(texts))
+        long = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
+        return [_key(text, cut if text in long else "right") for text in texts]
+
+
+class VectorStore:
+    """Vectors by key in one SQLite file, which is opened for each call: processes and threads need not agree."""
+
+    def __init__(self, path: Path, dimensions: int) -> None:
+        self._path = path
+        self._dimensions = dimensions
+
+    def get(self, keys: Sequence[bytes], into: Vectors) -> set[bytes]:
+        """Write the vectors that are kept into their rows of ``into``; the keys that were found."""
+        if not self._path.exists():
+            return set()
+        place = {key: i for i, key in enumerate(keys)}
+        found: set[bytes] = set()
+        try:
+            with closing(self._open()) as store:
+                for start in range(0, len(keys), _ASKED):
+                    asked = keys[start : start + _ASKED]
+                    marks = ",".join("?" * len(asked))
+                    for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked):
+                        if (vector := self._checked(raw)) is not None:
+                            into[place[key]] = vector
+                            found.add(key)
+        except sqlite3.Error as error:
+            self._give_up(error)
+        return found
+
+    def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Keep vectors; all of them or, when the process is killed, none."""
+        rows = [(key, _with_check(vector.tobytes())) for key, vector in zip(keys, vectors, strict=True)]
+        try:
+            self._put(rows)
+        except sqlite3.Error as error:
+            self._give_up(error)
+            self._put(rows)
+
+    def _put(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(self._path, error.strerror) from None
+        with closing(self._open()) as store, store:
+            store.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def _open(self) -> sqlite3.Connection:
+        store = sqlite3.connect(self._path, timeout=_WAIT)
+        # A log that is written ahead lets readers read while one writes; its last pages may be lost with the power.
+        store.execute("PRAGMA journal_mode=WAL")
+        store.execute("PRAGMA synchronous=NORMAL")
+        store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+        return store
+
+    def _checked(self, raw: object) -> Vectors | None:
+        if not isinstance(raw, bytes) or len(raw) != _CHECK + 4 * self._dimensions:
+            return None
+        if zlib.crc32(raw[_CHECK:]).to_bytes(_CHECK, "little") != raw[:_CHECK]:
+            return None
+        return np.frombuffer(raw, "<f4", offset=_CHECK)
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """Away with a damaged file; anything else (a full disk, a lock that never opens) is for the user."""
+        if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
+            raise _unusable(self._path, str(error)) from None
+        for path in (self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))):
+            path.unlink(missing_ok=True)
+
+
+def _unusable(path: Path, reason: str | None) -> RejoinderError:
+    return RejoinderError(
+        f"{path}: embeddings cannot be kept there ({reason}); free some space, delete it, or move the cache "
+        "with REJOINDER_CACHE"
+    )
+
+
+def _key(text: str, cut: Side) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=cut.encode()).digest()
+
+
+def _with_check(raw: bytes) -> bytes:
+    return zlib.crc32(raw).to_bytes(_CHECK, "little") + raw

@@ -1,0 +1,85 @@
+"""Encoders by name: of the catalog, an exported folder, or a transformers folder; each remembers what it encoded."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from rejoinder.errors import SpecError, nearest
+from rejoinder.models.aptness import card
+from rejoinder.models.base import Encoder
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.encoder import card as cards
+from rejoinder.models.encoder.cache import CachedEncoder
+from rejoinder.paths import cache_home
+
+PREFIX = "hf:"
+_CONFIG = "config.json"
+
+
+def load_encoder(name: str, cache: bool = True) -> Encoder:
+    """The encoder of a name; its vectors are kept in the cache unless told otherwise.
+
+    A name is one of the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or ``hf:NAME``: a
+    folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache. Nothing is
+    fetched.
+    """
+    folder, mark = find_folder(name)
+    encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)
+    return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
+
+
+def find_folder(name: str) -> tuple[Path, str]:
+    """Where the encoder of a name lies, and the file that says of what kind it is."""
+    plain = name.removeprefix(PREFIX)
+    if plain in MODELS:
+        if MODELS[plain].kind != "encoder":
+            raise SpecError(f"{plain!r} is no encoder but a {MODELS[plain].kind}; {_known(plain)}")
+        folder = require(plain)
+    elif Path(plain).is_dir():
+        folder = Path(plain)
+    elif plain != name:
+        folder = _in_hub_cache(plain)
+    else:
+        raise SpecError(f"no encoder is called {name!r}, and no folder; {_known(name)}")
+    # "hf:" asks for transformers where a folder can be read in two ways.
+    for mark in (_CONFIG,) if plain != name else (cards.NAME, card.NAME, _CONFIG):
+        if (folder / mark).is_file():
+            return folder, mark
+    if (folder / card.NAME).is_file():
+        raise SpecError(f"{plain!r} is not read with transformers; leave out {PREFIX!r}")
+    raise SpecError(f"{folder}: holds neither {cards.NAME} (an exported encoder) nor {_CONFIG} (transformers)")
+
+
+@lru_cache(maxsize=4)
+def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
+    """An encoder, opened once in a process as long as its folder does not change."""
+    if mark == card.NAME:
+        from rejoinder.models.aptness.encoder import AptnessEncoder
+
+        return AptnessEncoder(folder, name)
+    if mark == cards.NAME:
+        from rejoinder.models.encoder.onnx import OnnxEncoder
+
+        return OnnxEncoder(folder, name)
+    from rejoinder.models.encoder.transformers import TransformersEncoder
+
+    return TransformersEncoder(folder, name)
+
+
+def _known(name: str) -> str:
+    return nearest(name, [model.name for model in MODELS.values() if model.kind == "encoder"])
+
+
+def _in_hub_cache(name: str) -> Path:
+    """The folder of a model that another program fetched from the hub."""
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except ImportError:
+        pass
+    except Exception:  # not there, or not a name: the library has a class for each
+        raise ModelMissingError(name) from None
+    raise ModelMissingError(name)

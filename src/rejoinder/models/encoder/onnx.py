@@ -1,0 +1,154 @@
+"""An encoder that needs no torch: an exported graph in onnxruntime, and the tokeniser's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rejoinder.errors import InputError, RejoinderError, SpecError
+from rejoinder.models import device
+from rejoinder.models.base import Side, TokenVectors, Vectors
+from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.device import threads
+from rejoinder.models.encoder import card as cards
+from rejoinder.models.encoder.pooling import pool
+from rejoinder.models.encoder.tokenization import read_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+
+_splitting = ContextVar("splitting", default=True)
+
+
+class OnnxEncoder:
+    """The encoder of a folder with ``model.onnx``, ``tokenizer.json`` and ``encoder.json``."""
+
+    def __init__(self, folder: Path, name: str | None = None) -> None:
+        self._card = cards.read(folder)
+        self.name = name or self._card.name
+        self.dimensions = self._card.dimensions
+        self.max_tokens = self._card.max_tokens
+        self.digest = cards.checked_digest(folder, self._card)
+        self._tokenizer = read_tokenizer(folder / cards.TOKENIZER, self.max_tokens)
+        self._session = open_session(folder / cards.GRAPH)
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        ids = self._tokenizer.ids(texts, cut)
+        found = np.zeros((len(ids), self.dimensions), np.float32)
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([ids[i] for i in batch], self._card.padding)
+            found[batch] = pool(self._run(tokens, mask), mask, self._card.pooling)
+
+        side_by_side(fill, batches([len(row) for row in ids]))
+        return found
+
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """The last layer's vectors of each text's tokens; the graph gives no other layer."""
+        if layer != -1:
+            raise SpecError(
+                f"{self.name!r} is an exported encoder and gives only its last layer (layer=-1), not {layer}; "
+                "name the model as hf:FOLDER to read any layer"
+            )
+        encodings = self._tokenizer.encode(texts, cut)
+        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([encodings[i].ids for i in batch], self._card.padding)
+            for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
+                found[i] = without_special(encodings[i], vectors)
+
+        side_by_side(fill, batches([len(e.ids) for e in encodings]))
+        return found
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Which of the texts are too long to be read whole."""
+        return self._tokenizer.truncated(texts)
+
+    def _run(self, tokens: Any, mask: Any) -> Vectors:
+        found: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
+        return found
+
+
+def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
+    """A text's own tokens and their vectors, without filling; the vectors of special tokens apart."""
+    mask = np.array(encoding.special_tokens_mask, bool)
+    own, special = np.flatnonzero(~mask), np.flatnonzero(mask)
+    tokens = encoding.tokens
+    return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])
+
+
+def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
+    """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
+    if device.graphs().device == "cuda":  # one batch fills it
+        for batch in parts:
+            work(batch)
+        return
+    todo = _for_all(list(parts), threads()) if _splitting.get() else list(parts)
+    workers = min(threads(), len(todo))
+    if workers < 2:
+        for batch in todo:
+            work(batch)
+        return
+    with ThreadPoolExecutor(workers) as pool_of_threads:
+        for _ in pool_of_threads.map(work, todo):
+            pass
+
+
+@contextmanager
+def whole_batches() -> Iterator[None]:
+    """Within it the number of threads does not decide which texts are computed together, not even in the last bit."""
+    before = _splitting.set(False)
+    try:
+        yield
+    finally:
+        _splitting.reset(before)
+
+
+def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
+    """At least a batch for each core, where there are rows enough: a few texts would else wait for one of them."""
+    while len(parts) < workers and any(len(part) > 1 for part in parts):
+        parts.sort(key=len)
+        largest = parts.pop()
+        parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
+    return parts
+
+
+def open_session(graph: Path) -> Any:
+    """A session whose arithmetic is float32 whatever the weights are stored in, on the device that is chosen."""
+    place = device.graphs()
+    try:
+        if place.runtime == "torch":
+            from rejoinder.models.onnx.torch_graph import TorchGraph, UnknownOperationError
+
+            try:
+                return TorchGraph(graph, place.device)
+            except UnknownOperationError:
+                if device.wanted() is not None:
+                    raise
+        return _onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
+    except RejoinderError:
+        raise
+    except Exception as error:  # the libraries' errors have no common class
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
+
+
+def _onnxruntime(graph: Path, where: device.Device) -> Any:
+    onnxruntime = device.import_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # batches run side by side instead
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    # int8 arithmetic scales by the whole batch, so neighbours would change a score: weights become float32 at loading.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(where))

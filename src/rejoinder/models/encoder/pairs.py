@@ -1,0 +1,128 @@
+"""Pairs as vectors: context and reply read together by a frozen network, each pair once, whoever asks.
+
+A name is ``aptness`` (the cross-encoder of the package, before its head), a folder with networks of `aptness`, or a
+BERT with the pooling layer that next-sentence prediction trained: ``bert-base-uncased`` or ``hf:FOLDER``. The vectors
+lie in ``<cache>/pairs`` under the digest of what computed them and a hash of the texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from rejoinder.errors import SpecError
+from rejoinder.models.aptness import card as cards
+from rejoinder.models.aptness.model import AptnessModel, Contexts, open_aptness
+from rejoinder.models.base import Vectors
+from rejoinder.models.encoder.cache import VectorStore
+from rejoinder.models.encoder.factory import PREFIX
+from rejoinder.paths import cache_home
+
+DEFAULT = "aptness"
+_CHUNK = 512  # pairs that are computed between two writes: what a killed process may lose
+
+
+class PairEncoder(Protocol):
+    """Turns a context and a reply into one vector."""
+
+    name: str
+    digest: str  # of all that decides the vectors
+    dimensions: int
+    licence: str
+
+    def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
+        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        ...
+
+    def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
+        """Which pairs are too long to be read whole."""
+        ...
+
+
+def load_pair_encoder(name: str = DEFAULT, cache: bool = True) -> PairEncoder:
+    """The pair encoder of a name; its vectors are kept in the cache unless told otherwise."""
+    found = _open(name)
+    return CachedPairs(found) if cache else found
+
+
+def _open(name: str) -> PairEncoder:
+    if name == DEFAULT:
+        return AptnessPairs(open_aptness(), name)
+    if not name.startswith(PREFIX) and (Path(name) / cards.NAME).is_file():
+        return AptnessPairs(open_aptness(name), name)
+    from rejoinder.models.next_sentence import open_next_sentence_pairs
+
+    return open_next_sentence_pairs(name)
+
+
+class AptnessPairs:
+    """The pairs of a cross-encoder of `aptness`: its vector before the head."""
+
+    def __init__(self, model: AptnessModel, name: str) -> None:
+        card = model.card
+        self._model = model
+        self.name = name
+        self.digest = card.digest((cards.CROSS, cards.EMBEDDINGS, cards.TOKENIZER))
+        self.dimensions = int(card.networks["cross"]["hidden_size"])
+        self.licence = card.licence
+
+    def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
+        """One vector a pair, in order."""
+        return self._model.cross_features(contexts, replies)
+
+    def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
+        """Which pairs are too long to be read whole."""
+        return self._model.cut(contexts, replies, "cross")
+
+
+class CachedPairs:
+    """A pair encoder that looks its vectors up before it computes them."""
+
+    def __init__(self, encoder: PairEncoder) -> None:
+        self._encoder = encoder
+        self._store = VectorStore(cache_home() / "pairs" / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
+        self.name, self.digest = encoder.name, encoder.digest
+        self.dimensions, self.licence = encoder.dimensions, encoder.licence
+
+    def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
+        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        if len(contexts) != len(replies):
+            raise SpecError(f"{len(contexts)} contexts and {len(replies)} replies do not go together")
+        said = [tuple(text for text in context if text.strip()) for context in contexts]
+        pairs = {
+            _key(context, reply): (context, reply)
+            for context, reply in zip(said, replies, strict=True)
+            if context and reply.strip()
+        }
+        place = {key: i for i, key in enumerate(pairs)}
+        vectors = np.full((len(pairs) + 1, self.dimensions), np.nan, np.float32)  # the last row is of those unsaid
+        known = self._store.get(list(pairs), vectors)
+        missing = sorted((key for key in pairs if key not in known), key=lambda key: _length(*pairs[key]))
+        for start in range(0, len(missing), _CHUNK):
+            chunk = missing[start : start + _CHUNK]
+            found = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
+            vectors[[place[key] for key in chunk]] = found
+            self._store.put(chunk, found)
+        keys = (_key(context, reply) for context, reply in zip(said, replies, strict=True))
+        return vectors[[place.get(key, -1) for key in keys]]
+
+    def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
+        """Which pairs are too long to be read whole."""
+        return self._encoder.cut(contexts, replies)
+
+
+def _key(context: Sequence[str], reply: str) -> bytes:
+    """A hash of the texts; their lengths keep two ways to cut the same characters apart."""
+    texts = [text.encode("utf-8", "surrogatepass") for text in (*context, reply)]
+    digest = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        digest.update(len(text).to_bytes(8, "little") + text)
+    return digest.digest()
+
+
+def _length(context: Sequence[str], reply: str) -> int:
+    return sum(map(len, context)) + len(reply)

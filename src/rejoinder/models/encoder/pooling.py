@@ -1,0 +1,27 @@
+"""From the vectors of a text's tokens to one vector of length 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rejoinder.models.base import Vectors
+from rejoinder.models.encoder.card import Pooling
+
+
+def pool(states: Any, mask: Any, how: Pooling) -> Vectors:
+    """(rows, tokens, dimensions) and their mask to (rows, dimensions)."""
+    if how == "first":
+        pooled = states[:, 0]
+    else:
+        weights = mask[:, None, :].astype(np.float32)
+        pooled = (weights @ states)[:, 0] / np.maximum(weights.sum(axis=2), 1)
+    return normalized(pooled)
+
+
+def normalized(vectors: Any) -> Vectors:
+    """The vectors at length 1; a vector of zeros stays one."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    found: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+    return found

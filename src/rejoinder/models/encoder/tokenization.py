@@ -1,0 +1,77 @@
+"""Texts as token ids, cut to what a model can read, from the end or from the beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rejoinder.errors import InputError
+from rejoinder.models.base import Side
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+
+class TextTokenizer:
+    """A tokeniser with a limit; the side that a long text loses is chosen at each call."""
+
+    def __init__(self, serialized: str, max_tokens: int) -> None:
+        self.serialized = serialized
+        self.max_tokens = max_tokens
+        self._by_side: dict[Side, Tokenizer] = {}
+        self._plain: Tokenizer | None = None
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
+        """The tokens of each text, special ones included, with their spelling."""
+        return self._cutting(cut).encode_batch(_readable(texts))
+
+    def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
+        """The token ids of each text, special ones included."""
+        return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_readable(texts))]
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, all of them and none beside; what looks like a special token is plain text."""
+        if self._plain is None:
+            from tokenizers import Tokenizer
+
+            plain = Tokenizer.from_str(self.serialized)
+            plain.no_padding()
+            plain.no_truncation()
+            plain.encode_special_tokens = True
+            self._plain = plain  # only now: another thread may ask at any time
+        found = self._plain.encode_batch_fast(_readable(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Which of the texts are longer than the limit."""
+        return [bool(encoding.overflowing) for encoding in self._cutting("right").encode_batch_fast(_readable(texts))]
+
+    def _cutting(self, side: Side) -> Tokenizer:
+        # Truncation is a state of the tokeniser: one for each side, so that calls do not disturb each other.
+        if side not in self._by_side:
+            from tokenizers import Tokenizer
+
+            tokenizer: Tokenizer = Tokenizer.from_str(self.serialized)
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(self.max_tokens, direction=side)
+            self._by_side[side] = tokenizer
+        return self._by_side[side]
+
+
+def _readable(texts: Sequence[str]) -> list[str]:
+    """The texts with half characters (lone surrogates), which the tokeniser refuses, replaced by question marks."""
+    return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+
+
+def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
+    """The tokeniser of a ``tokenizer.json``."""
+    try:
+        found = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        found.encode([""])
+    except Exception as error:  # the library raises plain exceptions
+        raise InputError(f"{path}: is not a tokenizer.json that can be read ({error})") from None
+    return found

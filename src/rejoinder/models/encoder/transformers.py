@@ -1,0 +1,153 @@
+"""An encoder of a transformers folder, with torch: any layer, on the GPU where there is one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import InputError, MissingExtraError, SpecError
+from rejoinder.models.base import Side, TokenVectors, Vectors
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.device import quiet, room, threads, torch_device
+from rejoinder.models.encoder import card as cards
+from rejoinder.models.encoder.architecture import shape_of, weights_digest
+from rejoinder.models.encoder.onnx import without_special
+from rejoinder.models.encoder.pooling import pool
+from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+
+# Where a layer's output is the model's last state when the layers after it are left out: no norm follows the stack.
+_CUTTABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
+
+
+class TransformersEncoder:
+    """The encoder of a folder with safetensors, a configuration and a tokeniser."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        shape = shape_of(folder)
+        self.name = name
+        self.max_tokens = shape.max_tokens
+        self._pooling, self._padding = shape.pooling, shape.padding
+        self._tokenizer = tokenizer_of(folder, shape.max_tokens)
+        self._model = open_model(folder)
+        self._torch: Any = __import__("torch")
+        self._torch.set_num_threads(threads())
+        self._model.to(torch_device())
+        self.dimensions = int(self._model.config.hidden_size)
+        self.layers = int(self._model.config.num_hidden_layers)
+        tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
+        parts = (weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
+        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        ids = self._tokenizer.ids(texts, cut)
+        found = np.zeros((len(ids), self.dimensions), np.float32)
+        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
+            tokens, mask = pad([ids[i] for i in batch], self._padding)
+            found[batch] = pool(self._run(tokens, mask, -1), mask, self._pooling)
+        return found
+
+    def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
+        """The vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
+        if not -self.layers - 1 <= layer <= self.layers:
+            raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1 from the end), not {layer}")
+        encodings = self._tokenizer.encode(texts, cut)
+        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        with self._up_to(layer) as left:
+            for batch in batches([len(e.ids) for e in encodings], *room(self._model.device.type)):
+                tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
+                for i, vectors in zip(batch, self._run(tokens, mask, left), strict=True):
+                    found[i] = without_special(encodings[i], vectors)
+        return found
+
+    @property
+    def has_pooler(self) -> bool:
+        """Whether the network has a layer after its first token (of BERT: dense and tanh, for the next sentence)."""
+        return getattr(self._model, "pooler", None) is not None
+
+    def encode_pooled(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """The first token of each text behind the network's pooler, as it is (not normalised)."""
+        ids = self._tokenizer.ids(texts, cut)
+        found = np.zeros((len(ids), self.dimensions), np.float32)
+        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
+            tokens, mask = pad([ids[i] for i in batch], self._padding)
+            found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
+        return found
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Which of the texts are too long to be read whole."""
+        return self._tokenizer.truncated(texts)
+
+    def _run(self, tokens: Any, mask: Any, layer: int) -> Vectors:
+        states = self._states(tokens, mask, output_hidden_states=layer != -1)
+        chosen = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
+        found: Vectors = chosen.float().cpu().numpy()
+        return found
+
+    def _states(self, tokens: Any, mask: Any, **wanted: bool) -> Any:
+        torch, device = self._torch, self._model.device
+        given = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
+        with torch.inference_mode():
+            return self._model(**{k: v.to(device) for k, v in given.items()}, **wanted)
+
+    @contextmanager
+    def _up_to(self, layer: int) -> Iterator[int]:
+        """Within it, layers after the wanted one are not computed where that can be; which one to ask for then."""
+        wanted = layer if layer >= 0 else self.layers + 1 + layer
+        if wanted in (0, self.layers) or self._model.config.model_type not in _CUTTABLE:
+            yield -1 if wanted == self.layers else wanted
+            return
+        stack = self._model.encoder.layer
+        self._model.encoder.layer = stack[:wanted]
+        try:
+            yield -1
+        finally:
+            self._model.encoder.layer = stack
+
+
+def open_model(folder: Path, **form: Any) -> Any:
+    """The encoder's network in float32: from safetensors only, local files only, none of the folder's own code."""
+    try:
+        import torch
+        from transformers import AutoModel
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", f"the encoder in {folder}") from None
+    # AutoModel would look for a pickle or ask a hub where there are no safetensors.
+    if not any(folder.glob("*.safetensors")):
+        raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
+    network_class: Any = AutoModel
+    safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    try:
+        with quiet():
+            network, found = network_class.from_pretrained(
+                folder, dtype=torch.float32, output_loading_info=True, **safe, **form
+            )
+    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{folder}: cannot be opened by transformers ({reason})") from None
+    # transformers would go on with random numbers; the pooler, which many encoders come without, is then left out.
+    if absent := sorted(key for key in found["missing_keys"] if not key.startswith("pooler.")):
+        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on)")
+    if found["missing_keys"]:
+        network.pooler = None
+    return network.eval()
+
+
+def tokenizer_of(folder: Path, max_tokens: int) -> TextTokenizer:
+    """The folder's ``tokenizer.json``, or what transformers makes of the older files."""
+    if (folder / cards.TOKENIZER).is_file():
+        return read_tokenizer(folder / cards.TOKENIZER, max_tokens)
+    from transformers import AutoTokenizer
+
+    try:
+        with quiet():
+            found: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return TextTokenizer(found.backend_tokenizer.to_str(), max_tokens)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{folder}: has no tokeniser that transformers can read ({reason})") from None

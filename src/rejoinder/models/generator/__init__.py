@@ -1,0 +1,1 @@
+"""The generators of CHOSEN's ten systems."""

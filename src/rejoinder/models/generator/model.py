@@ -1,0 +1,222 @@
+"""A trained generator from its folder: how likely replies are after a context, and replies of its own.
+
+A folder holds ``generator.json`` (shape, limits, card), ``tokenizer.json`` and ``model.safetensors``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from torch import Tensor
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.batching import batches
+from rejoinder.models.device import torch_device
+from rejoinder.models.generator.network import GeneratorNetwork, Shape
+from rejoinder.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, Limits, TurnReader
+from rejoinder.models.tensors import read_tensors, write_tensors
+
+_NEVER = (PADDING, UNKNOWN, BEGIN, TURN)
+
+
+@torch.no_grad()
+def written(network: GeneratorNetwork, contexts: Tensor, beam: int, length: int) -> list[list[int]]:
+    """The ids of a reply to each context, of at least one piece."""
+    memory = network.encode(contexts)
+    return _greedy(network, memory, length) if beam == 1 else _beam(network, memory, beam, length)
+
+
+def _next(network: GeneratorNetwork, memory: Any, ids: Tensor) -> Tensor:
+    """Log-probabilities of what follows each prefix; the prefix is short, so it is read anew."""
+    logits = network.logits(network.decode(memory, ids)[:, -1]).float()
+    logits[:, list(_NEVER)] = -torch.inf
+    if ids.shape[1] == 1:
+        logits[:, END] = -torch.inf
+    return logits.log_softmax(-1)
+
+
+def _greedy(network: GeneratorNetwork, memory: Any, length: int) -> list[list[int]]:
+    rows = memory.states.shape[0]
+    ids = torch.full((rows, 1), BEGIN, device=memory.states.device)
+    ended = torch.zeros(rows, dtype=torch.bool, device=ids.device)
+    for _ in range(length):
+        chosen = _next(network, memory, ids).argmax(-1)
+        # A row that has ended goes on with its end: as a filling it would be hidden from itself.
+        chosen = torch.where(ended, END, chosen)
+        ids = torch.cat([ids, chosen[:, None]], dim=1)
+        ended |= chosen == END
+        if bool(ended.all()):
+            break
+    return [_until_end(row) for row in ids[:, 1:].tolist()]
+
+
+def _beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> list[list[int]]:
+    """The best of a beam by log-probability a token; what has ended stays with its score."""
+    rows, device = memory.states.shape[0], memory.states.device
+    wide = memory.rows(torch.arange(rows, device=device).repeat_interleave(beam))
+    ids = torch.full((rows * beam, 1), BEGIN, device=device)
+    totals = torch.full((rows, beam), -torch.inf, device=device)
+    totals[:, 0] = 0.0
+    lengths = torch.zeros(rows, beam, device=device)
+    ended = torch.zeros(rows, beam, dtype=torch.bool, device=device)
+    for _ in range(length):
+        steps = _next(network, wide, ids).view(rows, beam, -1)
+        stay = torch.full_like(steps, -torch.inf)
+        stay[:, :, END] = 0.0
+        added = totals[:, :, None] + torch.where(ended[:, :, None], stay, steps)
+        longer = (lengths + (~ended).float())[:, :, None]
+        best = (added / longer).flatten(1).topk(beam, dim=1).indices
+        origin, token = best // steps.shape[2], best % steps.shape[2]
+        totals = added.flatten(1).gather(1, best)
+        lengths = longer[:, :, 0].gather(1, origin)
+        ended = ended.gather(1, origin) | (token == END)
+        flat = (origin + torch.arange(rows, device=device)[:, None] * beam).flatten()
+        ids = torch.cat([ids[flat], token.flatten()[:, None]], dim=1)
+        if bool(ended.all()):
+            break
+    top = (totals / lengths).argmax(1)
+    chosen = ids.view(rows, beam, -1)[torch.arange(rows, device=device), top, 1:]
+    return [_until_end(row) for row in chosen.tolist()]
+
+
+def _until_end(row: list[int]) -> list[int]:
+    return row[: row.index(END)] if END in row else row
+
+
+NAME, TOKENIZER, WEIGHTS = "generator.json", "tokenizer.json", "model.safetensors"
+FORMAT = 1
+_MOST_ROWS = 512
+_MOST_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each piece of the vocabulary
+
+
+@dataclass(frozen=True)
+class GeneratorCard:
+    """What decides a generator beside its weights and its vocabulary, and where it comes from."""
+
+    shape: Shape
+    limits: Limits
+    files: dict[str, str]  # name: sha256
+    about: dict[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A network with its vocabulary, ready to score and to write."""
+
+    network: GeneratorNetwork = field(repr=False, compare=False)
+    reader: TurnReader = field(repr=False, compare=False)
+    digest: str
+    device: torch.device
+
+    @torch.no_grad()
+    def losses(
+        self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MOST_ROWS
+    ) -> list[list[float]]:
+        """The softmax cross-entropy a token of each reply to each context, the end of the reply counted as one.
+
+        A context is read once, whatever the number of its replies; an empty reply is NaN.
+        """
+        sources = [self.reader.context(turns) for turns in contexts]
+        targets = [[self.reader.reply(text) for text in texts] for texts in replies]
+        found = [[math.nan] * len(texts) for texts in targets]
+        room = _MOST_TOKENS[self.device.type]
+        for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
+            memory = self.network.encode(self._filled([sources[i] for i in group]))
+            pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
+            lengths = [len(targets[i][j]) + 1 for _, i, j in pairs]
+            for part in batches(lengths, most_rows=rows, most_tokens=room):
+                chosen = [pairs[n] for n in part]
+                own = memory.rows(torch.tensor([row for row, _, _ in chosen], device=self.device))
+                ids = [targets[i][j] for _, i, j in chosen]
+                for (_, i, j), value in zip(chosen, self._scored(own, ids), strict=True):
+                    found[i][j] = value
+        return found
+
+    def replies(self, contexts: Sequence[Sequence[str]], *, beam: int = 1, rows: int = 128) -> list[str]:
+        """A reply to each context, written greedily or by a beam; the batch changes none."""
+        sources = [self.reader.context(turns) for turns in contexts]
+        found = [""] * len(sources)
+        room = _MOST_TOKENS[self.device.type]
+        for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
+            texts = written(
+                self.network, self._filled([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
+            )
+            for i, ids in zip(group, texts, strict=True):
+                found[i] = self.reader.text(ids)
+        return found
+
+    def _scored(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
+        before = self._filled([(BEGIN, *ids) for ids in replies])
+        after = self._filled([(*ids, END) for ids in replies])
+        logits = self.network.logits(self.network.decode(memory, before)).float()
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), after.flatten(), ignore_index=PADDING, reduction="none"
+        ).view(after.shape)
+        return (loss.double().sum(1) / (after != PADDING).sum(1)).tolist()
+
+    def _filled(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        width = max(map(len, rows))
+        return torch.tensor([[*row, *[PADDING] * (width - len(row))] for row in rows], device=self.device)
+
+
+def save_generator(
+    folder: Path, network: GeneratorNetwork, tokenizer: str, limits: Limits, about: dict[str, Any]
+) -> None:
+    """Write a folder; the card comes last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
+    arrays = {name: value.detach().float().cpu().numpy() for name, value in network.state_dict().items()}
+    write_tensors(folder / WEIGHTS, arrays)
+    files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
+    card = GeneratorCard(network.shape, limits, files, about)
+    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+
+
+def read_card(folder: Path) -> GeneratorCard:
+    """The card of a folder."""
+    path = folder / NAME
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); name a folder of: rejoinder train generator"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    try:
+        if found.keys() != {f.name for f in fields(GeneratorCard)} or found["format"] != FORMAT:
+            raise KeyError
+        return GeneratorCard(**{**found, "shape": Shape(**found["shape"]), "limits": Limits(**found["limits"])})
+    except (AttributeError, KeyError, TypeError):
+        raise InputError(f"{path}: is not a card of a generator in format {FORMAT}; train it again") from None
+
+
+def load_generator(folder: Path, device: str | None = None) -> Generator:
+    """The generator of a folder, on a GPU where there is one."""
+    card = read_card(folder)
+    for name, digest in card.files.items():
+        if sha256_of(folder / name) != digest:
+            raise InputError(f"{folder / name}: is not the file of its card; train the generator again")
+    on = torch.device(device or torch_device())
+    network = GeneratorNetwork(card.shape, PADDING)
+    network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
+    reader = TurnReader((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
+    decides = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
+    return Generator(network.to(on).eval(), reader, hashlib.sha256(decides).hexdigest(), on)
+
+
+@lru_cache(maxsize=2)
+def open_generator(folder: str) -> Generator:
+    """The generator of a folder, opened once."""
+    return load_generator(Path(folder))

@@ -1,0 +1,1 @@
+"""GRADE, from its authors' checkpoint."""

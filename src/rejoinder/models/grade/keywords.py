@@ -1,0 +1,202 @@
+"""The keywords of an utterance, as GRADE (Huang et al. 2020) finds them: nouns, verbs and adjectives of high tf-idf.
+
+Which words may be keywords, and how rare each is, comes from the conversations that are to be scored or from others of
+their kind: ``candi_keywords.txt`` has one a line, ``idf.json`` maps each word to its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.checkpoint import find_file, read_lines
+
+_PUNKT = "nltk_data/tokenizers/punkt_tab/english"
+_TAGGER = "nltk_data/taggers/averaged_perceptron_tagger_eng/averaged_perceptron_tagger_eng"
+_WORDNET = "nltk_data/corpora/wordnet"
+_PARTS = {"NN": "noun", "VB": "verb", "JJ": "adj"}
+# WordNet's rules of detachment (morphy), in the order in which they are tried.
+_ENDINGS = {
+    "noun": (
+        *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
+        *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
+    ),
+    "verb": (
+        *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e")),
+        *(("ed", ""), ("ing", "e"), ("ing", "")),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text with its part of speech (Penn's tags) and its lemma."""
+
+    text: str
+    tag: str
+    lemma: str
+
+
+@dataclass(frozen=True)
+class Lemmas:
+    """WordNet's lemmas and irregular forms, by part of speech."""
+
+    known: dict[str, frozenset[str]]
+    irregular: dict[str, dict[str, tuple[str, ...]]]
+
+    def lemma_of(self, word: str, tag: str) -> str:
+        """The shortest lemma that a word may have as this part of speech; the word itself where there is none."""
+        part = _PARTS.get(tag[:2])
+        if part is None:
+            return word
+        forms = self.irregular[part].get(word) or tuple(
+            word.removesuffix(old) + new for old, new in _ENDINGS[part] if word.endswith(old)
+        )
+        return min((form for form in (word, *forms) if form in self.known[part]), key=len, default=word)
+
+
+class English:
+    """Cuts a text into lower-case words and tells what each is."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from nltk.tokenize.destructive import NLTKWordTokenizer
+        except ImportError:
+            raise MissingExtraError("nltk", "grade", "grade") from None
+        self._sentences = _sentence_splitter(folder)
+        self._words: Any = NLTKWordTokenizer()
+        self._tagger = _tagger(folder)
+        self._lemmas = _read_lemmas(folder)
+
+    def words(self, text: str) -> list[Word]:
+        """The words of a text, in order."""
+        tokens = [
+            token.lower() for sentence in self._sentences.tokenize(text) for token in self._words.tokenize(sentence)
+        ]
+        tagged: Sequence[tuple[str, str]] = self._tagger.tag(tokens)
+        return [Word(word, tag, self._lemmas.lemma_of(word, tag)) for word, tag in tagged]
+
+
+def language_files(folder: Path) -> list[Path]:
+    """The files that decide words, tags and lemmas."""
+    names = [f"{_PUNKT}/{name}" for name in _PUNKT_FILES] + [f"{_TAGGER}.{part}.json" for part in _TAGGER_PARTS]
+    names += [f"{_WORDNET}/{name}" for part in _ENDINGS for name in (f"index.{part}", f"{part}.exc")]
+    return [find_file(folder, (name,), "a file of NLTK's data") for name in names]
+
+
+_PUNKT_FILES = ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab")
+_TAGGER_PARTS = ("weights", "tagdict", "classes")
+
+
+def _sentence_splitter(folder: Path) -> Any:
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    collocations, starters, abbreviations, contexts = (
+        [line for line in read_lines(find_file(folder, (f"{_PUNKT}/{name}",), "the sentence splitter")) if line]
+        for name in _PUNKT_FILES
+    )
+    parameters: Any = PunktParameters()
+    parameters.collocations = {tuple(line.split("\t")) for line in collocations}
+    parameters.sent_starters, parameters.abbrev_types = set(starters), set(abbreviations)
+    for line in contexts:
+        word, _, flags = line.partition("\t")
+        parameters.ortho_context[word] = int(flags)
+    splitter: Any = PunktSentenceTokenizer()
+    splitter._params = parameters
+    return splitter
+
+
+def _tagger(folder: Path) -> Any:
+    from nltk.tag.perceptron import PerceptronTagger
+
+    parts = []
+    for part in _TAGGER_PARTS:
+        path = find_file(folder, (f"{_TAGGER}.{part}.json",), "the tagger")
+        try:
+            parts.append(orjson.loads(path.read_bytes()))
+        except ValueError as error:
+            raise InputError(f"{path}: is not JSON ({error})") from None
+    tagger: Any = PerceptronTagger(load=False)
+    tagger.model.weights, tagger.tagdict = parts[0], parts[1]
+    tagger.classes = tagger.model.classes = set(parts[2])
+    return tagger
+
+
+def _read_lemmas(folder: Path) -> Lemmas:
+    known, irregular = {}, {}
+    for part in _ENDINGS:
+        lines = read_lines(find_file(folder, (f"{_WORDNET}/index.{part}",), "WordNet"))
+        # The licence at the head of the file is indented.
+        known[part] = frozenset(line.partition(" ")[0] for line in lines if line and not line.startswith(" "))
+        forms = read_lines(find_file(folder, (f"{_WORDNET}/{part}.exc",), "WordNet's irregular forms"))
+        irregular[part] = {first: tuple(rest) for first, *rest in (line.split() for line in forms if line.strip())}
+    return Lemmas(known, irregular)
+
+
+CANDIDATES, IDF = "candi_keywords.txt", "idf.json"
+_WEIGHT = {"NN": 2.0, "VB": 1.0, "JJ": 0.5}  # of a part of speech
+_THRESHOLD = 0.15
+
+
+@dataclass(frozen=True)
+class Rarity:
+    """The words that may be keywords, each with its inverse document frequency."""
+
+    idf: dict[str, float]
+
+    def keywords(self, words: Sequence[Word]) -> list[str]:
+        """The lemmas of those words of an utterance that are keywords, in order; a word that comes twice, twice."""
+        counts = Counter(word.lemma for word in words)
+        return [
+            word.lemma
+            for word in words
+            if word.lemma in self.idf
+            and _WEIGHT.get(word.tag[:2], 0.0) * counts[word.lemma] / len(words) * self.idf[word.lemma] > _THRESHOLD
+        ]
+
+
+def keyword_files(folder: Path) -> list[Path]:
+    """The files that decide which words are keywords."""
+    what = "made from a corpus by rejoinder.models.grade.keywords.write_rarity"
+    return [find_file(folder, (name, f"preprocess/dataset/*/{name}"), f"{name}, {what},") for name in (CANDIDATES, IDF)]
+
+
+def read_rarity(folder: Path) -> Rarity:
+    """The rarity of words that a folder tells."""
+    candidates, idf = keyword_files(folder)
+    try:
+        found = orjson.loads(idf.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{idf}: is not JSON ({error})") from None
+    if not isinstance(found, dict) or not all(type(value) in (int, float) for value in found.values()):
+        raise InputError(f"{idf}: must map each word to a number")
+    words = [line.strip() for line in read_lines(candidates) if line.strip()]
+    if without := [word for word in words if word not in found]:
+        raise InputError(f"{idf}: has no number for {without[0]!r}, which {candidates.name} lists")
+    return Rarity({word: float(found[word]) for word in words})
+
+
+def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
+    """Write ``candi_keywords.txt`` and ``idf.json`` into an adapter's folder by the authors' rule, from a corpus."""
+    folder = Path(folder)
+    english = English(folder)
+    total, texts, candidates = 0, Counter[str](), Counter[str]()
+    for utterance in utterances:
+        words = english.words(utterance)
+        total += 1
+        texts.update({word.lemma for word in words})
+        candidates.update({word.lemma for word in words if word.tag[:2] in _WEIGHT})
+    if not total:
+        raise InputError("no utterances were given: nothing can be told about the rarity of words")
+    chosen = [word for word, _ in candidates.most_common() if len(word) > 1]
+    (folder / CANDIDATES).write_text("".join(f"{word}\n" for word in chosen), encoding="utf-8", newline="\n")
+    idf = {word: math.log10(total / (n + 1)) for word, n in texts.items()}
+    (folder / IDF).write_bytes(orjson.dumps(idf, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2))

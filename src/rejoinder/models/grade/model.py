@@ -1,0 +1,171 @@
+"""GRADE (Huang et al. 2020): the authors' checkpoint over pairs of context and reply.
+
+The folder holds what the authors publish, in their places or flat, and what their code takes from elsewhere
+(docs/adapters.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.checkpoint import checkpoint_folder, digest_of, find_file, read_lines, read_weights
+from rejoinder.models.device import room, threads
+from rejoinder.models.encoder.tokenization import TextTokenizer
+from rejoinder.models.grade.graph import Concepts, Graph, concept_files, graph_of, read_concepts
+from rejoinder.models.grade.keywords import English, keyword_files, language_files, read_rarity
+
+if TYPE_CHECKING:
+    from rejoinder.models.grade.network import GradeNetwork
+
+MOST_TOKENS = 128  # of a pair, with [CLS] and both [SEP]
+MOST_WORDS = 128  # of a context, and of a reply
+_ROOM = MOST_TOKENS - 3
+
+
+@dataclass(frozen=True)
+class PairTokenizer:
+    """BERT's lower-casing tokeniser, for pairs."""
+
+    tokenizer: TextTokenizer
+    separator: int
+    size: int  # of the vocabulary
+
+    def read(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
+        """The token ids of a pair, and to which of the two each belongs; the longer of the two loses its end."""
+        before, said = shortened(*self._pieces(context, reply), _ROOM)
+        second = [*said, self.separator] if said else []
+        return [*before, self.separator, *second], [0] * (len(before) + 1) + [1] * len(second)
+
+    def is_cut(self, context: Sequence[str], reply: str) -> bool:
+        """Whether a pair has more words or tokens than are read."""
+        words = max(sum(len(text.split()) for text in context), len(reply.split()))
+        return words > MOST_WORDS or sum(map(len, self._pieces(context, reply))) > _ROOM
+
+    def _pieces(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
+        texts = [" ".join(text.split()[:MOST_WORDS]) for text in (" ".join(context), reply)]
+        before, said = self.tokenizer.pieces(texts)
+        return before, said
+
+
+def shortened(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
+    """Both lists with ends taken from the longer one (the second, where they are equal) until they fit together."""
+    a, b = len(first), len(second)
+    while a + b > most:
+        a, b = (a - 1, b) if a > b else (a, b - 1)
+    return first[:a], second[:b]
+
+
+def read_pair_tokenizer(path: Path) -> PairTokenizer:
+    """The tokeniser of a ``vocab.txt``."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    lines = read_lines(path)
+    tokens = {token.rstrip("\r"): i for i, token in enumerate(lines[:-1] if lines[-1] == "" else lines)}
+    if absent := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
+        raise InputError(f"{path}: has no {absent[0]}; it must be the vocabulary of bert-base-uncased")
+    core = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]", max_input_chars_per_word=100))
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return PairTokenizer(TextTokenizer(core.to_str(), MOST_TOKENS), tokens["[SEP]"], len(tokens))
+
+
+SOURCE = "https://github.com/li3cmz/GRADE"
+_CHECKPOINT = "model_eval_best_*.ckpt"
+
+
+def open_grade(folder: str | None = None) -> GradeModel:
+    """The model of a folder, or of ``<cache>/models/grade``; opened once in a process."""
+    found = checkpoint_folder("grade", folder, SOURCE)
+    path = find_file(found, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
+    return _open(found, path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path, path: Path, changed: int) -> GradeModel:
+    return GradeModel(folder, path)
+
+
+class GradeModel:
+    """The network with its keywords, concepts and tokeniser."""
+
+    def __init__(self, folder: Path, checkpoint: Path) -> None:
+        self._folder = folder
+        vocabulary = find_file(folder, ("vocab.txt", "bert/vocab.txt"), "the vocabulary of bert-base-uncased")
+        files = [checkpoint, vocabulary, *concept_files(folder), *keyword_files(folder), *language_files(folder)]
+        self.digest = digest_of(files)
+        self._tokens = read_pair_tokenizer(vocabulary)
+        self._rarity = read_rarity(folder)
+        self._english = English(folder)
+        self._network = _open_network(checkpoint)
+        self.dimensions = self._network.near.out_features
+        self.nodes = self._network.near.in_features // self.dimensions
+        known = int(self._network.bert.config.vocab_size)
+        if known != self._tokens.size:
+            raise InputError(
+                f"{vocabulary}: has {self._tokens.size:,} tokens, but the checkpoint's BERT knows {known:,}"
+            )
+
+    def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], keep: float, seed: int) -> list[float]:
+        """The coherence of each pair; ``keep`` is the share of the graph's edges that a seeded draw leaves."""
+        import torch
+
+        tokens = [self._tokens.read(*pair) for pair in zip(contexts, replies, strict=True)]
+        graphs = [self.graph(*pair, keep, seed) for pair in zip(contexts, replies, strict=True)]
+        found = np.zeros(len(replies))
+        torch.set_num_threads(threads())
+        with torch.inference_mode():
+            for batch in batches([len(ids) for ids, _ in tokens], *room("cpu")):
+                ids, mask = pad([tokens[i][0] for i in batch])
+                segments, _ = pad([tokens[i][1] for i in batch])
+                given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
+                of_texts = {name: torch.from_numpy(value) for name, value in given.items()}
+                found[batch] = self._network(of_texts, _stacked([graphs[i] for i in batch])).numpy()
+        return [float(value) for value in found]
+
+    def cut(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
+        """Which pairs have more words, tokens or keywords than are read."""
+        return [
+            self._tokens.is_cut(context, reply) or sum(map(len, self._keywords(context, reply))) > self.nodes - 2
+            for context, reply in zip(contexts, replies, strict=True)
+        ]
+
+    def keywords(self, text: str) -> list[str]:
+        """The keywords of an utterance."""
+        return self._rarity.keywords(self._english.words(text))
+
+    def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> Graph:
+        """The graph of a pair's keywords."""
+        return graph_of(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
+
+    def _keywords(self, context: Sequence[str], reply: str) -> tuple[list[str], list[str]]:
+        return list(chain.from_iterable(map(self.keywords, context))), self.keywords(reply)
+
+    @cached_property
+    def _concepts(self) -> Concepts:
+        return read_concepts(self._folder, *self._network.keywords.weight.shape)
+
+
+def _stacked(graphs: Sequence[Graph]) -> dict[str, Any]:
+    import torch
+
+    arrays = ("ids", "near", "far", "edges")
+    parts = {name: torch.from_numpy(np.stack([getattr(graph, name) for graph in graphs])) for name in arrays}
+    return {**parts, "lengths": torch.tensor([graph.length for graph in graphs], dtype=torch.float32)}
+
+
+def _open_network(checkpoint: Path) -> GradeNetwork:
+    weights = read_weights(checkpoint, "model")
+    try:
+        from rejoinder.models.grade.network import load_network
+    except ImportError as error:
+        raise MissingExtraError(error.name or "transformers", "torch", "grade") from None
+    return load_network(weights, checkpoint)

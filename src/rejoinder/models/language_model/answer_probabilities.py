@@ -1,0 +1,77 @@
+"""How probable short answers are after prompts: nothing is written, the first token of each answer is looked up.
+
+Prompts are read one after the other in one key-value cache, which goes back to where the next prompt differs from the
+last: what neighbours have in common, such as instructions, is read once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.language_model.prompt_format import Ids, context_ids
+from rejoinder.types import Turn
+
+Values: TypeAlias = NDArray[np.float64]
+
+
+def answer_log_probabilities(model: LanguageModel, prompts: Sequence[Sequence[Turn]], answers: Sequence[str]) -> Values:
+    """The natural log-probability of each answer after each prompt, (prompts, answers).
+
+    An answer is one token (a digit, a letter). A prompt beyond the model's window loses its beginning.
+    """
+    import torch
+
+    tokens = _tokens(model, answers)
+    found = np.empty((len(prompts), len(answers)))
+    reader = _Reader(model.network)
+    with torch.no_grad():
+        for i, prompt in enumerate(prompts):
+            ids = context_ids(model.tokenizer, list(prompt), model.join).fit(model.window)
+            found[i] = torch.log_softmax(reader.read(ids), dim=-1)[tokens].double().cpu().numpy()
+    return found
+
+
+def _tokens(model: LanguageModel, answers: Sequence[str]) -> list[int]:
+    ids = [model.reply_ids(answer) for answer in answers]
+    if any(len(one) != 1 for one in ids) or len(set(ids)) != len(ids):
+        raise InputError(f"{model.name} does not have a token of its own for each of {', '.join(answers)}")
+    return [one[0] for one in ids]
+
+
+class _Reader:
+    """One cache that follows prompts; without filling, so neighbours change nothing but rounding."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+        parameters = inspect.signature(network.forward).parameters
+        self._arguments = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
+        self._last: Ids = ()
+        self._cache: Any = None
+
+    def read(self, ids: Ids) -> Any:
+        """The logits of the token after a prompt."""
+        import torch
+
+        shared = min(_common(self._last, ids), len(ids) - 1)  # a last token must be read anew: its logits are wanted
+        if 0 < shared < len(self._last):
+            self._cache.crop(shared - len(self._last))
+        new = torch.tensor([ids[shared:]], device=self._network.device)
+        given = {"past_key_values": self._cache if shared else None, "use_cache": True, **self._arguments}
+        done = self._network(input_ids=new, **given)
+        self._last, self._cache = ids, done.past_key_values
+        return done.logits[0, -1].float()
+
+
+def _common(first: Ids, second: Ids) -> int:
+    """How many ids two prompts begin with alike."""
+    for i, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return i
+    return min(len(first), len(second))

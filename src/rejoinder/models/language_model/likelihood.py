@@ -1,0 +1,95 @@
+"""Log-probabilities of replies, token by token: a context is read once, and its cache serves all its replies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.batching import batches
+from rejoinder.models.language_model.network import Reading, extend, read
+from rejoinder.models.language_model.prompt_format import Ids
+
+if TYPE_CHECKING:
+    import torch
+
+Values: TypeAlias = NDArray[np.float64]
+
+
+class Request(NamedTuple):
+    """A reply to be scored after a context, both as token ids; the context is not empty."""
+
+    context: Ids
+    reply: Ids
+
+
+class TokenScores(NamedTuple):
+    """The tokens of a reply with the natural log-probability of each, given its context and the tokens before."""
+
+    tokens: tuple[str, ...]
+    log_probabilities: Values
+    context_tokens: int  # that were read
+    context_cut: int  # tokens that the context lost at its beginning
+    reply_cut: int  # tokens that the reply lost at its end: it did not fit even alone
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the reply; NaN where it has no tokens."""
+        return float(self.log_probabilities.sum()) if len(self.tokens) else math.nan
+
+    @property
+    def mean(self) -> float:
+        """The log-probability per token; NaN where there are none. The perplexity is exp(-mean)."""
+        return float(self.log_probabilities.mean()) if len(self.tokens) else math.nan
+
+
+def reply_log_probabilities(
+    network: Any, requests: Sequence[Request], most_rows: int, most_tokens: int
+) -> list[Values]:
+    """The natural log-probability of each token of each reply; at most so many rows and tokens at once."""
+    import torch
+
+    found: dict[Request, Values] = {}
+    replies: dict[Ids, list[Request]] = {}
+    for request in dict.fromkeys(requests):
+        if request.reply:
+            replies.setdefault(request.context, []).append(request)
+        else:
+            found[request] = np.empty(0)
+    contexts = list(replies)
+    with torch.no_grad():
+        for batch in batches([len(context) for context in contexts], most_rows=most_rows, most_tokens=most_tokens):
+            together = [contexts[i] for i in batch]
+            reading = read(network, together)
+            rows = [(row, request) for row, context in enumerate(together) for request in replies[context]]
+            width = reading.mask.shape[1]
+            for chunk in batches([width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens):
+                found.update(_scored(network, reading, [rows[i] for i in chunk]))
+    return [found[request] for request in requests]
+
+
+def _scored(network: Any, reading: Reading, rows: Sequence[tuple[int, Request]]) -> Iterator[tuple[Request, Values]]:
+    """The replies of some rows of a reading, all in one pass."""
+    import torch
+
+    own = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
+    width = max(len(request.reply) for _, request in rows)
+    filled = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
+    ids = torch.tensor(filled, device=network.device)
+    values = _chosen(own.logits, ids[:, 0])[:, None]
+    if width > 1:
+        logits, _ = extend(network, own, ids=ids[:, :-1])
+        values = torch.cat([values, _chosen(logits, ids[:, 1:])], dim=1)
+    numbers = values.double().cpu().numpy()
+    for (_, request), line in zip(rows, numbers, strict=True):
+        yield request, line[: len(request.reply)]
+
+
+def _chosen(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """The log-probability of one token at each place, without a second copy of all logits."""
+    import torch
+
+    return logits.gather(-1, ids[..., None])[..., 0] - torch.logsumexp(logits, dim=-1)

@@ -1,0 +1,1 @@
+"""NUP: next-utterance prediction on a fine-tuned encoder."""

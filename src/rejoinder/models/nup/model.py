@@ -1,0 +1,143 @@
+"""`nup` without torch: a fine-tuned encoder that tells whether a reply is the next utterance, from its folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rejoinder.errors import InputError, RejoinderError
+from rejoinder.files import sha256_of
+from rejoinder.models.aptness.calibration import Numbers
+from rejoinder.models.aptness.card import Limits, Marks
+from rejoinder.models.aptness.cross_encoder import Row, row_of
+from rejoinder.models.aptness.model import Contexts
+from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.encoder.onnx import open_session, side_by_side
+from rejoinder.models.encoder.tokenization import read_tokenizer
+from rejoinder.paths import cache_home
+
+NAME, GRAPH, TOKENIZER = "nup.json", "model.onnx", "tokenizer.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class NupCard:
+    """How the network of a folder is used, and where it comes from."""
+
+    files: dict[str, str]  # name: sha256
+    marks: Marks
+    limits: Limits  # only those of a pair count
+    about: dict[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def digest(self) -> str:
+        """Of all that decides a score."""
+        decides = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
+        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def home() -> Path:
+    """Where a network lies that was trained without naming a folder."""
+    return cache_home() / "nup"
+
+
+def read(folder: Path) -> NupCard:
+    """The card of a folder."""
+    path = folder / NAME
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); name a folder that nup was trained into"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+        raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
+    try:
+        return NupCard(**{**found, "marks": Marks(**found["marks"]), "limits": Limits(**found["limits"])})
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
+
+
+def write(folder: Path, card: NupCard) -> None:
+    """Write the card of a folder; the last file of a training."""
+    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+
+
+class NupModel:
+    """The exported network of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.card = read(folder)
+        for name in (GRAPH, TOKENIZER):
+            if sha256_of(folder / name) != self.card.files.get(name):
+                raise InputError(f"{folder / name}: is not the file of its card; train it again: rejoinder train nup")
+        self.digest = self.card.digest()
+        self._tokenizer = read_tokenizer(folder / TOKENIZER, self.card.limits.utterance_tokens)
+        self._session = open_session(folder / GRAPH)
+
+    def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
+        """How probable it is that each reply is the next utterance; NaN where a context or a reply says nothing."""
+        found = np.full(len(replies), np.nan)
+        rows = {
+            i: self._row(context, reply)
+            for i, (context, reply) in enumerate(zip(contexts, replies, strict=True))
+            if any(text.strip() for text in context) and reply.strip()
+        }
+        distinct = list(dict.fromkeys(rows.values()))
+        odds = np.empty(len(distinct))
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([distinct[i].ids for i in batch], self.card.marks.padding)
+            begins = np.array([distinct[i].reply_at for i in batch])
+            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
+            odds[batch] = self._session.run(["log_odds"], given)[0]
+
+        side_by_side(fill, batches([len(row.ids) for row in distinct]))
+        place = {row: i for i, row in enumerate(distinct)}
+        for i, row in rows.items():
+            found[i] = 1 / (1 + np.exp(-np.clip(odds[place[row]], -60, 60)))
+        return found
+
+    def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
+        """Which pairs have more tokens than are read."""
+        limits = self.card.limits
+        before = self._tokenizer.pieces([" ".join(context) for context in contexts])
+        said = self._tokenizer.pieces(list(replies))
+        return [
+            len(c) > limits.context_tokens or len(r) > limits.reply_tokens for c, r in zip(before, said, strict=True)
+        ]
+
+    def _row(self, context: Sequence[str], reply: str) -> Row:
+        before, said = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
+        return row_of([before], said, self.card.marks, self.card.limits)
+
+
+def open_nup(folder: str | None = None) -> NupModel:
+    """The network of a folder, or the one that ``rejoinder train nup`` left in the cache."""
+    found = home() if folder is None else Path(folder)
+    if folder is None and not (found / NAME).is_file():
+        raise RejoinderError(
+            "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or name its "
+            "folder: nup(folder='FOLDER')"
+        )
+    try:
+        changed = (found / NAME).stat().st_mtime_ns
+    except OSError:
+        changed = 0  # reading will say what is wrong
+    return _open(found, changed)
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path, changed: int) -> NupModel:
+    return NupModel(folder)

@@ -1,0 +1,1 @@
+"""ONNX graphs: int8 weights, and a torch interpreter for GPUs."""

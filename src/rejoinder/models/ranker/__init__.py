@@ -1,0 +1,1 @@
+"""Rankers of candidates in a situation (SUGAR)."""

@@ -1,0 +1,99 @@
+"""The card of a folder with a ranker: how it reads a question, where its words' vectors are, and the files' digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.ranker.rows import RankerLimits
+
+NAME = "ranker.json"
+READER, CHOOSER, COUNTS = "reader.onnx", "chooser.onnx", "words.float32"
+TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "weights.safetensors", "config.json"
+FORMAT = 1
+EMBEDDED = "embedded"
+Kind: TypeAlias = Literal["cross", "situated"]
+_NEEDED = {  # files, by kind and whether the encoder is the embedded one
+    ("cross", True): (READER,),
+    ("situated", True): (READER, CHOOSER, COUNTS),
+    ("cross", False): (WEIGHTS, TOKENIZER, CONFIG),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which statements are read for a candidate: all of a short situation, the likeliest few of a longer one."""
+
+    whole: int = 8  # statements: a situation of no more is read as it is
+    most: int = 3
+    likeness: float = 4.0  # what a statement gains, in log-odds, for words like the candidate's
+
+
+@dataclass(frozen=True)
+class RankerCard:
+    """How the networks of a folder are used, and where they come from."""
+
+    kind: Kind
+    encoder: str  # "embedded", or the model that it was trained from, which torch then reads
+    given: str  # the input that it was trained with
+    files: dict[str, str]  # name: sha256
+    marks: Marks
+    words: str = ""  # the sha256 of the words' vectors, which are those of aptness; nothing where torch reads
+    limits: RankerLimits = field(default_factory=RankerLimits)
+    choice: Choice = field(default_factory=Choice)
+    about: dict[str, Any] = field(default_factory=dict)  # licence, seed, data, measured ...
+    format: int = FORMAT
+
+    def digest(self) -> str:
+        """Of everything that decides a number."""
+        decides = asdict(self)
+        del decides["about"]
+        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def read(folder: Path) -> RankerCard:
+    """The card of a folder."""
+    path = folder / NAME
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); name a folder that rejoinder train ranker wrote"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+        raise InputError(f"{path}: is not a card of a ranker in format {FORMAT}; train it again")
+    try:
+        parts = {
+            "marks": Marks(**found["marks"]),
+            "limits": RankerLimits(**found["limits"]),
+            "choice": Choice(**found["choice"]),
+        }
+        card = RankerCard(**{**found, **parts})
+        for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
+            card.files[name]
+        return card
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: is not a card of a ranker (a key is missing or unknown); train it again") from None
+
+
+def write(folder: Path, card: RankerCard) -> None:
+    """Write the card of a folder; the last file of a training."""
+    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+
+
+def check_files(folder: Path, card: RankerCard) -> None:
+    """Raise where a file is not the one that the card was written for."""
+    for name, wanted in card.files.items():
+        if not (folder / name).is_file() or sha256_of(folder / name) != wanted:
+            raise InputError(f"{folder / name}: is not the file of its card; install rejoinder again, or train again")

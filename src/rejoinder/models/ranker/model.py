@@ -1,0 +1,182 @@
+"""A ranker without torch: how well candidates answer a request in a situation, and which statements were read for each.
+
+A candidate without a word has no score (NaN). A question without statements is ranked by its request alone, one without
+a context by its statements alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.metric import NAN
+from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models.aptness.calibration import Ids, Numbers
+from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.catalog.manifest import WEIGHTS, require
+from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.ranker import card as cards
+from rejoinder.models.ranker.card import RankerCard
+from rejoinder.models.ranker.graphs import Graphs
+from rejoinder.models.ranker.rows import SituationRow, fitting, pair_row, request_ids, situation_rows, texts_of
+from rejoinder.models.ranker.statement_choice import Floats, Words, chosen, likeness
+from rejoinder.types import Question
+
+
+class Reader(Protocol):
+    """What reads candidates: a graph in onnxruntime, or torch."""
+
+    def scores(self, rows: Sequence[Row]) -> Numbers:
+        """The score of each candidate."""
+        ...
+
+
+class Chooser(Protocol):
+    """What chooses statements."""
+
+    def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
+        """The log-odds of each statement."""
+        ...
+
+
+class Ranking(NamedTuple):
+    """What a ranker says of a question: a score a candidate, and the places of the statements read for each."""
+
+    scores: list[float]
+    used: list[tuple[int, ...]]
+
+
+class _Read(NamedTuple):
+    """A question as token ids."""
+
+    statements: list[Ids]
+    request: list[int]
+    candidates: list[Ids]
+
+
+def shipped() -> Path:
+    """The folder of the ranker that comes with the package."""
+    if not (WEIGHTS / "ranker" / cards.NAME).is_file():
+        raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
+    return WEIGHTS / "ranker"
+
+
+def open_ranker(folder: str | Path | None = None) -> RankerModel:
+    """The ranker of a folder, that of the package where none is named; opened once in a process."""
+    found = shipped() if folder is None else Path(folder)
+    try:
+        changed = (found / cards.NAME).stat().st_mtime_ns
+    except OSError:
+        changed = 0  # reading the card will say what is wrong
+    return _open(found, changed)
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path, changed: int) -> RankerModel:
+    return RankerModel(folder)
+
+
+class RankerModel:
+    """A ranker: what reads candidates and, in a situated one, what chooses statements."""
+
+    def __init__(self, folder: Path) -> None:
+        self.card = cards.read(folder)
+        cards.check_files(folder, self.card)
+        self.digest = self.card.digest()
+        aptness = require("aptness")
+        if self.card.encoder == cards.EMBEDDED:
+            check_words(aptness, self.card, folder)
+        words = folder if (folder / cards.TOKENIZER).is_file() else aptness
+        self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
+        self._reader, self._chooser = _networks(folder, self.card, aptness)
+        self._counts = np.fromfile(folder / cards.COUNTS, "<f4") if self.card.kind == "situated" else None
+        self._words = Words(aptness / aptness_card.EMBEDDINGS, aptness_card.read(aptness).dimensions)
+
+    def rank(self, questions: Sequence[Question]) -> list[Ranking]:
+        """The scores of every question, and what was read for them."""
+        read = self._tokens(questions)
+        used = self._used(read)
+        rows, places = [], []
+        for n, (question, places_of) in enumerate(zip(read, used, strict=True)):
+            for c, candidate in enumerate(question.candidates):
+                if candidate:
+                    statements = [question.statements[place] for place in places_of[c]]
+                    row = pair_row(statements, question.request, candidate, self.card.marks, self.card.limits)
+                    rows.append(row)
+                    places.append((n, c))
+        scores = [[NAN] * len(question.candidates) for question in read]
+        for (n, c), score in zip(places, self._reader.scores(rows) if rows else (), strict=True):
+            scores[n][c] = float(score)
+        return [Ranking(*found) for found in zip(scores, used, strict=True)]
+
+    def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]]:
+        """The places of the statements that are read for each candidate."""
+        return self._used(self._tokens(questions))
+
+    def odds(self, questions: Sequence[Question]) -> list[Floats]:
+        """The log-odds that each statement matters to the request; of a situated ranker."""
+        return self._odds(self._tokens(questions))
+
+    def _tokens(self, questions: Sequence[Question]) -> list[_Read]:
+        texts = [texts_of(question) for question in questions]
+        every = list(dict.fromkeys(text for parts in texts for part in parts for text in part))
+        ids = {text: tuple(found) for text, found in zip(every, self._tokenizer.pieces(every), strict=True)}
+        card = self.card
+        return [
+            _Read(
+                [ids[text] for text in statements],
+                request_ids([ids[text] for text in context], card.marks, card.limits),
+                [ids[text] for text in candidates],
+            )
+            for statements, context, candidates in texts
+        ]
+
+    def _used(self, read: Sequence[_Read]) -> list[list[tuple[int, ...]]]:
+        if self._counts is None:
+            return [[self._fitting(one, candidate) for candidate in one.candidates] for one in read]
+        found = []
+        for one, odds in zip(read, self._odds(read), strict=True):
+            gained = likeness(one.statements, one.candidates, self._words, self._counts)
+            found.append([chosen(odds, of, self.card.choice) for of in gained])
+        return found
+
+    def _fitting(self, one: _Read, candidate: Ids) -> tuple[int, ...]:
+        """The places of the statements that a row with all of them has room for."""
+        room = fitting(one.statements, one.request, candidate, self.card.limits)
+        return tuple(place for place in range(room) if one.statements[place])
+
+    def _odds(self, read: Sequence[_Read]) -> list[Floats]:
+        card = self.card
+        if self._chooser is None:
+            raise InputError("this ranker reads every statement and chooses none; a situated one chooses")
+        rows = [situation_rows(one.statements, one.request, card.marks, card.limits) for one in read]
+        flat = self._chooser.odds([row for of in rows for row in of])
+        found, at = [], 0
+        for one, of in zip(read, rows, strict=True):
+            odds = np.concatenate(flat[at : at + len(of)]) if of else np.zeros(0, np.float32)
+            odds[[i for i, statement in enumerate(one.statements) if not statement]] = -np.inf
+            found.append(odds)
+            at += len(of)
+        return found
+
+
+def check_words(aptness: Path, card: RankerCard, folder: Path) -> None:
+    """Raise where the words' vectors are not those that the ranker was trained with."""
+    if aptness_card.read(aptness).files[aptness_card.EMBEDDINGS] != card.words:
+        raise InputError(f"{folder}: was trained with another version of aptness; train it again")
+
+
+def _networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[Reader, Chooser | None]:
+    if card.encoder == cards.EMBEDDED:
+        graphs = Graphs(folder, card, aptness)
+        return graphs, graphs if card.kind == "situated" else None
+    try:
+        from rejoinder.models.ranker.transformers import TorchReader
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", f"the ranker {folder}") from None
+    return TorchReader(folder, card), None

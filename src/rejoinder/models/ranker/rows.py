@@ -1,0 +1,102 @@
+"""What a ranker reads, as rows of token ids: a candidate after some statements and the request, or the whole situation.
+
+Statements stand before the request, as earlier utterances would. ``[user]`` is read as "the user", another name in
+brackets as the bare word. What is longer than the limits is cut: a statement and a candidate at their end, the request
+at its beginning; statements for which a row has no room are left out, the last ones first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rejoinder.models.aptness.calibration import Ids
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.types import Question
+
+_NAME = re.compile(r"\[(\w[\w ]*)\]")
+_KNOWN = {"user": "the user"}
+
+
+@dataclass(frozen=True)
+class RankerLimits:
+    """How much is read, in tokens."""
+
+    statement_tokens: int = 40
+    request_tokens: int = 96
+    candidate_tokens: int = 64
+    row_tokens: int = 510
+
+
+class SituationRow(NamedTuple):
+    """``[CLS] statement [unused0] ... request [SEP]``: where the request and each statement begin and end."""
+
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]  # the request's first
+
+
+def plain(text: str) -> str:
+    """A text without brackets around names."""
+    return _NAME.sub(lambda found: _KNOWN.get(found[1].lower(), found[1]), text)
+
+
+def texts_of(question: Question) -> tuple[list[str], list[str], list[str]]:
+    """The statements, the context's utterances and the candidates of a question, as they are read."""
+    return (
+        [plain(statement.text) for statement in question.situation],
+        [plain(turn.text) for turn in question.context],
+        [plain(candidate.text) for candidate in question.candidates],
+    )
+
+
+def request_ids(context: Sequence[Ids], marks: Marks, limits: RankerLimits) -> list[int]:
+    """The utterances of a context in one, the last tokens of them."""
+    found: list[int] = []
+    for utterance in context:
+        found += [marks.between, *utterance] if found else utterance
+    return found[-limits.request_tokens :]
+
+
+def pair_row(
+    statements: Sequence[Ids], request: Sequence[int], candidate: Ids, marks: Marks, limits: RankerLimits
+) -> Row:
+    """A candidate after some statements and the request."""
+    reply = candidate[: limits.candidate_tokens]
+    before: list[int] = []
+    for statement in statements[: fitting(statements, request, candidate, limits)]:
+        before += [*statement[: limits.statement_tokens], marks.between]
+    before += request
+    return Row((marks.first, *before, marks.last, *reply, marks.last), len(before) + 2)
+
+
+def fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
+    """How many statements, from the first on, a row has room for beside the request and a candidate."""
+    room = limits.row_tokens - len(request) - min(len(candidate), limits.candidate_tokens) - 3
+    for place, statement in enumerate(statements):
+        room -= min(len(statement), limits.statement_tokens) + 1
+        if room < 0:
+            return place
+    return len(statements)
+
+
+def situation_rows(
+    statements: Sequence[Ids], request: Sequence[int], marks: Marks, limits: RankerLimits
+) -> list[SituationRow]:
+    """The situation and the request, in as many rows as it takes; together they hold every statement once, in order."""
+    rows: list[SituationRow] = []
+    room = limits.row_tokens - len(request) - 2
+    before: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for statement in [*statements, None]:
+        cut = statement[: limits.statement_tokens] if statement is not None else ()
+        if spans and (statement is None or len(before) + len(cut) + 1 > room):
+            start = len(before) + 1
+            whole = (marks.first, *before, *request, marks.last)
+            rows.append(SituationRow(whole, ((start, start + len(request)), *spans)))
+            before, spans = [], []
+        spans.append((len(before) + 1, len(before) + 1 + len(cut)))
+        before += [*cut, marks.between]
+    return rows

@@ -1,0 +1,128 @@
+"""A ranker on any encoder of transformers (BERT, RoBERTa, DeBERTa ...): the score is read off the first token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.aptness.calibration import Numbers
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.batching import batches, pad
+from rejoinder.models.device import quiet, room, torch_device
+from rejoinder.models.encoder.factory import find_folder
+from rejoinder.models.encoder.transformers import open_model, tokenizer_of
+from rejoinder.models.ranker import card as cards
+from rejoinder.models.ranker.card import RankerCard
+from rejoinder.models.ranker.rows import RankerLimits
+
+_ENDS = (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>"))
+
+
+class HubReader(nn.Module):
+    """An encoder and one layer on its first token (SUGAR, section 4.1)."""
+
+    def __init__(self, trunk: Any) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.head = nn.Linear(int(trunk.config.hidden_size), 1)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """The score of each pair."""
+        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if getattr(self.trunk.config, "type_vocab_size", 0) > 1:
+            given["token_type_ids"] = token_type_ids
+        scores: Tensor = self.head(self.trunk(**given).last_hidden_state[:, 0])
+        return scores.squeeze(-1)
+
+
+def open_hub_reader(name: str) -> tuple[HubReader, str]:
+    """A model by its name (``hf:NAME``, a folder, or of the catalog) with a new layer on top, and its tokeniser."""
+    folder, mark = find_folder(name)
+    if mark != cards.CONFIG:
+        raise InputError(f"the encoder {name!r} is an exported graph; name one that torch can train, e.g. hf:minilm")
+    return HubReader(open_model(folder)), tokenizer_of(folder, RankerLimits().row_tokens).serialized
+
+
+def marks_of(tokenizer: str) -> Marks:
+    """The ids that begin, part, end and fill a row, as this tokeniser has them."""
+    from tokenizers import Tokenizer
+
+    reader = Tokenizer.from_str(tokenizer)
+    for names in _ENDS:
+        first, last, filler = (reader.token_to_id(name) for name in names)
+        if first is not None and last is not None and filler is not None:
+            return Marks(first, last, last, filler)
+    raise InputError("the encoder's tokeniser has neither [CLS], [SEP] and [PAD] nor <s>, </s> and <pad>")
+
+
+def limits_of(reader: HubReader, limits: RankerLimits) -> RankerLimits:
+    """The limits, with rows no longer than the encoder's positions."""
+    from dataclasses import replace
+
+    positions = int(getattr(reader.trunk.config, "max_position_embeddings", 512)) - 2
+    row = min(limits.row_tokens, positions)
+    half = (row - 3) // 2  # so that a request and a candidate always fit
+    return replace(
+        limits,
+        row_tokens=row,
+        request_tokens=min(limits.request_tokens, half),
+        candidate_tokens=min(limits.candidate_tokens, half),
+    )
+
+
+def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target: Path) -> RankerCard:
+    """Write a ranker that torch reads; the card gets the files' digests."""
+    from dataclasses import replace
+
+    from safetensors.torch import save_file
+
+    target.mkdir(parents=True, exist_ok=True)
+    (target / cards.NAME).unlink(missing_ok=True)
+    state = {name: values.detach().cpu().clone().contiguous() for name, values in reader.state_dict().items()}
+    save_file(state, target / cards.WEIGHTS)
+    (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
+    reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
+    names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
+    card = replace(card, files={name: sha256_of(target / name) for name in names})
+    cards.write(target, card)
+    return card
+
+
+class TorchReader:
+    """The reader of such a folder."""
+
+    def __init__(self, folder: Path, card: RankerCard) -> None:
+        from safetensors.torch import load_file
+        from transformers import AutoConfig, AutoModel
+
+        network_class: Any = AutoModel
+        with quiet():
+            trunk = network_class.from_config(AutoConfig.from_pretrained(folder))
+        weights = load_file(folder / cards.WEIGHTS)
+        if not any(name.startswith("trunk.pooler.") for name in weights):
+            trunk.pooler = None  # an encoder that came without one was trained without one
+        self._network = HubReader(trunk)
+        self._network.load_state_dict(weights)
+        self._device = torch_device()
+        self._network.eval().to(self._device)
+        self._padding = card.marks.padding
+
+    def scores(self, rows: Sequence[Row]) -> Numbers:
+        """The score of each candidate."""
+        found = np.empty(len(rows))
+        for batch in batches([len(row.ids) for row in rows], *room(self._device)):
+            tokens, mask = pad([rows[i].ids for i in batch], self._padding)
+            begins = np.array([rows[i].reply_at for i in batch])
+            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            with torch.no_grad():
+                given = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, kinds))
+                found[batch] = self._network(*given).cpu().numpy()
+        return found

@@ -1,0 +1,1 @@
+"""SSREM, RSREM and RUBER: scorers trained with speaker-sensitive negatives."""

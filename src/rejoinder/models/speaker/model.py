@@ -1,0 +1,190 @@
+"""The folder of a scorer that was trained on dialogues (SSREM, RSREM, RUBER): ``scorer.json`` and its weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of
+from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.speaker.network import Array, Kind, Weights, centred, network_of, side_by_side
+from rejoinder.models.speaker.vectors import Utterances, UtteranceVectors, context_vectors, open_utterance_vectors
+from rejoinder.models.tensors import read_tensors, write_tensors
+
+NAME = "scorer.json"
+FILE = "weights.safetensors"
+FORMAT = 1
+F = "f"  # the name that f's own bounds go by
+MEAN = "mean"  # the array beside the network's own: what is taken off V
+
+
+class View(NamedTuple):
+    """A mean over a context's last utterances; an utterance loses weight with each that came after it."""
+
+    decay: float
+    turns: int
+
+
+@dataclass(frozen=True)
+class ScorerCard:
+    """What decides a scorer's numbers, beside its weights, and where it comes from."""
+
+    kind: Kind
+    encoder: str  # the name of V
+    features: str  # the digest of V
+    views: tuple[View, ...]  # of the context: V(c) has them side by side
+    bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: what becomes 0 and 1 (equation 2)
+    weights: str  # the sha256 of the weights' file
+    about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
+    format: int = FORMAT
+
+    def digest(self) -> str:
+        """Of all that decides a score."""
+        told = asdict(self)
+        told["views"] = [list(view) for view in self.views]
+        decides = {key: told[key] for key in ("kind", "features", "views", "bounds", "weights")}
+        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def shipped(kind: Kind) -> Path:
+    """The folder of the package's own scorer."""
+    return WEIGHTS / kind
+
+
+def read(folder: Path) -> ScorerCard:
+    """The card of a folder."""
+    path = folder / NAME
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain()}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error}); {_retrain()}") from None
+    if not isinstance(found, Mapping) or found.get("format") != FORMAT or found.get("kind") not in get_args(Kind):
+        raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain()}")
+    try:
+        bounds = {name: (float(low), float(high)) for name, (low, high) in found["bounds"].items()}
+        views = tuple(View(float(decay), int(turns)) for decay, turns in found["views"])
+        card = ScorerCard(**{**found, "bounds": bounds, "views": views})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain()}") from None
+    return card
+
+
+def write(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
+    """Write a folder, its weights at half precision; the same scorer gives the same bytes. The card as written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / FILE, {name: array.astype(np.float16) for name, array in weights.items()})
+    told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / FILE)}
+    text = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    (folder / NAME).write_bytes(text + b"\n")
+    return read(folder)
+
+
+class SpeakerScorer:
+    """A scorer: its card, its weights (in double precision) and its V."""
+
+    def __init__(self, card: ScorerCard, weights: Weights, vectors: UtteranceVectors) -> None:
+        self.card, self.vectors = card, vectors
+        # As they are stored, whether they come from a folder or from a training.
+        self.weights = {name: array.astype(np.float16).astype(np.float64) for name, array in weights.items()}
+        self._network = network_of(card.kind)
+
+    @classmethod
+    def open(cls, folder: Path) -> SpeakerScorer:
+        """The scorer of a folder; one whose files or vectors are not those of its card is refused."""
+        card = read(folder)
+        vectors = open_utterance_vectors(card.encoder)
+        if vectors.digest != card.features:
+            raise InputError(
+                f"{folder / NAME}: was trained on other vectors of {card.encoder!r} (digest {card.features[:12]}, "
+                f"here {vectors.digest[:12]}); {_retrain(card.kind)}"
+            )
+        if (found := sha256_of(folder / FILE)) != card.weights:
+            raise InputError(
+                f"{folder / FILE}: is not the file of its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
+                f"{_retrain(card.kind)}"
+            )
+        return cls(card, read_tensors(folder / FILE), vectors)
+
+    def raw(self, views: Sequence[Utterances], replies: Utterances) -> Array:
+        """f of the views of contexts and replies, not yet scaled; NaN where one of the two says nothing known."""
+        mean = self.weights[MEAN]
+        contexts = side_by_side([Utterances(v.vectors.astype(np.float64), v.weights) for v in views], mean)
+        spoken = centred(replies.vectors.astype(np.float64), mean)[:, None]
+        found = self._network.scores(self.weights, contexts, spoken).scores[:, 0]
+        said = np.any([view.weights > 0 for view in views], axis=0)
+        return np.where(said & (replies.weights > 0), found, np.nan)
+
+    def raw_of_texts(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
+        """f of contexts (their utterances, the oldest first) and replies."""
+        if not len(replies):
+            return np.zeros(0)
+        spoken = [list(self._read(context))[::-1] for context in contexts]
+        distinct = list(dict.fromkeys([*(text for texts in spoken for text in texts), *replies, ""]))
+        place = {text: i for i, text in enumerate(distinct)}
+        found = self.vectors.utterances(distinct)
+
+        def rows(texts: Sequence[str]) -> Utterances:
+            places = [place[text] for text in texts]
+            return Utterances(found.vectors[places], found.weights[places])
+
+        ages = [rows([texts[age] if age < len(texts) else "" for texts in spoken]) for age in range(self._turns)]
+        views = [context_vectors(ages[: view.turns], view.decay) for view in self.card.views]
+        return self.raw(views, rows(replies))
+
+    def f(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
+        """f of contexts and replies on the unit range, clipped."""
+        return self.scaled(self.raw_of_texts(contexts, replies), F)
+
+    def scaled(self, values: Array, of: str) -> Array:
+        """Values of f, or of g by its spec, on the unit range by the bounds of the training data (equation 2)."""
+        if of not in self.card.bounds:
+            known = ", ".join(repr(name) for name in self.card.bounds if name != F)
+            raise InputError(
+                f"the folder of {self.card.kind} has no bounds for the reference {of!r} (it has: {known or 'none'}); "
+                f"{_retrain(self.card.kind)} --reference {of!r}"
+            )
+        low, high = self.card.bounds[of]
+        return np.clip((values - low) / (high - low), 0, 1)
+
+    def truncated(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
+        """Which pairs hold an utterance that is too long to be read whole."""
+        texts = [[*self._read(c), reply] for c, reply in zip(contexts, replies, strict=True)]
+        distinct = list(dict.fromkeys(text for of_pair in texts for text in of_pair))
+        long = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
+        return [any(long[text] for text in of_pair) for of_pair in texts]
+
+    @property
+    def _turns(self) -> int:
+        return max(view.turns for view in self.card.views)
+
+    def _read(self, context: Sequence[str]) -> Sequence[str]:
+        return context[-self._turns :]
+
+
+def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
+    """The scorer of a folder, the package's own where none is named."""
+    place = shipped(kind) if folder is None else Path(folder)
+    path = place / NAME
+    found = _opened(place, path.stat().st_mtime_ns if path.is_file() else 0)
+    if found.card.kind != kind:
+        raise InputError(f"{path}: is a scorer of the kind {found.card.kind}, not {kind}; use it as {found.card.kind}")
+    return found
+
+
+@lru_cache(maxsize=8)
+def _opened(folder: Path, changed: int) -> SpeakerScorer:
+    return SpeakerScorer.open(folder)
+
+
+def _retrain(kind: str = "ssrem") -> str:
+    return f"train one with: rejoinder train {kind} -o FOLDER"

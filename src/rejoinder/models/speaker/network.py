@@ -1,0 +1,145 @@
+"""f of SSREM and RSREM, and RUBER's unreferenced score: a context and replies in, a number each out, with gradients.
+
+All of them read vectors of length 1; a context may have several, its *views*, side by side. Shapes: contexts
+(n, views * d), replies (n, k, d), out (n, k). ``weights`` is a dictionary of arrays; every function computes in their
+precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.speaker.vectors import Utterances
+
+Array: TypeAlias = NDArray[Any]
+Weights: TypeAlias = Mapping[str, Array]
+Kind: TypeAlias = Literal["ssrem", "rsrem", "ruber"]
+
+
+class Scored(NamedTuple):
+    """The scores, and what the gradient needs to know of how they came about."""
+
+    scores: Array
+    kept: tuple[Array, ...]
+
+
+class Network(Protocol):
+    """A parametrised score of a context and a reply."""
+
+    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+        """The first weights."""
+        ...
+
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+        """The score of each reply."""
+        ...
+
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+        """How a loss changes with each weight, from how it changes with each score."""
+        ...
+
+
+class Bilinear:
+    """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1)."""
+
+    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+        """M is the identity times a scale, for each view: at first f grows with the cosine."""
+        return {"matrix": _identities(dimensions, views, scale)}
+
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+        """The score of each reply."""
+        found = np.tanh(_products(contexts @ weights["matrix"], replies))
+        return Scored(found, ())
+
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+        """Of M."""
+        return {"matrix": contexts.T @ _weighted(slopes * (1 - found.scores**2), replies)}
+
+
+class Unreferenced:
+    """RUBER's unreferenced score (Tao et al. 2018): a hidden layer over both vectors and their quadratic feature.
+
+    s(c, r) = sigmoid(u^T tanh(W [V(c); V(r); V(c)^T M V(r)] + b) + a).
+    """
+
+    hidden = 64
+
+    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+        """M as in SSREM; the layers drawn evenly, as Glorot and Bengio (2010) do."""
+
+        def drawn(rows: int, columns: int) -> Array:
+            reach = (6 / (rows + columns)) ** 0.5
+            return random.uniform(-reach, reach, (rows, columns)).astype(np.float32)
+
+        layer = drawn((views + 1) * dimensions + 1, self.hidden)
+        return {
+            "matrix": _identities(dimensions, views, scale),
+            "context": layer[: views * dimensions],
+            "reply": layer[views * dimensions : -1],
+            "quadratic": layer[-1:],
+            "bias": np.zeros(self.hidden, np.float32),
+            "output": drawn(self.hidden, 1)[:, 0],
+            "output_bias": np.zeros(1, np.float32),
+        }
+
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+        """The score of each reply."""
+        products = _products(contexts @ weights["matrix"], replies)
+        inner = (contexts @ weights["context"])[:, None] + replies @ weights["reply"]
+        hidden = np.tanh(inner + products[..., None] * weights["quadratic"][0] + weights["bias"])
+        odds = hidden @ weights["output"] + weights["output_bias"][0]
+        return Scored(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
+
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+        """Of all layers."""
+        hidden, products = found.kept
+        outer = slopes * found.scores * (1 - found.scores)
+        inner = outer[..., None] * weights["output"] * (1 - hidden**2)
+        flat = inner.reshape(-1, inner.shape[-1])
+        quadratic = inner @ weights["quadratic"][0]
+        return {
+            "matrix": contexts.T @ _weighted(quadratic, replies),
+            "context": contexts.T @ inner.sum(axis=1),
+            "reply": replies.reshape(-1, replies.shape[-1]).T @ flat,
+            "quadratic": (products.reshape(1, -1) @ flat),
+            "bias": flat.sum(axis=0),
+            "output": hidden.reshape(-1, hidden.shape[-1]).T @ outer.reshape(-1),
+            "output_bias": outer.sum().reshape(1),
+        }
+
+
+def network_of(kind: Kind) -> Network:
+    """The network of a scorer's kind."""
+    return Unreferenced() if kind == "ruber" else Bilinear()
+
+
+def _identities(dimensions: int, views: int, scale: float) -> Array:
+    return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
+
+
+def centred(vectors: Array, mean: Array) -> Array:
+    """Vectors less a mean, at length 1; one that is the mean itself is all zeros."""
+    apart = vectors - mean.astype(vectors.dtype)
+    lengths = np.sqrt(np.einsum("...d,...d->...", apart, apart))[..., None]
+    return np.asarray(apart / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
+
+
+def side_by_side(views: Sequence[Utterances], mean: Array) -> Array:
+    """The views of contexts, each centred by itself; one that says nothing is all zeros."""
+    return np.concatenate(
+        [centred(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
+    )
+
+
+def _products(turned: Array, replies: Array) -> Array:
+    """(n, d) and (n, k, d) to (n, k)."""
+    return np.asarray((replies @ turned[:, :, None])[..., 0])
+
+
+def _weighted(weights: Array, replies: Array) -> Array:
+    """(n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
+    return np.asarray((weights[:, None] @ replies)[:, 0])

@@ -1,0 +1,1 @@
+"""Writers of situational statements (SUGAR)."""

@@ -1,0 +1,91 @@
+"""What a reproduction gives: figures, each the published one beside the measured one."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rejoinder.table import Cell, Estimate, Table, to_markdown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One cell of a paper's table, measured here."""
+
+    table: str
+    row: str
+    column: str
+    published: float | None
+    measured: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The figures of one reproduction, the sentences that belong to them, and drawings (SVG by a short name)."""
+
+    name: str
+    title: str
+    figures: Sequence[Figure]
+    notes: Sequence[str] = ()
+    drawings: Mapping[str, str] = field(default_factory=dict)
+
+
+def tables(found: Reproduction) -> list[Table]:
+    """One table for each of the reproduction's: a line a row, published and measured under each column."""
+    shown = []
+    for title in dict.fromkeys(f.table for f in found.figures):
+        mine = [f for f in found.figures if f.table == title]
+        columns = list(dict.fromkeys(f.column for f in mine))
+        published = any(f.published is not None for f in mine)
+        heads = [title, *(head for column in columns for head in _heads(column, published))]
+        cells = {(f.row, f.column): f for f in mine}
+        rows = [
+            [row, *(cell for column in columns for cell in _cells(cells.get((row, column)))[not published :])]
+            for row in dict.fromkeys(f.row for f in mine)
+        ]
+        shown.append(Table(title, heads, rows, decimals=4))
+    return shown
+
+
+def _heads(column: str, published: bool) -> list[str]:
+    return [f"{column}: published", "measured"] if published else [column]
+
+
+def _cells(figure: Figure | None) -> list[Cell]:
+    if figure is None:
+        return [None, None]
+    if figure.low is None or figure.high is None:
+        return [figure.published, figure.measured]
+    return [figure.published, Estimate(figure.measured, figure.low, figure.high)]
+
+
+def write_results(found: Reproduction, folder: Path) -> list[Path]:
+    """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    markdown = folder / f"{found.name}.md"
+    parts = [f"# {found.title}", "", f"Written by `rejoinder reproduce {found.name}`; not edited by hand.", ""]
+    parts += [to_markdown(table) for table in tables(found)]
+    parts += [*(f"- {note}" for note in found.notes), ""] if found.notes else []
+    drawn = {folder / f"{found.name}-{short}.svg": svg for short, svg in found.drawings.items()}
+    for path, svg in drawn.items():
+        path.write_text(svg, encoding="utf-8")
+        parts += [f"![{path.stem}]({path.name})", ""]
+    markdown.write_text("\n".join(parts), encoding="utf-8")
+    data = folder / f"{found.name}.json"
+    rows = [{key: _plain(value) for key, value in asdict(figure).items()} for figure in found.figures]
+    data.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [markdown, data, *drawn]
+
+
+def _plain(value: object) -> object:
+    """A number as it is written: six decimals, and null for NaN."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, 6)
+    return value

@@ -1,0 +1,117 @@
+"""What the networks say: the loss of every candidate after its context, and a reply of their own to each context.
+
+Answers are kept in the cache under a digest of what was asked, one folder a network, so that the slow part can be done
+on another machine (``_chosen_jobs``) and the tables are made from what came back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.data.questions import right
+from rejoinder.errors import InputError
+from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.paths import cache_home
+from rejoinder.types import Question
+
+Losses = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Contexts, and the texts whose losses are wanted after each; every text of a context once."""
+
+    contexts: tuple[tuple[str, ...], ...]
+    texts: tuple[tuple[str, ...], ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all of it."""
+        return hashlib.sha256(orjson.dumps([self.contexts, self.texts])).hexdigest()
+
+    @cached_property
+    def places(self) -> dict[tuple[tuple[str, ...], str], int]:
+        """Where the loss of a text after a context stands in the answers."""
+        pairs = ((context, text) for context, texts in zip(self.contexts, self.texts, strict=True) for text in texts)
+        return {pair: place for place, pair in enumerate(pairs)}
+
+    @cached_property
+    def order(self) -> dict[tuple[str, ...], int]:
+        """Where a context stands."""
+        return {context: place for place, context in enumerate(self.contexts)}
+
+    def at(self, questions: Sequence[Question]) -> NDArray[np.int64]:
+        """Where the losses of the candidates of questions stand, the true reply's first: questions, candidates."""
+        return np.array(
+            [[self.places[(context_of(q), text)] for text in texts_of(q)] for q in questions],
+            np.int64,
+        )
+
+
+class Answers(NamedTuple):
+    """What one network said."""
+
+    losses: Losses
+    replies: list[str]
+
+
+def context_of(question: Question) -> tuple[str, ...]:
+    """The texts of a question's context."""
+    return tuple(turn.text for turn in question.context)
+
+
+def texts_of(question: Question) -> tuple[str, ...]:
+    """The texts of a question's candidates, the true reply first."""
+    (truth,) = right(question)
+    texts = [candidate.text for candidate in question.candidates]
+    return (texts[truth], *(text for place, text in enumerate(texts) if place != truth))
+
+
+def ask_of(questions: Iterable[Question]) -> Asked:
+    """All that is to be asked for some questions."""
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for question in questions:
+        found.setdefault(context_of(question), {}).update(dict.fromkeys(texts_of(question)))
+    return Asked(tuple(found), tuple(tuple(texts) for texts in found.values()))
+
+
+def answer(folder: Path, asked: Asked, device: str | None = None) -> Answers:
+    """Ask the network of a folder; its replies are written greedily."""
+    from rejoinder.models.generator.model import load_generator
+
+    generator = load_generator(folder, device)
+    losses = generator.losses(asked.contexts, asked.texts)
+    return Answers(np.array([v for row in losses for v in row], np.float32), generator.replies(asked.contexts))
+
+
+def save(folder: Path, found: Answers) -> None:
+    """Write answers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / "losses.safetensors", {"losses": found.losses})
+    (folder / "replies.json").write_bytes(orjson.dumps(found.replies))
+
+
+def load(folder: Path, asked: Asked) -> Answers:
+    """Read answers; those to something else are an error."""
+    try:
+        replies = orjson.loads((folder / "replies.json").read_bytes())
+    except (OSError, ValueError):
+        raise InputError(f"{folder}: holds no answers of a network") from None
+    losses = read_tensors(folder / "losses.safetensors").get("losses")
+    if losses is None or len(losses) != len(asked.places) or len(replies) != len(asked.contexts):
+        raise InputError(f"{folder}: holds answers to something else; delete it")
+    return Answers(losses, replies)
+
+
+def home(asked: Asked) -> Path:
+    """The folder of the cache for the answers to all that was asked."""
+    return cache_home() / "chosen" / asked.digest[:16]

@@ -1,0 +1,196 @@
+"""The CHOSEN paper (Sato et al. 2020): test sets with well-chosen false candidates against random ones.
+
+The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and what
+ranks them is held against ladders of known order instead of people.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.papers.base import Reproduction
+from rejoinder.papers.chosen import tables
+from rejoinder.papers.chosen.answers import Answers, Asked, ask_of, context_of, home, load, texts_of
+from rejoinder.papers.chosen.ladders import LEARNER, ladders, rungs, ten
+from rejoinder.papers.chosen.measurement import Kind, Ladder, Measured
+from rejoinder.papers.chosen.measures import (
+    SHARES,
+    Values,
+    by_context,
+    chosen_right,
+    reply_scores,
+    spoilt,
+    spoilt_losses,
+    spoilt_replies,
+)
+from rejoinder.papers.chosen.notes import notes
+from rejoinder.papers.chosen.sets import Sets, build_sets
+from rejoinder.types import Question
+
+_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
+_STYLE = (
+    "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
+    ".line{stroke:#2f6f9f}.dot{fill:#c8553d;fill-opacity:.6}.y{text-anchor:end}.x{text-anchor:middle}</style>"
+)
+
+
+def boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
+    """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
+    known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
+    low, high = min(0.0, min(known)), 1.0
+    height = _HEAD + _ROW * len(rows) + 44
+
+    def at(value: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low)
+
+    parts = [f'<text x="{_WIDTH / 2}" y="18" class="x">{html.escape(title)}</text>']
+    for tick in np.arange(np.ceil(low * 5) / 5, 1.001, 0.2):
+        parts.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{_HEAD}" y2="{height - 34}"/>')
+        parts.append(f'<text class="x" x="{at(tick):.1f}" y="{height - 18}">{tick:.1f}</text>')
+    for place, (name, (first, second)) in enumerate(rows.items()):
+        y = _HEAD + _ROW * place + _ROW / 2
+        parts.append(f'<text class="y" x="{_LEFT - 10}" y="{y + 4}">{html.escape(name)}</text>')
+        parts += _box(first, y, at)
+        parts += [f'<circle class="dot" cx="{at(v):.1f}" cy="{y + 14:.1f}" r="4"/>' for v in second]
+    parts.append(f'<text x="{_LEFT}" y="{height - 3}">box: random sets; dots: chosen sets</text>')
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">'
+    ground = f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>'
+    return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
+
+
+def _box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
+    if not values:
+        return []
+    least, first, middle, third, most = (at(float(v)) for v in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
+    return [
+        f'<line class="line" x1="{least:.1f}" x2="{most:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>',
+        f'<rect class="box" x="{first:.1f}" y="{y - 9:.1f}" width="{max(1.0, third - first):.1f}" height="18"/>',
+        f'<line class="line" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" stroke-width="3"/>',
+    ]
+
+
+SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
+METRICS = {
+    "BLEU-1": "bleu(n=1)",
+    "BLEU-2": "bleu(n=2)",
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge_l",
+    "aptness of the replies": "aptness",
+}
+
+
+def reproduce() -> Reproduction:
+    """Build the sets, take what the networks said from the cache, and compare."""
+    sets = build_sets()
+    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
+    asked = ask_of(questions)
+    answers = {rung.name: _answers(rung.folder, asked) for rung in rungs()}
+    found = Measuring(sets, asked, answers).measure()
+    drawn = {
+        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders
+    }
+    return Reproduction(
+        "chosen",
+        "CHOSEN: ranking systems by response selection",
+        tables.figures(found, sets),
+        notes(found, sets, [steps_of(home(asked) / rung.folder) for rung in ten()]),
+        {"figure-2": boxes("Spearman with the ladder's order", drawn)},
+    )
+
+
+def _answers(folder: str, asked: Asked) -> Answers:
+    place = home(asked) / folder.replace("/", ".")
+    if not place.is_dir():
+        raise InputError(
+            f"the answers of {folder} are not in the cache: training and asking are work for a GPU; run "
+            "python -m rejoinder.papers.chosen.jobs --help"
+        )
+    return load(place, asked)
+
+
+def steps_of(folder: Path) -> int:
+    """How long a network was trained, by the card that came with its answers."""
+    try:
+        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: has no card of a generator; load the answers again") from None
+
+
+@dataclass
+class Measuring:
+    """From sets and answers to what the tables show."""
+
+    sets: Sets
+    asked: Asked
+    answers: dict[str, Answers]
+
+    def __post_init__(self) -> None:
+        # By the questions, whose texts were tidied, and not by the items that they were made of.
+        self._truths = [""] * len(self.asked.contexts)
+        for question in (q for one in self.sets.random for q in one):
+            self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+        for built in self.sets.chosen:
+            for question in built.questions:
+                self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+        if not all(self._truths):
+            raise InputError("a context that was asked has no true reply; build the sets again")
+        counts = [len(texts) for texts in self.asked.texts]
+        self._owners = np.repeat(np.arange(len(counts)), counts)
+        self._at = {
+            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
+            Kind.RANDOM: [self._places(one) for one in self.sets.random],
+        }
+        self._scored: dict[str, dict[str, Values]] = {}
+
+    def measure(self) -> Measured:
+        """Everything."""
+        names = [rung.name for rung in ten()]
+        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
+        replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
+        return Measured(names, right, replies, [*self._ladders(), self._corrupted()])
+
+    def _ladders(self) -> list[Ladder]:
+        found = []
+        for name, steps in ladders().items():
+            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
+            replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
+            found.append(Ladder(name, right, replies))
+        return found
+
+    def _corrupted(self) -> Ladder:
+        """One system whose answers to a growing share of contexts are noise, or replies to other contexts."""
+        base = self.answers[LEARNER.name]
+        names = [" / ".join(context) for context in self.asked.contexts]
+        which = [spoilt(names, share, "spoilt") for share in SHARES]
+        right = {
+            kind: np.stack([self._right(spoilt_losses(base.losses, self._owners, w), kind) for w in which])
+            for kind in Kind
+        }
+        scored = [self._scores(spoilt_replies(base.replies, w)) for w in which]
+        replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
+        return Ladder(f"corrupted output, {LEARNER.name}", right, replies)
+
+    def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        contexts = np.array([self.asked.order[context_of(q)] for q in questions], np.int64)
+        return self.asked.at(questions), contexts
+
+    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
+        """Sets, contexts: where a network chose the true reply."""
+        size = len(self.asked.contexts)
+        return np.stack([by_context(chosen_right(losses, at), contexts, size) for at, contexts in self._at[kind]])
+
+    def _replies(self, name: str) -> dict[str, Values]:
+        if name not in self._scored:
+            self._scored[name] = self._scores(self.answers[name].replies)
+        return self._scored[name]
+
+    def _scores(self, replies: list[str]) -> dict[str, Values]:
+        return reply_scores(METRICS, self.asked.contexts, self._truths, replies)

@@ -1,0 +1,98 @@
+"""The slow part of ``reproduce chosen`` on a machine with a GPU: train every network and ask them all.
+
+python -m rejoinder.papers.chosen.jobs dump ASKED               here: what is to be asked
+python -m rejoinder.papers.chosen.jobs train HOME               there: the ten systems and the ladders
+python -m rejoinder.papers.chosen.jobs answer ASKED HOME OUT    there: what each of them says
+python -m rejoinder.papers.chosen.jobs load ASKED OUT           here: into the cache
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.papers.chosen.answers import Asked, answer, ask_of, home, load, save
+from rejoinder.papers.chosen.ladders import STEPS, rungs, train_all
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group(help=__doc__)
+def jobs() -> None:
+    """The commands of this file."""
+
+
+@jobs.command()
+@click.argument("asked", type=FILE)
+def dump(asked: Path) -> None:
+    """Write what is to be asked."""
+    from rejoinder.papers.chosen.sets import build_sets
+
+    sets = build_sets(lambda line: click.echo(line, err=True))
+    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
+    found = ask_of(questions)
+    asked.write_bytes(gzip.compress(orjson.dumps([found.contexts, found.texts]), mtime=0))
+    click.echo(f"{asked}: {len(found.contexts):,} contexts, {len(found.places):,} texts after them", err=True)
+
+
+@jobs.command()
+@click.argument("target", type=FILE)
+@click.option("--steps", type=click.IntRange(min=1), default=STEPS, show_default=True)
+@click.option("--together", type=click.IntRange(min=1), default=13, show_default=True, help="How many at a time.")
+@click.option("--program", default="", help="What runs rejoinder, where it is not installed.")
+@click.option("--corpus", multiple=True, help="Dialogues to train on [dataset:corpus/dialogues].")
+def train(target: Path, steps: int, together: int, program: str, corpus: tuple[str, ...]) -> None:
+    """Train every network."""
+    train_all(target, steps, corpus, together, program.split())
+
+
+@jobs.command("answer")
+@click.argument("asked", type=FILE)
+@click.argument("target", type=FILE)
+@click.argument("out", type=FILE)
+@click.option("--device", metavar="NAME")
+@click.option("--together", type=click.IntRange(min=1), default=1, show_default=True, help="How many at a time.")
+def answer_all(asked: Path, target: Path, out: Path, device: str | None, together: int) -> None:
+    """Ask every network."""
+    wanted = read(asked)
+
+    def one(number: int) -> None:
+        rung = rungs()[number]
+        if not (target / rung.folder / "generator.json").is_file():
+            raise InputError(f"{target / rung.folder}: was not trained; run: train {target}")
+        save(out / rung.folder.replace("/", "."), answer(target / rung.folder, wanted, device))
+        shutil.copy(target / rung.folder / "generator.json", out / rung.folder.replace("/", "."))
+        click.echo(f"{rung.name}: asked", err=True)
+
+    with ThreadPoolExecutor(together) as pool:
+        list(pool.map(one, range(len(rungs()))))
+
+
+@jobs.command("load")
+@click.argument("asked", type=FILE)
+@click.argument("out", type=FILE)
+def load_all(asked: Path, out: Path) -> None:
+    """Put answers into the cache."""
+    wanted = read(asked)
+    target = home(wanted)
+    for rung in rungs():
+        name = rung.folder.replace("/", ".")
+        load(out / name, wanted)
+        shutil.copytree(out / name, target / name, dirs_exist_ok=True)
+    click.echo(f"{target}: the answers of {len(rungs())} networks", err=True)
+
+
+def read(path: Path) -> Asked:
+    """What a file asks."""
+    contexts, texts = orjson.loads(gzip.decompress(path.read_bytes()))
+    return Asked(tuple(map(tuple, contexts)), tuple(map(tuple, texts)))
+
+
+if __name__ == "__main__":
+    jobs()

@@ -1,0 +1,134 @@
+"""How systems fare on test sets, and how well a ranking agrees with a ladder whose order is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.seeded import draw
+from rejoinder.stats.correlation import midranks
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.resampling import percentile_interval
+
+Values = NDArray[np.float64]
+RESAMPLES = 1_000
+SHARES = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)  # of what is spoilt, from the worst rung to the best
+
+
+class Spread(NamedTuple):
+    """The rank correlations of many sets of one kind."""
+
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    all: tuple[float, ...]
+
+
+def chosen_right(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
+    """For each question 1 where the true reply (the first) has the lowest loss, a share where others have the same.
+
+    A candidate without a loss is never chosen.
+    """
+    found = np.where(np.isnan(losses[at]), np.inf, losses[at].astype(np.float64))
+    lowest = found.min(axis=1, keepdims=True)
+    tied = found == lowest
+    return np.where(tied[:, 0], 1.0 / tied.sum(axis=1), 0.0)
+
+
+def by_context(values: Values, contexts: NDArray[np.int64], size: int) -> Values:
+    """Values of questions in the order of all contexts, NaN where a context has no question."""
+    found = np.full(size, np.nan)
+    found[contexts] = values
+    return found
+
+
+def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> Interval:
+    """Spearman of the mean values of systems (systems, contexts) with their places, contexts drawn again together.
+
+    The first value is without drawing; where all systems are equal there is none.
+    """
+    known = ~np.isnan(values)
+    filled = np.where(known, values, 0.0)
+    size = values.shape[1]
+    random = np.random.default_rng(seed)
+    counts = random.multinomial(size, np.full(size, 1 / size), RESAMPLES).astype(np.float64)
+    weights = np.concatenate([np.ones((1, size)), counts])
+    means = (weights @ filled.T) / np.maximum(weights @ known.T.astype(np.float64), 1e-12)
+    drawn = np.array([spearman(row, places) for row in means])
+    return percentile_interval(float(drawn[0]), drawn[1:], size, 0, size, kind="percentile")
+
+
+def spearman(values: Values, places: Sequence[int]) -> float:
+    """Spearman's rho, NaN where one side is all alike."""
+    first, second = midranks(np.asarray(values, np.float64)), midranks(np.asarray(places, np.float64))
+    first, second = first - first.mean(), second - second.mean()
+    scale = float(np.sqrt((first**2).sum() * (second**2).sum()))
+    return float((first * second).sum() / scale) if scale else float("nan")
+
+
+def spread(coefficients: Sequence[float]) -> Spread:
+    """Mean, standard deviation and ends of coefficients; those that are not there are left out."""
+    known = np.array([c for c in coefficients if not np.isnan(c)])
+    return Spread(
+        float(known.mean()), float(known.std(ddof=1)), float(known.min()), float(known.max()), tuple(known.tolist())
+    )
+
+
+def agreement_of_sets(accuracies: Values) -> Spread:
+    """How alike sets of one kind rank the same systems: Spearman of each set's ranking with that of all the others.
+
+    ``accuracies``: sets, systems.
+    """
+    total = accuracies.sum(axis=0)
+    return spread([_against(row, total - row) for row in accuracies])
+
+
+def _against(row: Values, others: Values) -> float:
+    return spearman(row, list(others))
+
+
+def spoilt(names: Sequence[str], share: float, *what: object) -> NDArray[np.bool_]:
+    """Which contexts are spoilt at a share: those of a smaller share are among those of a larger one."""
+    return np.array([draw(*what, name) / 2**64 < share for name in names])
+
+
+def spoilt_losses(
+    losses: NDArray[np.float32], owners: NDArray[np.int64], which: NDArray[np.bool_], seed: int = 0
+) -> NDArray[np.float32]:
+    """The losses with those of some contexts replaced by noise; ``owners`` is the context of each loss."""
+    noise = np.random.default_rng(seed).random(len(losses), dtype=np.float32)
+    return np.where(which[owners], noise, losses)
+
+
+def spoilt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int = 0) -> list[str]:
+    """The replies with those to some contexts replaced by the reply to another context."""
+    steps = np.random.default_rng(seed).integers(1, len(replies), len(replies))
+    return [
+        replies[(place + int(step)) % len(replies)] if bad else reply
+        for place, (reply, bad, step) in enumerate(zip(replies, which, steps, strict=True))
+    ]
+
+
+def reply_scores(
+    metrics: Mapping[str, str], contexts: Sequence[Sequence[str]], truths: Sequence[str], replies: Sequence[str]
+) -> dict[str, Values]:
+    """The scores of one system's replies against the true ones, by the name of each metric."""
+    from rejoinder.metric import parse
+    from rejoinder.types import Item, Pair, Reference, Response, Turn
+
+    pairs = []
+    for n, (context, truth, reply) in enumerate(zip(contexts, truths, replies, strict=True)):
+        item = Item(str(n), tuple(Turn(text) for text in context), (Reference(truth),))
+        pairs.append(Pair(item, Response(f"{n}/r", str(n), "system", reply)))
+    spoken = [pair for pair in pairs if pair.response.text.strip()]
+    found = {}
+    for name, spec in metrics.items():
+        values = np.zeros(len(pairs))  # a system that says nothing gets nothing for it
+        scores = parse(spec).score(spoken)
+        values[[int(pair.item.id) for pair in spoken]] = np.nan_to_num(np.array(scores))
+        found[name] = values
+    return found

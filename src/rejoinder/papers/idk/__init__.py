@@ -1,0 +1,3 @@
+"""IDK (Berlot-Attwell and Rudzicz 2022): relevance from frozen features and one fixed negative."""
+
+REPRODUCTIONS = ("idk",)

@@ -1,0 +1,176 @@
+"""The tables of the IDK paper as figures: printed beside measured, means of three runs and their deviation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rejoinder.papers.base import Figure
+from rejoinder.papers.idk.masking import Masked
+from rejoinder.papers.idk.published import (
+    KEPT,
+    PEARSON,
+    RATIOS,
+    SPEARMAN,
+    TABLE_5,
+    TABLE_7,
+    TABLE_8,
+    TABLE_9,
+    TABLE_10,
+    TABLE_11,
+    TEST,
+    VALID,
+    Printed,
+    Rows,
+)
+from rejoinder.papers.idk.rows import Judged
+from rejoinder.papers.idk.variants import Runs, Variant
+from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.sensitivity import domain_sensitivity
+from rejoinder.training.idk import Fitted
+
+PRIOR, OWN, RATIO = "Table 2: prior metrics, test rows", "Table 3: IDK, test rows", "Table 4: best over worst Spearman"
+ABLATIONS, MASKING = "Table 5: ablations, test rows", f"Table 7: next turns with {KEPT} dimensions"
+PRIOR_VALID, ALL_VALID = "Table 8: prior metrics, validation rows", "Table 10: all variants, validation rows"
+TRIPLET, NEGATIVES = (
+    "Table 9: ablations with the triplet loss, test rows",
+    "Table 11: other negatives and NSP, test rows",
+)
+DEVIATION = ", standard deviation over three runs"
+HEAD = "BERT NSP"
+ACCURACY, AHEAD = "accuracy", "true reply ahead"
+Run = dict[str, float]  # cell -> correlation
+Correlations = Mapping[Variant, Sequence[Run]]
+
+
+def correlate_all(runs: Runs, judged: Sequence[Judged]) -> Correlations:
+    """The correlations of every run in every column."""
+    return {variant: [of_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
+
+
+def of_run(fitted: Fitted, judged: Sequence[Judged]) -> Run:
+    """The correlations of one regression in every column."""
+    return {cell: value for one in judged for cell, value in one.correlations(one.scores(fitted)).items()}
+
+
+def mean_of(runs: Sequence[Run], cell: str) -> float:
+    """The mean over runs; NaN where the column was not measured."""
+    return float(np.mean([run.get(cell, math.nan) for run in runs]))
+
+
+def rows_of(
+    table: str, cells: Sequence[str], printed: Rows, measured: Mapping[str, Sequence[Run]], notes: Mapping[str, str]
+) -> Iterator[Figure]:
+    """A table of means and, where something has several runs, one of deviations."""
+    names = list(dict.fromkeys([*printed, *measured]))
+    for name in names:
+        for cell in cells:
+            known = printed.get(name, {}).get(cell)
+            value = mean_of(measured[name], cell) if name in measured else math.nan
+            yield Figure(table, name, cell, known.mean if known else None, value, note=notes.get(name, ""))
+    for name in names:
+        for cell in cells:
+            known = printed.get(name, {}).get(cell, Printed(math.nan))
+            several = [run[cell] for run in measured.get(name, ()) if cell in run]
+            value = float(np.std(several, ddof=1)) if len(several) > 1 else math.nan
+            if known.deviation is not None or not math.isnan(value):
+                yield Figure(table + DEVIATION, name, cell, known.deviation, value)
+
+
+def prior(
+    test: Sequence[Judged],
+    valid: Judged,
+    specs: Mapping[str, str],
+    absent: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Iterator[Figure]:
+    """Tables 2 and 8: metrics that were there before; ``specs`` are those of ours that stand for printed ones.
+
+    ``absent`` says why a row is not measured, ``labels`` what a row is called that is measured on a sample.
+    """
+    printed = {
+        row: {**_cells(SPEARMAN, known.spearman), **_cells(PEARSON, known.pearson), **TABLE_11.get(row, {})}
+        for row, known in PUBLISHED.items()
+        if known.source == "IDK, Table 2"
+    }
+    for table, columns, cells, known in (
+        (PRIOR, test, TEST, printed),
+        (PRIOR_VALID, [valid], VALID, TABLE_8),
+    ):
+        found: dict[str, dict[str, Interval]] = {row: {} for row in specs}
+        for intervals in (one.intervals() for one in columns):
+            for row, spec in specs.items():
+                found[row].update(intervals[spec])
+        runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in found.items()}
+        for figure in rows_of(table, cells, known, runs, {**specs, **absent}):
+            named = replace(figure, row=labels.get(figure.row, figure.row))
+            interval = found.get(figure.row, {}).get(figure.column) if figure.table == table else None
+            if interval is None:
+                yield named
+            else:
+                yield replace(named, low=interval.low, high=interval.high, n=interval.n)
+
+
+def _cells(kind: str, values: Mapping[str, float]) -> dict[str, Printed]:
+    return {f"{column} {kind}": Printed(value) for column, value in values.items()}
+
+
+def own(test: Correlations, head: Run, others: Mapping[str, Run]) -> Iterator[Figure]:
+    """Tables 3, 5, 9 and 11: the regressions on the test rows, the bare head, and what else the paper trained."""
+    named = {variant.metric: runs for variant, runs in test.items() if _as_proposed(variant)}
+    named |= {row: [run] for row, run in others.items() if row in TABLE_11}
+    first = {row: cells for row, cells in TABLE_11.items() if row.startswith(("NUP", "IDK ("))}
+    yield from rows_of(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
+    for table, printed, loss in ((ABLATIONS, TABLE_5, "bce"), (TRIPLET, TABLE_9, "triplet")):
+        mine = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _ablation(v)}
+        yield from rows_of(table, TEST, printed, mine, {})
+    note = {HEAD: "here the head of the same cross-encoder, unchanged"}
+    yield from rows_of(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
+
+
+def _as_proposed(variant: Variant) -> bool:
+    """With L1, BCE and some fixed negative."""
+    return (variant.regularization, variant.loss) == ("l1", "bce") and variant.negative != "random"
+
+
+def _ablation(variant: Variant) -> bool:
+    return variant.regularization != "l2" and variant.negative in ("idk", "random")
+
+
+def on_validation(valid: Correlations) -> Iterator[Figure]:
+    """Table 10: every variant on the validation rows."""
+    mine = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
+    yield from rows_of(ALL_VALID, VALID, TABLE_10, mine, {})
+
+
+def ratios(test: Correlations, head: Run, others: Mapping[str, Run], labels: Mapping[str, str]) -> Iterator[Figure]:
+    """Table 4: how much each metric depends on the test set."""
+    printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")} | RATIOS
+    measured = {row: ratio_of([run]) for row, run in {**others, HEAD: head}.items()}
+    for variant, runs in test.items():
+        if _as_proposed(variant):
+            measured[variant.metric] = ratio_of(runs)
+    for row in dict.fromkeys([*printed, *measured]):
+        yield Figure(RATIO, labels.get(row, row), "ratio", printed.get(row), measured.get(row, math.nan))
+
+
+def ratio_of(runs: Sequence[Run]) -> float:
+    """The best over the worst mean Spearman; NaN where it would be infinite."""
+    found = domain_sensitivity([mean_of(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
+    return found if math.isfinite(found) else math.nan
+
+
+def masking(masked: Mapping[str, Masked]) -> Iterator[Figure]:
+    """Table 7: the paper's corpora as printed, ours as measured."""
+    for corpus, (whole, kept) in TABLE_7.items():
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", whole, math.nan)
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, kept", kept, math.nan)
+    for corpus, found in masked.items():
+        yield Figure(MASKING, corpus, f"{ACCURACY}, whole", None, found.whole, n=found.n)
+        yield Figure(MASKING, corpus, f"{ACCURACY}, kept", None, found.kept, n=found.n)
+        yield Figure(MASKING, corpus, f"{AHEAD}, whole", None, found.whole_ahead, n=found.n)
+        yield Figure(MASKING, corpus, f"{AHEAD}, kept", None, found.kept_ahead, n=found.n)

@@ -1,0 +1,76 @@
+"""Every regression that the IDK paper trains, on the vectors of one frozen pair encoder: three seeds each.
+
+HUMOD's train split and all of Topical-Chat are not public here: 3,750 contexts of Cornell's films stand for H, 3,750 of
+our Topical-Chat for TC-S, all of the split ``train``. A seed decides the first weights and the order of the dialogues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from rejoinder.models.encoder.pairs import PairEncoder
+from rejoinder.training.idk import CONTEXTS, Fitted, IdkRecipe, Loss, Negative, Regularization, fit, pair_vectors
+from rejoinder.training.next_turns import places
+from rejoinder.types import Dialogue
+
+SETS = {"H": "cornell", "TC-S": "topical_chat"}
+SEEDS = (0, 1, 2)
+_REGULARIZATIONS: tuple[Regularization, ...] = ("l1", "l2", "none")
+_NEGATIVES: tuple[Negative, ...] = ("idk", "random")
+_LOSSES: tuple[Loss, ...] = ("bce", "triplet")
+_PRINTED = {"idk": "IDK", "random": "Rand3750", "l1": "L1", "l2": "L2"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to train the regression."""
+
+    data: str
+    negative: Negative = "idk"
+    regularization: Regularization = "l1"
+    loss: Loss = "bce"
+
+    @property
+    def short(self) -> str:
+        """Its name in Table 10."""
+        parts = [self.data, _PRINTED.get(self.negative, self.negative.upper()), "bce" if self.loss == "bce" else ""]
+        return "_".join(filter(None, [*parts, _PRINTED.get(self.regularization, "")]))
+
+    @property
+    def long(self) -> str:
+        """Its name in Tables 5 and 9."""
+        return ", ".join([self.data, *(["L1"] if self.regularization == "l1" else []), self.negative])
+
+    @property
+    def metric(self) -> str:
+        """Its name in Tables 3, 4 and 11."""
+        own = {"ics": "IDK-ICS", "ok": "IDK-OK"}.get(self.negative, "IDK")
+        return f"{own} ({self.data})"
+
+
+def variants() -> Iterator[Variant]:
+    """All of Table 10, and the other two negatives."""
+    for data in SETS:
+        for loss, negative, regularization in product(_LOSSES, _NEGATIVES, _REGULARIZATIONS):
+            yield Variant(data, negative, regularization, loss)
+        yield Variant(data, "ics")
+        yield Variant(data, "ok")
+
+
+Runs = Mapping[Variant, Sequence[Fitted]]
+
+
+def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = CONTEXTS) -> Runs:
+    """Three runs of every variant."""
+    found: dict[Variant, list[Fitted]] = {}
+    for data, corpus in SETS.items():
+        taken = places(dialogues, 2 * contexts, corpus)
+        mine = [variant for variant in variants() if variant.data == data]
+        for negative in dict.fromkeys(variant.negative for variant in mine):
+            true, false = pair_vectors(encoder, taken, IdkRecipe(negative=negative, contexts=contexts))
+            for variant in (v for v in mine if v.negative == negative):
+                recipes = [IdkRecipe("paper", negative, variant.regularization, variant.loss, seed=s) for s in SEEDS]
+                found[variant] = [fit(true, false, recipe) for recipe in recipes]
+    return found

@@ -1,0 +1,119 @@
+"""How often a metric prefers the reply that people prefer, and in which order it puts the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.judges.pairs import OrderConsistency
+from rejoinder.metric import NAN, Metric
+from rejoinder.papers.own.modern_rows import Rows
+from rejoinder.scoring.api import score_pairs
+from rejoinder.stats.arrays import Floats
+from rejoinder.stats.bootstrap import Plan
+from rejoinder.stats.bradley_terry import POINTS, Ranking, rank_systems
+from rejoinder.stats.correlation import kendall, spearman
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.resampling import Design
+
+ACCURACY, SAMPLE, TIES = "Accuracy where people decided", "The same on a sample", "Accuracy with ties"
+POSITION, RANKING = "Position", "Bradley-Terry strengths on PandaLM"
+PAIRWISE = "judge, both replies at once"
+PEOPLE = "one annotator against the others"
+
+
+@dataclass(frozen=True)
+class Preferred:
+    """What one row of the tables says of every duel: above 0 the first reply, below 0 the second, NaN nothing."""
+
+    row: str
+    advantages: Floats
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What every row says of one set's duels: all of them, and a sample for the slow rows."""
+
+    rows: Rows
+    found: Sequence[Preferred]
+    sample: Rows
+    on_sample: Sequence[Preferred]
+    orders: OrderConsistency | None = None
+
+
+def by_scores(metric: Metric, rows: Rows, note: str) -> Preferred:
+    """The difference of the two replies' scores; where a metric has no direction, more counts as better."""
+    pairs = rows.pairs()
+    found = {p.response.id: value for p, value in zip(pairs, score_pairs(metric, pairs), strict=True)}
+    sign = -1.0 if metric.higher_is_better is False else 1.0
+    differences = [sign * (found[duel.first.id] - found[duel.second.id]) for duel in rows.duels]
+    return Preferred(str(metric), np.array(differences, float), note)
+
+
+def decided(found: Preferred, rows: Rows) -> Floats:
+    """Of the duels that people decided: 1 where the metric prefers the same reply, .5 where it prefers neither."""
+    wanted = np.array([{"first": 1.0, "second": -1.0}.get(duel.majority or "", NAN) for duel in rows.duels])
+    right: Floats = (np.sign(found.advantages) * wanted + 1) / 2
+    return right
+
+
+def three_ways(found: Preferred, rows: Rows) -> Floats:
+    """1 where the metric says what people say, a tie included; a metric's tie is a difference of 0."""
+    points = np.array([NAN if d.majority is None else 2 * POINTS[d.majority] - 1 for d in rows.duels])
+    known = ~np.isnan(found.advantages + points)
+    return np.where(known, np.sign(found.advantages) == points, NAN)
+
+
+def people(rows: Rows) -> tuple[list[float], list[str]]:
+    """How often one person prefers what two or more others agree on (a tie is half right), and the items of that."""
+    right, items = [], []
+    for duel in rows.duels:
+        for i, choice in enumerate(duel.choices):
+            others = duel.choices[:i] + duel.choices[i + 1 :]
+            if len(others) > 1 and len(set(others)) == 1 and others[0] != "tie":
+                right.append(0.5 if choice == "tie" else float(choice == others[0]))
+                items.append(duel.item.id)
+    return right, items
+
+
+def mean_of(values: Floats, items: Sequence[str], plan: Plan) -> Interval:
+    """The mean with its bootstrap interval; items are drawn again, with all their duels."""
+    known = np.flatnonzero(~np.isnan(values))
+    if not len(known):
+        return Interval(NAN, NAN, NAN, 0, len(values), 0, "no values")
+    design = Design.of(len(known), None, [items[i] for i in known.tolist()])
+    counts = np.concatenate([d.rows for d in design.draws("items", plan.n_resamples, plan.seed)])
+    with np.errstate(invalid="ignore"):
+        samples = counts @ values[known] / counts.sum(axis=1)
+    value = float(values[known].mean())
+    return plan.interval(value, samples, len(known), len(values) - len(known), design.n_units("items"))
+
+
+def rank_by(found: Preferred, rows: Rows) -> Ranking:
+    """Bradley-Terry strengths of the systems from the metric's preferences."""
+    points = (np.sign(found.advantages) + 1) / 2
+    duels = rows.duels
+    names = [d.first.system for d in duels], [d.second.system for d in duels]
+    return rank_systems(*names, points, [d.item.id for d in duels])
+
+
+def rank_by_people(rows: Rows) -> Ranking:
+    """Bradley-Terry strengths of the systems from what every person said."""
+    said = [(d, choice) for d in rows.duels for choice in d.choices]
+    first, second = [d.first.system for d, _ in said], [d.second.system for d, _ in said]
+    return rank_systems(first, second, [POINTS[c] for _, c in said], [d.item.id for d, _ in said])
+
+
+def strengths(ranking: Ranking) -> dict[str, float]:
+    """The strength of each system."""
+    return {str(one.system): one.value for one in ranking.strengths}
+
+
+def rank_agreement(found: Mapping[str, float], wanted: Mapping[str, float]) -> tuple[float, float, int]:
+    """Spearman's and Kendall's correlation of two rankings, and the number of systems."""
+    names: Sequence[str] = [name for name in wanted if name in found]
+    columns = [found[name] for name in names], [wanted[name] for name in names]
+    return spearman(*columns).value, kendall(*columns).value, len(names)

@@ -1,0 +1,106 @@
+"""The correlations of the relevance columns and what is made of them: macro average, worst column, sensitivity.
+
+Every column is resampled by whole dialogues (or contexts) with a seed of its own, so the mean over columns on each
+resample is a resample of the macro average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather
+from rejoinder.metric import NAN
+from rejoinder.papers.own.relevance_rows import UNKNOWN, Rows
+from rejoinder.scoring.api import score
+from rejoinder.stats.bootstrap import Plan, resample_correlations
+from rejoinder.stats.interval import Interval
+from rejoinder.stats.sensitivity import domain_sensitivity
+
+AUTHORS = "IDK (H)"  # the published rows carry the scores of one of the authors' runs
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A column's evidence: every row's rating and scores; ``metrics`` has the signature behind each spec."""
+
+    rows: Rows
+    evidence: Evidence
+    metrics: Mapping[str, str]
+
+    @property
+    def has_systems(self) -> bool:
+        """Whether the systems of (nearly all) rows are known."""
+        return any(system != UNKNOWN for system in self.evidence.systems)
+
+    def columns(self) -> dict[str, Values]:
+        """What is held against the ratings: the metrics, the authors' IDK, and the oracle where systems are known."""
+        found = dict(self.evidence.scores)
+        replies = [self.rows.data.responses[name] for name in self.evidence.responses]
+        if all("idk" in reply.meta for reply in replies):
+            found[AUTHORS] = np.array([reply.meta["idk"] for reply in replies])
+        if self.has_systems:
+            known = np.array([system != UNKNOWN for system in self.evidence.systems])
+            found[ORACLE] = np.where(known, self.evidence.baselines[ORACLE], NAN)
+        return found
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """One row's correlation in one column, with its values on the resamples."""
+
+    interval: Interval
+    samples: Values
+
+
+def score_rows(rows: Rows, specs: Sequence[str]) -> Scored:
+    """Score a column's rows under every spec."""
+    found = score(rows.data, specs)
+    return Scored(rows, gather(found, rows.data, rows.column.aspect), found.metrics)
+
+
+def correlate(scored: Scored, plan: Plan) -> dict[str, Correlated]:
+    """Every row's correlation in a column; within systems only rows whose system is known count, and no oracle."""
+    evidence = scored.evidence
+    columns = scored.columns()
+    if plan.at == "within_system":
+        known = np.array([system != UNKNOWN for system in evidence.systems])
+        columns = {name: np.where(known, values, NAN) for name, values in columns.items() if name != ORACLE}
+    plan = replace(plan, seed=scored.rows.column.seed)
+    units = [scored.rows.units[name] for name in evidence.responses]
+    done = resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=units)
+    counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
+    return {
+        name: Correlated(plan.interval(float(value), samples, *of_name), samples)
+        for name, value, samples, of_name in zip(done.names, done.values, done.samples.T, counts, strict=True)
+    }
+
+
+def macro(found: Sequence[Correlated], plan: Plan) -> Interval:
+    """The mean over columns; as if it had as many units as the column with the fewest."""
+    value = float(np.mean([one.interval.value for one in found]))
+    return plan.interval(value, np.mean([one.samples for one in found], axis=0), *_counts(found))
+
+
+def worst(found: Mapping[str, Correlated]) -> tuple[str, Interval]:
+    """The column with the lowest correlation (or without one) and that column's own interval."""
+    values = {name: one.interval.value for name, one in found.items()}
+    column = min(values, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
+    return column, found[column].interval
+
+
+def sensitivity(found: Sequence[Correlated], plan: Plan) -> Interval:
+    """The best over the worst correlation; no interval where the worst is often not positive."""
+    value = domain_sensitivity([one.interval.value for one in found]).value
+    samples = np.stack([one.samples for one in found])
+    low = samples.min(axis=0)
+    ratios = np.divide(samples.max(axis=0), low, out=np.full_like(low, NAN), where=low > 0)
+    return plan.interval(value if np.isfinite(value) else NAN, ratios, *_counts(found))
+
+
+def _counts(found: Sequence[Correlated]) -> tuple[int, int, int]:
+    intervals = [one.interval for one in found]
+    return sum(i.n for i in intervals), sum(i.n_missing for i in intervals), min(i.n_clusters for i in intervals)

@@ -1,0 +1,110 @@
+"""The rated rows of the six relevance columns, each with who wrote it (where that can be known) and what it belongs to.
+
+The rows of the IDK paper do not say which system wrote a reply. USR and FED published the same replies with that: a row
+is joined to those that have the same reply, the same context (or, where the row was cut at 512 tokens, one that begins
+with it) and the same mean rating. Where two systems gave the same reply, nobody can say whose row it is: it stays
+unknown.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
+from rejoinder.papers.own.relevance_published import GUPTA
+from rejoinder.types import Pair, Turn
+
+UNKNOWN = "unknown"
+_SAME_RATING = 0.01  # the rows print USR's means of three ratings with two or three decimals
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its set, the aspect rated, the set that knows the systems, and the seed of its resamples."""
+
+    name: str
+    dataset: str
+    aspect: str
+    twin: str | None
+    seed: int
+
+
+# FED's two columns rate the same replies, so they share a seed: their resamples draw the same rows.
+COLUMNS = (
+    Column("HUMOD", "idk/humod", "relevance", None, 0),
+    Column("USR-TC", "idk/usr", "maintains-context", "usr/topical_chat", 1),
+    Column("P-DD", "idk/pdd", "relevance", None, 2),
+    Column("FED-cor", "idk/fed-correct", "correct", "fed/turn", 3),
+    Column("FED-rel", "idk/fed-relevant", "relevant", "fed/turn", 3),
+    Column(GUPTA, "gupta/single", "appropriate", None, 4),
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A column's rows: replies that know their system where it is known, and the dialogue (or context) of each."""
+
+    column: Column
+    data: Collection
+    units: Mapping[str, str]
+
+    @property
+    def n_joined(self) -> int:
+        """How many rows know their system."""
+        return sum(response.system != UNKNOWN for response in self.data.responses.values())
+
+
+def read_rows(column: Column) -> Rows:
+    """The rows of a column."""
+    data = read(f"dataset:{column.dataset}")
+    if column.twin is None:
+        return Rows(column, data, {p.response.id: p.item.dialogue or p.item.id for p in data.pairs()})
+    return join(column, data, read(f"dataset:{column.twin}", allow_empty=True))
+
+
+def join(column: Column, data: Collection, twin: Collection) -> Rows:
+    """The rows with what another set with the same replies knows of them."""
+    rated = {rating.response: rating.value for rating in data.ratings}
+    means = _means(twin, column.aspect)
+    by_reply: dict[str, list[Pair]] = {}
+    for pair in twin.pairs():
+        by_reply.setdefault(_letters(pair.response.text), []).append(pair)
+    joined, units = {}, {}
+    for pair in data.pairs():
+        name = pair.response.id
+        found = [
+            other
+            for other in by_reply.get(_letters(pair.response.text), ())
+            if _same_context(pair, other) and abs(means.get(other.response.id, -1) - rated[name]) < _SAME_RATING
+        ]
+        systems = {other.response.system for other in found}
+        joined[name] = replace(pair.response, system=systems.pop() if len(systems) == 1 else UNKNOWN)
+        where = found[0].item if found else pair.item
+        units[name] = where.dialogue or where.id
+    return Rows(column, replace(data, responses=joined), units)
+
+
+def _means(data: Collection, aspect: str) -> dict[str, float]:
+    given: dict[str, list[float]] = {}
+    for rating in data.ratings:
+        if rating.aspect == aspect and rating.response is not None:
+            given.setdefault(rating.response, []).append(rating.value)
+    return {response: sum(values) / len(values) for response, values in given.items()}
+
+
+def _same_context(mine: Pair, other: Pair) -> bool:
+    cut, whole = (_letters(_text(pair.item.context)) for pair in (mine, other))
+    return whole.startswith(cut) if mine.item.meta.get("end_cut") else whole == cut
+
+
+def _text(turns: Sequence[Turn]) -> str:
+    return " ".join(turn.text for turn in turns)
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text, as BERT's tokeniser leaves them: lower-case, without accents."""
+    plain = unicodedata.normalize("NFD", text.replace("[UNK]", "").lower())
+    return "".join(c for c in plain if c.isalnum())

@@ -1,0 +1,34 @@
+"""The attack table: which worse replies the true one beats, and which harmless edits move a score, for each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.probes.attack import Plan, attack, records_of
+
+SUMMARY = "worse replies that the true one beats and harmless edits that move the score, macro average over corpora"
+SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", "context_overlap", "length")
+KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolute change (share of the range)"}
+
+
+def reproduce(metrics: Sequence[str] | None = None, plan: Plan | None = None) -> Reproduction:
+    """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
+    found = attack(records_of(()), list(metrics or SPECS), plan or Plan())
+    figures = [
+        Figure(
+            KINDS[one.kind],
+            one.trial,
+            one.metric,
+            None,
+            one.value.value,
+            one.value.low,
+            one.value.high,
+            one.value.n,
+        )
+        for one in found.outcomes
+        if one.corpus is None
+    ]
+    contexts = ", ".join(f"{name} {n}" for name, n in found.contexts.items())
+    notes = [f"Contexts: {contexts}. Ties count half. Each corpus weighs the same.", *found.notes]
+    return Reproduction("robustness", "Attacks on metrics", figures, notes)

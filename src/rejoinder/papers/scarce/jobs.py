@@ -1,0 +1,219 @@
+"""The slow part of `reproduce scarce` on another machine: what to generate and adapt, as a file there and back.
+
+    python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: what there is to do
+    python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU and smollm2-135m in the cache
+    python -m rejoinder.papers.scarce.jobs load out.jsonl           here: into the caches
+    python -m rejoinder.papers.scarce.jobs known                    here: how far they reach
+
+A result is a line of a cache and the name of its file in the cache: keys are digests of content, so a line is right
+wherever it is read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+import orjson
+
+from rejoinder.augmentation.adaptation import adapt
+from rejoinder.augmentation.commonsense.inference import Generator
+from rejoinder.augmentation.commonsense.persons import second_person, third_person
+from rejoinder.augmentation.commonsense.templates import Sentences
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import kept_comet
+from rejoinder.errors import InputError
+from rejoinder.papers.scarce.proposals import COMET, ORDER, closed, generate, spaced, to_adapt
+from rejoinder.paths import cache_home
+from rejoinder.types import Item, Turn
+
+Job: TypeAlias = dict[str, Any]
+FOLDERS = ("tails", "adaptations")  # of the cache
+_AT_ONCE = 512  # texts that are adapted between two looks at what there is to write out
+
+
+class _Asked:
+    """A generator that says nothing, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.questions: dict[tuple[str, int], list[str]] = {}
+
+    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
+        self.questions.setdefault((relation, n), []).extend(heads)
+        return [[] for _ in heads]
+
+
+def jobs() -> list[Job]:
+    """Everything that is to be generated or adapted, the most important first; needs nothing of torch.
+
+    Kinds: `tails` (events to ask COMET about), `adapt` (a text and its context), and `infer`, the sentences that
+    common sense makes of the tails, which are to be adapted too but are known only when the tails are.
+    """
+    from rejoinder.papers.scarce.scarce import items_to_augment, propose
+
+    items = items_to_augment()
+    asked = _Asked()
+    found: dict[str, Any] = dict(propose(items, asked))
+    done: list[Job] = [
+        {"kind": "tails", "relation": relation, "n": n, "heads": heads}
+        for (relation, n), heads in asked.questions.items()
+    ]
+    for source in ORDER:
+        if source == COMET:
+            done += _inferring(items)
+        for place in to_adapt({source: found[source]}):
+            proposal = found[source][place.item][place.rank]
+            done.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
+    return done
+
+
+def _inferring(items: Sequence[Item]) -> Iterator[Job]:
+    for item in items:
+        asked = _Asked()
+        generate([item], asked)
+        questions = [(relation, n, heads[0]) for (relation, n), heads in asked.questions.items()]
+        if questions:
+            yield {"kind": "infer", "context": _plain(item.context), "questions": questions}
+
+
+def run(given: Iterable[Job], write: Callable[[bytes], object], say: Callable[[str], object]) -> None:
+    """Do jobs in their order; results are written as they come."""
+    cache, tails = _Cache(write), kept_comet()
+    begun = time.perf_counter()
+    waiting: list[tuple[Sequence[Turn], Proposal]] = []
+    done = 0
+
+    def do(most: int) -> None:
+        nonlocal done, waiting
+        while len(waiting) >= most:
+            part, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+            adapt(part)
+            done += len(part)
+            cache.copy()
+            say(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts adapted")
+
+    for job in given:
+        if job["kind"] == "tails":
+            tails.tails(job["heads"], job["relation"], job["n"])
+            cache.copy()
+            say(f"{time.perf_counter() - begun:6.1f} s: tails of {len(job['heads'])} events, {job['relation']}")
+            continue
+        context = tuple(Turn(text, speaker) for speaker, text in job["context"])
+        texts = [job["text"]] if job["kind"] == "adapt" else _sentences(context, job["questions"], tails)
+        waiting += [(context, Proposal(text, job["kind"])) for text in texts]
+        do(_AT_ONCE)
+    do(1)
+
+
+def _sentences(context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: Generator) -> list[str]:
+    """What common sense may say in a context: all sentences, even those that a reference says already."""
+    item, sentences = Item("", closed(context)), Sentences()
+    found = []
+    for relation, n, head in questions:
+        for tail in tails.tails([head], relation, n)[0]:
+            if (text := sentences.of(relation, tail, second_person(item), third_person(item))) is not None:
+                found.append(spaced(text))
+    return found
+
+
+class _Cache:
+    """The lines of the caches, as they are added."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._read_to: dict[Path, int] = {}
+
+    def copy(self) -> None:
+        """Write out what came since the last look."""
+        for path in sorted(path for folder in FOLDERS for path in (cache_home() / folder).glob("*.jsonl")):
+            start = self._read_to.get(path, 0)
+            with path.open("rb") as file:
+                file.seek(start)
+                whole = file.read().rpartition(b"\n")[0]
+            for line in whole.splitlines():
+                if line.strip():
+                    result = {"file": f"{path.parent.name}/{path.name}", "line": orjson.loads(line)}
+                    self._write(orjson.dumps(result, option=orjson.OPT_APPEND_NEWLINE))
+            self._read_to[path] = start + len(whole)
+
+
+def fill(results: Iterable[Job]) -> dict[str, int]:
+    """Put results into the caches; how many lines each file got. Lines that are there already are left out."""
+    added: dict[str, int] = {}
+    files: dict[str, list[bytes]] = {}
+    for result in results:
+        files.setdefault(str(result["file"]), []).append(orjson.dumps(result["line"]))
+    for name, lines in files.items():
+        folder, _, plain = name.partition("/")
+        if folder not in FOLDERS or not plain.endswith(".jsonl") or Path(plain).name != plain:
+            raise InputError(f"{name!r} is no file of the caches {' and '.join(FOLDERS)}; is this what `run` wrote?")
+        path = cache_home() / folder / plain
+        known = set(path.read_bytes().splitlines()) if path.exists() else set()
+        new = [line for line in dict.fromkeys(lines) if line not in known]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(b"\n" * bool(new) + b"\n".join(new) + b"\n" * bool(new))
+        added[name] = len(new)
+    return added
+
+
+def _plain(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
+    return [(turn.speaker, turn.text) for turn in turns]
+
+
+def _lines(path: Path) -> Iterator[Job]:
+    """The objects of a file; a last line that was torn is left out."""
+    for line in path.read_bytes().splitlines():
+        try:
+            yield orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+
+
+@click.group(help=__doc__)
+def program() -> None:
+    """The three steps."""
+
+
+@program.command("dump")
+@click.argument("file", type=click.Path(path_type=Path))
+def _dump(file: Path) -> None:
+    """Write down what there is to do."""
+    found = jobs()
+    file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in found))
+    click.echo(f"{len(found):,} jobs in {file}")
+
+
+@program.command("run")
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
+@click.argument("out", type=click.Path(path_type=Path))
+def _run(file: Path, out: Path) -> None:
+    """Do it, and write results as they come."""
+    with out.open("wb", buffering=0) as target:
+        run(_lines(file), target.write, click.echo)
+
+
+@program.command("load")
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
+def _load(file: Path) -> None:
+    """Put the results into the caches."""
+    for name, count in fill(_lines(file)).items():
+        click.echo(f"{count:,} new lines in {name}")
+
+
+@program.command("known")
+def _known() -> None:
+    """Say how many of the first texts are adapted: so many can be asked for with --adapt at no cost."""
+    from rejoinder.papers.scarce.adaptation import count_known
+    from rejoinder.papers.scarce.scarce import items_to_augment, propose
+
+    items = items_to_augment()
+    first, whole = count_known(items, propose(items, kept_comet()))
+    click.echo(f"the first {first:,} of {whole:,} texts are adapted")
+
+
+if __name__ == "__main__":
+    program()

@@ -1,0 +1,91 @@
+"""Gupta's 500 replies measured with sets of references, by the metrics of Table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.data.collection import Collection
+from rejoinder.metric import parse
+from rejoinder.papers.scarce.published import COSINE
+from rejoinder.papers.scarce.sets import References
+from rejoinder.scoring.api import score
+from rejoinder.stats.arrays import Floats
+
+CASES = ("case as published", "lower-cased")
+_AS_IS = "tokenizer='whitespace', lowercase={lower}"  # with the smoothing, the authors' settings
+OVERLAP = {
+    **{f"BLEU-{n}": f"bleu(n={n}, smoothing='epsilon', {_AS_IS})" for n in (4, 3, 2, 1)},
+    "ROUGE-L": f"rouge_l(aggregate='coco', {_AS_IS})",
+}
+# What reads everything in lower case by itself.
+CASELESS = {
+    "METEOR": "meteor",
+    "embedding average": "embedding_average",
+    COSINE: "sentence_cosine",
+    "BERT precision": "bertscore(part='precision')",
+    "BERT recall": "bertscore(part='recall')",
+}
+
+
+class Measure(NamedTuple):
+    """A row of Table 1 in one case."""
+
+    case: str
+    row: str
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The rated replies: what people gave each, who wrote it, and to which item."""
+
+    data: Collection
+    ratings: Sequence[float]
+    systems: Sequence[str]
+    items: Sequence[str]
+
+
+class Scored(NamedTuple):
+    """A score a reply for each measure, and the metrics' signatures."""
+
+    scores: Mapping[Measure, Floats]
+    signatures: Mapping[Measure, str]
+
+    def of(self, case: str) -> dict[str, Floats]:
+        """The scores of a case, by row."""
+        return {measure.row: values for measure, values in self.scores.items() if measure.case == case}
+
+    def only(self, rows: Sequence[str]) -> Scored:
+        """The same of some rows."""
+        kept = [one for one in self.scores if one.row in rows]
+        return Scored({one: self.scores[one] for one in kept}, {one: self.signatures[one] for one in kept})
+
+
+def rated(data: Collection) -> Rated:
+    """The replies with their ratings; every reply has one."""
+    found = {rating.response: rating.value for rating in data.ratings}
+    replies = list(data.responses.values())
+    return Rated(data, [found[r.id] for r in replies], [r.system for r in replies], [r.item for r in replies])
+
+
+def specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
+    """The spec of each measure; what reads lower-case by itself stands under the first case alone."""
+    found = {
+        Measure(case, row): spec.format(lower=bool(n)) for n, case in enumerate(CASES) for row, spec in OVERLAP.items()
+    }
+    found |= {Measure(CASES[0], row): spec for row, spec in CASELESS.items()}
+    return {measure: str(parse(spec)) for measure, spec in found.items() if rows is None or measure.row in rows}
+
+
+def measure(replies: Rated, references: References, rows: Sequence[str] | None = None) -> Scored:
+    """The scores of the replies with a set of references."""
+    items = {name: replace(item, references=references[name]) for name, item in replies.data.items.items()}
+    wanted = specs(rows)
+    scores = score(Collection(items=items, responses=replies.data.responses), list(wanted.values()))
+    return Scored(
+        {one: np.asarray(scores[spec]) for one, spec in wanted.items()},
+        {one: scores.metrics[spec] for one, spec in wanted.items()},
+    )

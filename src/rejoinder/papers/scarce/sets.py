@@ -1,0 +1,112 @@
+"""The sets of references that replies are measured with: human ones, and what was found or made beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from rejoinder.augmentation.acceptance import Outcome
+from rejoinder.augmentation.augment import references_of
+from rejoinder.augmentation.paraphrase import paraphrase
+from rejoinder.augmentation.proposal import Proposal
+from rejoinder.papers.scarce import published
+from rejoinder.papers.scarce.proposals import COMET, MATCHED, PART, RETRIEVAL, WIDE, WIDE_PART, Place, Proposals, spaced
+from rejoinder.types import Item, Reference
+
+References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
+OURS = (RETRIEVAL, WIDE, COMET)
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """What was found for the items, by source: as it was found, and adapted where that did it good."""
+
+    items: Sequence[str]
+    found: Mapping[str, Proposals]
+    adapted: Mapping[str, Proposals]
+    verdicts: Mapping[str, Mapping[str, int]]  # of the source's texts: what came of adapting them
+
+    def added(self, *sources: str, adapted: bool = True) -> References:
+        """The references of some sources; both the original and the adapted text are references."""
+        parts = [self.found[source] for source in sources]
+        parts += [self.adapted[source] for source in sources] if adapted else []
+        return {
+            item: _once(references_of(one for part in parts for one in part[number]))
+            for number, item in enumerate(self.items)
+        }
+
+    def changed(self, source: str) -> References:
+        """The adapted texts of a source alone."""
+        return {item: _once(references_of(found)) for item, found in zip(self.items, self.adapted[source], strict=True)}
+
+
+def assemble(
+    items: Sequence[str], found: Mapping[str, Proposals], places: Sequence[Place], outcomes: Sequence[Outcome]
+) -> Augmented:
+    """The proposals with what came of the first ones; the places beyond the outcomes were not tried."""
+    adapted: dict[str, list[list[Proposal]]] = {source: [[] for _ in items] for source in found}
+    verdicts: dict[str, Counter[str]] = {source: Counter() for source in found}
+    for number, place in enumerate(places):
+        verdict = outcomes[number].verdict if number < len(outcomes) else "not tried"
+        verdicts[place.source][verdict] += 1
+        if verdict == "adapted":
+            new = outcomes[number].proposal
+            adapted[place.source][place.item].append(replace(new, text=spaced(new.text)))
+    return Augmented(items, found, adapted, verdicts)
+
+
+def human(items: Iterable[Item]) -> References:
+    """The references that people wrote."""
+    return {item.id: item.references for item in items}
+
+
+def paraphrased(items: References) -> References:
+    """Five paraphrases of each reference, by synonyms and other orders."""
+    flat = [(item, reference.text) for item, of_item in items.items() for reference in of_item]
+    found: dict[str, list[Proposal]] = {item: [] for item in items}
+    for (item, _), proposals in zip(flat, paraphrase([text for _, text in flat]), strict=True):
+        found[item] += proposals
+    return {item: _once(references_of(proposals)) for item, proposals in found.items()}
+
+
+def together(*sets: References) -> References:
+    """The references of several sets, each text once."""
+    return {item: _once(one for of_set in sets for one in of_set[item]) for item in sets[0]}
+
+
+def of_table_1(single: References, multi: References, augmented: Augmented) -> dict[str, References]:
+    """The six columns of Tables 1 and 4."""
+    ours = augmented.added(*OURS)
+    return {
+        published.SINGLE: single,
+        published.PARAPHRASE_SINGLE: together(single, paraphrased(single)),
+        published.OURS_SINGLE: together(single, ours),
+        published.MULTI: multi,
+        published.PARAPHRASE_MULTI: together(multi, paraphrased(multi)),
+        published.OURS_MULTI: together(multi, ours),
+    }
+
+
+def of_table_2(single: References, augmented: Augmented) -> dict[str, References]:
+    """The rows of Table 2: the single human reference and a part of ours."""
+    parts = {
+        published.WHOLE: augmented.added(*OURS),
+        published.SENSE: augmented.added(COMET),
+        published.MATCHED_SENSE: augmented.added(MATCHED),
+        published.RETRIEVAL_ONLY: augmented.added(RETRIEVAL, WIDE),
+        published.AS_RELEASED: augmented.added(RETRIEVAL),
+        published.FIVE_PER_CENT: augmented.added(PART, WIDE_PART),
+        published.NOT_ADAPTED: augmented.added(*OURS, adapted=False),
+        published.NOT_WIDE: augmented.added(RETRIEVAL, COMET),
+    }
+    return {row: together(single, part) for row, part in parts.items()}
+
+
+def _once(references: Iterable[Reference]) -> tuple[Reference, ...]:
+    """References, each text once."""
+    found: dict[str, Reference] = {}
+    for one in references:
+        found.setdefault(one.text, one)
+    return tuple(found.values())

@@ -1,0 +1,3 @@
+"""SSREM (Bak and Oh 2020): a scorer trained with speaker-sensitive negatives."""
+
+REPRODUCTIONS = ("speakers", "ssrem")

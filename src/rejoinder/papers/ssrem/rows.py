@@ -1,0 +1,111 @@
+"""Scorers and reference metrics against people, without the replies that people wrote (the SSREM paper, section 5.1).
+
+Whole metrics go where references are: Gupta's 500 replies, and USR's on Topical-Chat with the original reply as the
+reference. f alone goes to all six relevance columns. These rows are an examination: nothing is chosen by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
+from rejoinder.metric import parse
+from rejoinder.papers.own.relevance_measures import Correlated, score_rows
+from rejoinder.papers.own.relevance_rows import COLUMNS, Column, Rows, read_rows
+from rejoinder.papers.ssrem.published import BLEU, EMB, ROUGE
+from rejoinder.papers.ssrem.scorers import Opened
+from rejoinder.stats.bootstrap import Plan, resample_correlations
+from rejoinder.stats.correlation import Method, correlate
+from rejoinder.types import Reference
+
+Values = NDArray[np.float64]
+BASELINES = {
+    BLEU: "bleu(smoothing='method7')",
+    ROUGE: "rouge_l(aggregate='best')",
+    EMB: "embedding_average",
+}
+METHODS: tuple[Method, ...] = ("spearman", "pearson")
+TRUTH = "Original Ground Truth"
+PEOPLE = frozenset({"human", "Human", TRUTH, "New Human Generated"})
+GUPTA_SET = Column("Gupta", "gupta/single", "appropriate", None, 4)
+USR_SET = Column("USR-TC, overall", "usr/topical_chat", "overall", None, 1)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The rated replies of one set: mean ratings, and scores by the row of the table."""
+
+    name: str
+    ratings: Values
+    scores: Mapping[str, Values]
+    units: Sequence[str]  # the dialogue or context of each reply: what is drawn again
+    seed: int
+    n_left_out: int  # replies that people wrote
+
+    def correlations(self, method: Method, n_resamples: int) -> dict[str, Correlated]:
+        """The correlation of every row with the ratings."""
+        plan = Plan(method=method, seed=self.seed, n_resamples=n_resamples)
+        done = resample_correlations(self.scores, self.ratings, plan, items=list(self.units))
+        counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
+        return {
+            row: Correlated(plan.interval(float(value), samples, *of_row), samples)
+            for row, value, samples, of_row in zip(done.names, done.values, done.samples.T, counts, strict=True)
+        }
+
+    def p(self, row: str, method: Method) -> float:
+        """The p-value of no correlation, as if all replies were independent: the paper's."""
+        return correlate(self.scores[row], self.ratings, method).p
+
+    def slope(self, row: str) -> float:
+        """How much a score rises with one point of the rating, by least squares."""
+        known = ~(np.isnan(self.ratings) | np.isnan(self.scores[row]))
+        x, y = self.ratings[known], self.scores[row][known]
+        off = x - x.mean()
+        return float(off @ (y - y.mean()) / (off @ off)) if off.any() else float("nan")
+
+
+def judge(rows: Rows, specs: Mapping[str, str]) -> Judged:
+    """Score a set's replies that people did not write, under a name each for the specs."""
+    kept, n_left_out = without_people(rows)
+    scored = score_rows(kept, list(specs.values()))
+    evidence = scored.evidence
+    scores = {row: evidence.scores[str(parse(spec))] for row, spec in specs.items()}
+    units = [kept.units[name] for name in evidence.responses]
+    return Judged(rows.column.name, evidence.mean, scores, units, rows.column.seed, n_left_out)
+
+
+def without_people(rows: Rows) -> tuple[Rows, int]:
+    """The rows less those that people wrote, where that is known, and how many these are."""
+    data = rows.data
+    kept = {name: response for name, response in data.responses.items() if response.system not in PEOPLE}
+    ratings = [rating for rating in data.ratings if rating.response in kept]
+    return replace(rows, data=replace(data, responses=kept, ratings=ratings)), len(data.responses) - len(kept)
+
+
+def with_truth(data: Collection) -> Collection:
+    """The set with each item's original reply, which is among the responses, as its reference."""
+    truth = {response.item: response.text for response in data.responses.values() if response.system == TRUTH}
+    items = {
+        name: replace(item, references=(Reference(truth[name]),)) if name in truth else item
+        for name, item in data.items.items()
+    }
+    return replace(data, items=items)
+
+
+def judge_whole(opened: Sequence[Opened]) -> list[Judged]:
+    """The sets that have references, under reference metrics and whole scorers."""
+    specs = {**BASELINES, **{one.scorer.row: one.whole for one in opened}}
+    usr = with_truth(read(f"dataset:{USR_SET.dataset}"))
+    units = {name: response.item for name, response in usr.responses.items()}
+    return [judge(read_rows(GUPTA_SET), specs), judge(Rows(USR_SET, usr, units), specs)]
+
+
+def judge_alone(opened: Sequence[Opened]) -> list[Judged]:
+    """The six relevance columns under f alone."""
+    specs = {one.scorer.row: one.alone for one in opened}
+    return [judge(read_rows(column), specs) for column in COLUMNS]

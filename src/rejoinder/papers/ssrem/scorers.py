@@ -1,0 +1,144 @@
+"""The scorers that the SSREM reproduction compares: trained here over word averages and MiniLM, and the package's own.
+
+What was trained is kept in ``<cache>/scorers`` under a digest of recipe, V, g and dialogues, so that a second run
+trains nothing; a training that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rejoinder.errors import RejoinderError
+from rejoinder.metric import parse
+from rejoinder.models.speaker.model import FORMAT, NAME, open_scorer
+from rejoinder.models.speaker.network import Kind
+from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.papers.ssrem.published import KINDS, SHOWN
+from rejoinder.paths import cache_home
+from rejoinder.training.speaker.trainer import recipe_of, train_scorer
+from rejoinder.types import Dialogue
+
+CORPORA = {"cornell": "Cornell", "friends": "Friends"}
+BOTH = tuple(CORPORA)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read utterances, V. ``shipped`` scorers come from the package instead of a training."""
+
+    label: str
+    encoder: str
+    shipped: bool = False
+
+
+GLOVE = Reading("GloVe", "glove-6b-50d")
+MINILM = Reading("MiniLM", "minilm")
+SHIPPED = Reading("shipped †", "aptness", shipped=True)
+READINGS = (GLOVE, MINILM, SHIPPED)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """One scorer: what it is, how it reads, what it was trained on (of the shipped ones, their card says that)."""
+
+    kind: Kind
+    reading: Reading
+    on: tuple[str, ...] = BOTH
+    copies: bool = False
+
+    @property
+    def row(self) -> str:
+        """Its name in a table."""
+        return f"{SHOWN[self.kind]}, {self.reading.label}"
+
+    @property
+    def reference(self) -> str:
+        """The spec of g: over the same vectors as f, so that neither part has read more than the other."""
+        name = "ruber_g" if self.kind == "ruber" else "sentence_mover"
+        return str(parse(f"{name}(encoder={self.reading.encoder!r})"))
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A scorer with its folder; None for the package's own."""
+
+    scorer: Scorer
+    folder: Path | None
+
+    @property
+    def whole(self) -> str:
+        """The spec of the metric with g."""
+        return self._spec("", reference=self.scorer.reference) if self.folder else self.scorer.kind
+
+    @property
+    def alone(self) -> str:
+        """The spec of f alone."""
+        return self._spec("_f") if self.folder else f"{self.scorer.kind}_f"
+
+    def _spec(self, ending: str, **more: str) -> str:
+        given = {"folder": str(self.folder), **more}
+        return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
+
+
+def wanted(readings: Sequence[Reading]) -> Iterator[Scorer]:
+    """Every scorer that is compared: on both corpora, on either of them, and with copies among the negatives."""
+    for reading in readings:
+        for kind in KINDS:
+            yield Scorer(kind, reading)
+            if not reading.shipped:
+                yield from (Scorer(kind, reading, (corpus,)) for corpus in BOTH)
+                yield Scorer(kind, reading, copies=True)
+
+
+def able(readings: Sequence[Reading]) -> tuple[list[Reading], list[str]]:
+    """The readings that can be had here, and a sentence on each that cannot."""
+    found, absent = [], []
+    for reading in readings:
+        try:
+            open_utterance_vectors(reading.encoder)
+            if reading.shipped:
+                for kind in KINDS:
+                    open_scorer(kind)
+            found.append(reading)
+        except RejoinderError as error:
+            absent.append(f"Not measured: scorers over {reading.label} ({error}).")
+    return found, absent
+
+
+def prepare(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> Opened:
+    """The scorer, trained now unless it was before; ``chosen`` is what its recipe has otherwise."""
+    if scorer.reading.shipped:
+        return Opened(scorer, None)
+    recipe = recipe_of(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
+    mine = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
+    features = open_utterance_vectors(scorer.reading.encoder).digest
+    facts = [recipe.plain(), features, scorer.reference, digest_of(mine), FORMAT]
+    name = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+    folder = cache_home() / "scorers" / name
+    if not (folder / NAME).is_file():
+        told(f"training {scorer.row} on {', '.join(scorer.on)}{' with copies' if scorer.copies else ''}")
+        train_scorer(mine, folder, recipe, scorer.reading.encoder, reference=scorer.reference, resume=True, say=told)
+    return Opened(scorer, folder)
+
+
+def digest_of(dialogues: Sequence[Dialogue]) -> str:
+    """A name for some dialogues: who says what in which order, and in which split."""
+    found = hashlib.blake2b(digest_size=16)
+    for d in dialogues:
+        turns = [(turn.speaker, turn.text) for turn in d.turns]
+        found.update(repr((d.id, d.corpus, d.split, turns)).encode("utf-8", "backslashreplace"))
+    return found.hexdigest()
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+told: Callable[[str], None] = _to_stderr

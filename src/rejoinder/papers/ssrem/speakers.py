@@ -1,0 +1,101 @@
+"""SSREM (Bak and Oh 2020), Table 2: how alike the utterances within each speaker set are.
+
+The paper's corpus (Twitter conversations) and vectors (GloVe Twitter 200d) are not to be had; its figures stand beside
+those of other corpora with GloVe 6B 50d. Only the train split is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rejoinder.data.datasets import read_dataset
+from rejoinder.indexes.corpus import Corpus, by_corpus
+from rejoinder.indexes.speaker_sets import Design, Sampling
+from rejoinder.indexes.speaker_similarity import Similarity, apart, falls, measure
+from rejoinder.indexes.text_vectors import vectorizer
+from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.types import Dialogue
+
+SUMMARY = "SSREM, Table 2: similarity within same conversation, partner, speaker and random sets, on five corpora"
+CORPORA = {
+    "cornell": "Cornell",
+    "friends": "Friends",
+    "irc_ubuntu": "Ubuntu IRC",
+    "cmu_dog": "CMU DoG",
+    "mrda": "MRDA",
+}
+COLUMNS = ("same conversation", "same partner", "same speaker", "random")
+PUBLISHED = (0.922, 0.919, 0.912, 0.898)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of measuring."""
+
+    title: str
+    encoder: str
+    design: Design
+    sampling: Sampling
+
+
+WAYS = (
+    Way("GloVe, each set once (as the paper)", "glove-6b-50d", "each set once", Sampling(20_000)),
+    Way("MiniLM, matched", "minilm", "matched", Sampling(500, 5)),
+    Way("TF-IDF, matched", "tfidf", "matched", Sampling(20_000)),
+    Way("GloVe, matched", "glove-6b-50d", "matched", Sampling(20_000)),
+    Way("TF-IDF, matched, copies counted", "tfidf", "matched", Sampling(2_000, copies=True)),
+)
+
+
+def reproduce(ways: Sequence[Way] = WAYS) -> Reproduction:
+    """Measure every corpus in some ways."""
+    corpora = by_corpus(_dialogues())
+    figures = [
+        Figure(f"Frobenius norm / n: {WAYS[0].title}", "Twitter (the paper's)", column, value, math.nan)
+        for column, value in zip(COLUMNS, PUBLISHED, strict=True)
+    ]
+    notes = [
+        "95% intervals, clustered by speaker; sets never straddle splits, and the train split alone is measured.",
+        "Each set once: the paper's way; the norm counts the diagonal of the matrix and so falls with the size of a "
+        "set. Matched: the sets of the same conversations, equally many utterances from each.",
+    ]
+    for way in ways:
+        found = {shown: _measure(corpora[name], way) for name, shown in CORPORA.items()}
+        for shown, kinds in found.items():
+            figures += _figures(shown, kinds, way)
+        notes.append(_verdict(way, found))
+    figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
+    return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
+
+
+def _dialogues() -> Iterator[Dialogue]:
+    for record in read_dataset("corpus/dialogues"):
+        if isinstance(record, Dialogue) and record.corpus in CORPORA and record.split == "train":
+            yield record
+
+
+def _measure(corpus: Corpus, way: Way) -> list[Similarity]:
+    return measure(corpus, vectorizer(way.encoder), way.sampling, [way.design])[way.design]
+
+
+def _figures(row: str, kinds: Sequence[Similarity], way: Way) -> Iterator[Figure]:
+    for column, one in zip(COLUMNS, kinds, strict=True):
+        for statistic, found in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
+            note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
+            table = f"{statistic}: {way.title}"
+            yield Figure(table, row, column, None, found.value, found.low, found.high, one.n_sets, note)
+
+
+def _verdict(way: Way, found: dict[str, list[Similarity]]) -> str:
+    """On which corpora the mean cosine falls from set to set, and on which the ends are apart too."""
+    both = [name for name, kinds in found.items() if falls(kinds) and apart(kinds)]
+    order_only = [name for name, kinds in found.items() if falls(kinds) and not apart(kinds)]
+    neither = [name for name, kinds in found.items() if not falls(kinds)]
+    sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in found.items())
+    return (
+        f"{way.title}: the mean cosine falls from set to set, first and last apart: {', '.join(both) or 'none'}; "
+        f"falls, but not apart: {', '.join(order_only) or 'none'}; does not fall: {', '.join(neither) or 'none'}. "
+        f"Same-conversation sets: {sizes}."
+    )

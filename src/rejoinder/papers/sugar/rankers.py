@@ -1,0 +1,84 @@
+"""The rankers that ``reproduce sugar`` wants trained: which kind, on which inputs, asked with which."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.data.questions import INPUTS, RELEVANT, REQUEST, WHOLE
+from rejoinder.papers.sugar.folds import FOLDS
+
+SEED = 0
+PARAMETERS = "ranker(folder={folder!r})"
+
+
+class Variant(NamedTuple):
+    """A way to train: a row of the tables.
+
+    One that is ``own`` is trained on each of its inputs and asked with the same, as the paper does; another is trained
+    once and asked with all of them.
+    """
+
+    name: str
+    row: str
+    kind: str
+    trained: tuple[str, ...]
+    own: bool
+    options: tuple[str, ...] = ()
+
+
+EVERY = "--all-candidates"  # as the paper does: also those that are references of held-out questions
+PAPER = ("--epochs", "10", "--negatives", "0")  # its candidates and no others
+OURS = Variant("situated", "our ranker", "situated", (WHOLE,), False)
+OURS_EVERY = Variant("situated-every", "our ranker, every candidate trained on", "situated", (WHOLE,), False, (EVERY,))
+OURS_AS_GIVEN = Variant(
+    "situated-given", "our ranker, no distractors mixed in", "situated", (WHOLE,), False, ("--no-distractors",)
+)
+CROSS = Variant("cross", "plain cross-encoder", "cross", INPUTS, True, (*PAPER, EVERY))
+CROSS_OWN = Variant(
+    "cross-own", "plain cross-encoder, own candidates", "cross", (REQUEST, RELEVANT, WHOLE), True, PAPER
+)
+VARIANTS = (OURS, OURS_EVERY, OURS_AS_GIVEN, CROSS, CROSS_OWN)  # the slowest first
+
+
+class Job(NamedTuple):
+    """One ranker to be trained: a variant, its input and a fold."""
+
+    variant: Variant
+    given: str
+    fold: int
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return f"{self.variant.name}-{self.given}-{self.fold}"
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The inputs that it is asked with."""
+        return (self.given,) if self.variant.own else INPUTS
+
+    def command(self, folder: Path, program: Sequence[str] = ()) -> list[str]:
+        """The command that trains it."""
+        start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "ranker"]
+        data = ["--train", f"dataset:sugar/{self.fold}/train", "--valid", f"dataset:sugar/{self.fold}/dev"]
+        how = ["--kind", self.variant.kind, "--input", self.given, "--seed", str(SEED), *self.variant.options]
+        return [*start, *data, *how, "-o", str(folder)]
+
+
+def jobs(only: Sequence[str] = ()) -> list[Job]:
+    """Every ranker to be trained, or those of some variants."""
+    return [
+        Job(variant, given, fold)
+        for variant in VARIANTS
+        if not only or variant.name in only
+        for given in variant.trained
+        for fold in FOLDS
+    ]
+
+
+def job_for(variant: Variant, given: str, fold: int) -> Job:
+    """The ranker of a variant that is asked with an input."""
+    return Job(variant, given if variant.own else variant.trained[0], fold)

@@ -1,0 +1,114 @@
+"""Tables 2 and 3 and Figure 4 of the SUGAR paper, counted in the released files.
+
+Token counts need the tokenised sentences, which the questions do not keep, so the files are read as they are. Goals
+were not released tokenised; the paper's count comes out where ``'s`` is cut off, as the tokenised sentences have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+
+from rejoinder.data.dataset_reader import Row, json_lines
+from rejoinder.data.datasets import dataset
+from rejoinder.data.questions import CATEGORIES
+from rejoinder.papers.base import Figure
+from rejoinder.papers.sugar import published
+from rejoinder.paths import data_home
+
+FOLDS = range(5)
+GRADES = ("Bad", "Acceptable", "Best")
+_PLACE = re.compile(r"(?<=\S)'s\b")
+
+
+def examples(root: Path | None = None) -> list[Row]:
+    """Every example once: the test splits of all folds together."""
+    files = [file for fold in FOLDS for file in dataset(f"sugar/{fold}/test").files]
+    return [row for file in files for row in json_lines((root or data_home()) / file.path)]
+
+
+def figures(rows: Sequence[Row]) -> list[Figure]:
+    """All that is counted, published beside measured."""
+    return [*table_2(rows), *table_3(rows), *figure_4(rows)]
+
+
+def table_2(rows: Sequence[Row]) -> Iterator[Figure]:
+    """Sentences and tokens."""
+    table = "Table 2: dataset statistics"
+    statements = [s for row in rows for s in row.texts("s.sents.tok")]
+    texts = {
+        "u": ([row.text("u") for row in rows], [s for row in rows for s in row.texts("u.sents.tok")]),
+        "r": ([row.text("r") for row in rows], [s for row in rows for s in row.texts("r.sents.tok")]),
+        "g": ([row.text("g") for row in rows], [_PLACE.sub(" 's", row.text("g")) for row in rows]),
+        # Two statements that differ in a space alone count as one: the paper counts tokenised statements.
+        "s": (statements, statements),
+    }
+    for name, (whole, tokenised) in texts.items():
+        tokens = sum(len(sentence.split()) for sentence in tokenised)
+        found = published.TABLE_2[name]
+        yield _whole(table, name, "different", len(set(whole)), found.different)
+        yield _whole(table, name, "tokens", tokens, found.tokens)
+        yield Figure(table, name, "tokens an example", found.mean, round(tokens / len(rows), 1))
+    yield _whole(table, "all", "examples", len(rows), published.EXAMPLES)
+    yield _whole(table, "all", "sentences", _sentences(rows), published.SENTENCES)
+
+
+def table_3(rows: Sequence[Row]) -> Iterator[Figure]:
+    """The statements that matter, by category, and what the text says of them."""
+    table = "Table 3: statements that matter (S1)"
+    gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
+    counted = Counter(category for of in gold for category in of)
+    for category in CATEGORIES:
+        yield _whole(table, category, "statements", counted[category], published.TABLE_3[category])
+    table = "Section 3.2: statements that matter"
+    sizes = [len(of) for of in gold]
+    told = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
+    with_time = sum(bool({"time", "date"} & set(of)) for of in gold) / len(gold)
+    with_behavior = sum("behavior" in of for of in gold) / len(gold)
+    yield Figure(table, "an example, mean", "value", published.STATEMENTS, round(mean(sizes), 1))
+    yield Figure(table, "an example, deviation", "value", published.DEVIATION, round(stdev(sizes), 1))
+    yield Figure(table, "different", "value", published.DIFFERENT, len(told))
+    yield Figure(table, "examples with time or date", "value", published.WITH_TIME, with_time)
+    yield Figure(table, "examples with behavior", "value", published.WITH_BEHAVIOR, with_behavior)
+
+
+def figure_4(rows: Sequence[Row]) -> Iterator[Figure]:
+    """How many examples have how many Bad, Acceptable and Best candidates; the paper's counts are in a drawing."""
+    table = "Figure 4: examples by number of Bad, Acceptable and Best candidates"
+    for kind, n in grade_counts(rows).most_common():
+        yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
+    several = sum(sum(kind[1:]) > 1 for kind in map(_grades, rows)) / len(rows)
+    yield Figure(
+        "Section 3.2: ratings", "more than one is Best or Acceptable", "share", published.SEVERAL_GOOD, several
+    )
+    without = sum(not kind[2] for kind in map(_grades, rows))
+    yield Figure(
+        "Section 3.2: ratings", "examples with three Acceptable ones (the paper removed one)", "share", 0, without
+    )
+
+
+def grade_counts(rows: Sequence[Row]) -> Counter[tuple[int, int, int]]:
+    """Examples by their numbers of Bad, Acceptable and Best candidates."""
+    return Counter(map(_grades, rows))
+
+
+def _grades(row: Row) -> tuple[int, int, int]:
+    found = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
+    bad, acceptable, best = (found.count(grade) for grade in range(len(GRADES)))
+    return bad, acceptable, best
+
+
+def _sentences(rows: Sequence[Row]) -> int:
+    """The sentences of everything that an example has: request, goal, statements, candidates."""
+    total = 0
+    for row in rows:
+        total += 1 + len(row.texts("u.sents.tok")) + len(row.texts("s.sents")) + len(row.texts("r.sents.tok"))
+        total += sum(len(other.texts("r.sents.tok")) for other in row.rows("r.distractors"))
+    return total
+
+
+def _whole(table: str, row: str, column: str, measured: int, asked: int) -> Figure:
+    return Figure(table, row, column, asked, measured, note="exact" if measured == asked else "")

@@ -1,0 +1,122 @@
+"""An explanation: what each part of the context and each word of the reply does for the score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.probes.segments import Unit
+
+_TOGETHER = 1.1  # words cost (or earn) something together where it is a tenth more than what they do one by one
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Part:
+    """An utterance of the context, or a piece of one.
+
+    ``utterance`` counts from 0 (of several taken together, the last); ``is_piece`` is true for a sentence or clause of
+    it. ``without`` is the score when it is left out, ``alone`` when nothing else is there. ``share`` is what the score
+    loses without it (in a metric where less is better: what it gains).
+    """
+
+    utterance: int
+    text: str
+    without: float
+    alone: float
+    share: float
+    speaker: str | None = None
+    is_piece: bool = False
+    n_utterances: int = 1
+
+
+@dataclass(frozen=True)
+class Span:
+    """A word of the reply, or two or three neighbours, from ``start`` to ``end``.
+
+    ``without`` is the score when it is left out. ``worth`` is what it does for the reply: above 0 it earned that much,
+    below 0 it cost that much.
+    """
+
+    start: int
+    end: int
+    text: str
+    without: float
+    worth: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The score of one reply and what it comes from.
+
+    ``words`` are the reply's pieces one by one (sentences or stretches, where ``unit`` says so), ``spans`` two and
+    three neighbouring words.
+    """
+
+    metric: str
+    signature: str
+    response: str
+    system: str
+    reply: str
+    score: float
+    higher_is_better: bool | None
+    context: Sequence[Part]
+    unit: Unit
+    words: Sequence[Span]
+    spans: Sequence[Span]
+    notes: Sequence[str]
+
+    def answers(self) -> tuple[Part, ...]:
+        """What the reply leans on: an utterance and, where it was cut, a piece of it; none where none is needed.
+
+        It is the part with the highest share; of several, the one with the better score alone. A piece is named only
+        where no part elsewhere has a higher share than it.
+        """
+        whole = [part for part in self.context if not part.is_piece]
+        if not whole or (len(whole) > 1 and not any(part.share > _NOTHING for part in whole)):
+            return ()
+        strongest = max(self.context, key=self._strength)
+        if math.isnan(strongest.share) and math.isnan(strongest.alone):
+            return ()
+        best = next(part for part in whole if part.utterance == strongest.utterance)
+        pieces = [part for part in self.context if part.is_piece and part.utterance == best.utterance]
+        piece = max(pieces, key=self._strength, default=None)
+        if piece is None or not piece.share > _NOTHING:
+            return (best,)
+        others = [part for part in self.context if part.utterance != best.utterance]
+        return (best,) if any(part.share > piece.share for part in others) else (best, piece)
+
+    def costly(self, n: int = 5) -> list[Span]:
+        """The spans that cost most, the costliest first; none stands in two of them."""
+        return self._ranked(-1, n)
+
+    def earning(self, n: int = 5) -> list[Span]:
+        """The spans that earned most."""
+        return self._ranked(1, n)
+
+    def _strength(self, part: Part) -> tuple[float, float]:
+        """What parts are compared by; what is not known counts least."""
+        alone = -part.alone if self.higher_is_better is False else part.alone
+        return -math.inf if math.isnan(part.share) else part.share, -math.inf if math.isnan(alone) else alone
+
+    def _ranked(self, sign: int, n: int) -> list[Span]:
+        known = [s for s in (*self.words, *self.spans) if sign * s.worth > _NOTHING]
+        by_place = {(s.start, s.end): sign * s.worth for s in known}
+        kept = [s for s in known if sign * s.worth > _TOGETHER * self._apart(s, by_place)]
+        chosen: list[Span] = []
+        for span in sorted(kept, key=lambda s: (-sign * s.worth, s.end - s.start, s.start)):
+            if all(span.end <= other.start or other.end <= span.start for other in chosen):
+                chosen.append(span)
+        return chosen[:n]
+
+    def _apart(self, span: Span, by_place: dict[tuple[int, int], float]) -> float:
+        """The most that the words of a span do in smaller pieces (nothing for a single word)."""
+        inside = [w for w in self.words if span.start <= w.start and w.end <= span.end]
+        if len(inside) < 2:
+            return 0.0
+        places = [(w.start, w.end) for w in inside]
+        ways = [places]
+        if len(places) == 3:
+            ways += [[(places[0][0], places[1][1]), places[2]], [places[0], (places[1][0], places[2][1])]]
+        return max(sum(by_place.get(place, 0.0) for place in way) for way in ways)

@@ -1,0 +1,210 @@
+"""What an attack on metrics finds: figures with intervals, the worst cases, and how both are written down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejoinder.engines.base import Engine
+from rejoinder.metric import Metric
+from rejoinder.probes.variants import TRUE, Kind, Variants
+from rejoinder.stats.arrays import NAN, Floats, Ints, encode, generator
+from rejoinder.stats.interval import Interval, equal_shares_interval
+from rejoinder.stats.resampling import percentile_interval, resample_counts
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One figure: a metric under one trial, in a corpus or (None) in the mean over corpora.
+
+    ``value`` is, of an attack, the share of contexts whose true reply wins, ties counting half; of an edit, the mean
+    absolute change in units of the metric's range (where it has none, of its interquartile range over true replies).
+    ``beside`` is an attack's share of ties, or an edit's mean signed change, positive where the edit makes the score
+    better. ``left_out`` contexts have no such text; ``value.n_missing`` have one but no score.
+    """
+
+    metric: str
+    kind: Kind
+    trial: str
+    corpus: str | None
+    value: Interval
+    beside: float
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """A case in which a metric did badly: the true reply, the other text, and both scores."""
+
+    metric: str
+    kind: Kind
+    trial: str
+    corpus: str
+    exchange: str
+    context: tuple[str, ...]
+    reply: str
+    text: str
+    reply_score: float
+    text_score: float
+
+
+@dataclass(frozen=True)
+class About:
+    """What must be known of a metric to read its figures; ``unit`` is what changes are divided by."""
+
+    signature: str
+    range: tuple[float, float]
+    higher_is_better: bool | None
+    unit: float
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the unit is the range; else it is the interquartile range over true replies."""
+        return all(map(math.isfinite, self.range))
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The figures and the worst cases of one or several metrics."""
+
+    metrics: dict[str, About]
+    contexts: dict[str, int]
+    plan: dict[str, Any]
+    outcomes: Sequence[Outcome]
+    examples: Sequence[Example] = ()
+    notes: Sequence[str] = ()
+
+    def outcome(self, metric: str, trial: str, corpus: str | None = None) -> Outcome:
+        """The figure of a metric under a trial."""
+        for found in self.outcomes:
+            if (found.metric, found.trial, found.corpus) == (metric, trial, corpus):
+                return found
+        raise KeyError((metric, trial, corpus))
+
+    def to_object(self) -> dict[str, Any]:
+        """Everything as JSON can hold it; what is not known is null."""
+        found: dict[str, Any] = _plain(
+            {
+                "plan": self.plan,
+                "contexts": self.contexts,
+                "metrics": {spec: asdict(about) for spec, about in self.metrics.items()},
+                "figures": [_figure(one) for one in self.outcomes],
+                "examples": [asdict(one) for one in self.examples],
+                "notes": list(self.notes),
+            }
+        )
+        return found
+
+    def __str__(self) -> str:
+        from rejoinder.probes.tables import summary_table
+
+        return str(summary_table(self))
+
+    def _repr_html_(self) -> str:
+        from rejoinder.probes.tables import summary_table
+
+        return summary_table(self)._repr_html_()
+
+
+def _figure(one: Outcome) -> dict[str, Any]:
+    value = one.value
+    told: dict[str, Any] = {"metric": one.metric, "kind": one.kind, "trial": one.trial, "corpus": one.corpus}
+    told |= {"value": value.value, "low": value.low, "high": value.high}
+    told |= {"ties" if one.kind == "attack" else "signed": one.beside}
+    return told | {"n": value.n, "n_without_score": value.n_missing, "n_left_out": one.left_out}
+
+
+def _plain(value: Any) -> Any:
+    """Values as they are written: six decimals, and null for NaN."""
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+class Scored(NamedTuple):
+    """What a metric says of the true replies (``TRUE``) and of what every trial made of them.
+
+    ``sign`` is -1 where less is better; ``unit`` is the unit of changes, NaN where there is none.
+    """
+
+    scores: dict[str, Floats]
+    sign: float
+    unit: float
+
+    def lead(self, trial: str) -> Floats:
+        """How much better each true reply is than what a trial made of it."""
+        return self.sign * (self.scores[TRUE] - self.scores[trial])
+
+    def change(self, trial: str) -> Floats:
+        """How much an edit raises each score, in units of changes."""
+        return -self.lead(trial) / self.unit
+
+
+def scored(metric: Metric, variants: Variants, engine: Engine | None = None) -> Scored:
+    """Everything scored by a metric, as one set."""
+    scores = variants.scores(metric, engine)
+    return Scored(scores, -1.0 if metric.higher_is_better is False else 1.0, _unit(metric, scores[TRUE]))
+
+
+def _unit(metric: Metric, true: Floats) -> float:
+    """The width of the metric's range, or of the middle half of the true replies' scores where it has no bounds."""
+    low, high = metric.range
+    known = true[~np.isnan(true)]
+    if np.isinf([low, high]).any():
+        low, high = np.quantile(known, [0.25, 0.75]) if len(known) else (NAN, NAN)
+    return float(high - low) or NAN
+
+
+def won(lead: Floats) -> Floats:
+    """1 where the true reply is better, one half for a tie, 0 where it is worse."""
+    return np.where(np.isnan(lead), NAN, (np.sign(lead) + 1) / 2)
+
+
+class Means(NamedTuple):
+    """The means of columns by corpus (corpora by columns) and their values on resamples (resamples first)."""
+
+    values: Floats
+    samples: Floats
+    n: Ints
+    n_dialogues: Ints
+
+    def mean(self, column: int, corpus: int | None, is_share: bool = False) -> Interval:
+        """The mean of a column in one corpus, or the mean of the means of those corpora that have any value.
+
+        Shares that are all the same do not vary when they are resampled, and yet are not certain.
+        """
+        here = self.n[:, column] > 0 if corpus is None else np.arange(len(self.n)) == corpus
+        n, n_dialogues = int(self.n[here, column].sum()), int(self.n_dialogues[here, column].sum())
+        if not n:
+            return Interval(NAN, NAN, NAN, 0, 0, 0, "no values")
+        value, samples = self.values[here, column].mean(), self.samples[:, here, column].mean(axis=1)
+        if is_share and n_dialogues > 1 and not (np.abs(samples - value) > 1e-12).any():
+            return equal_shares_interval(float(value), n, n_dialogues)
+        return percentile_interval(float(value), samples, n, 0, n_dialogues)
+
+
+def means(columns: Floats, corpora: Ints, dialogues: list[str], n_resamples: int, seed: int) -> Means:
+    """The means of columns (rows by columns, NaN missing) in each corpus, on the data and on seeded resamples."""
+    size, width = int(corpora.max(initial=-1)) + 1, columns.shape[1]
+    values, samples = np.full((size, width), NAN), np.full((n_resamples, size, width), NAN)
+    n, n_dialogues = np.zeros((2, size, width), dtype=np.int64)
+    known = ~np.isnan(columns)
+    filled = np.where(known, columns, 0.0)
+    for corpus in range(size):
+        rows = np.flatnonzero(corpora == corpus)
+        code, names = encode([dialogues[row] for row in rows], "dialogues")
+        sums, counts = np.zeros((2, len(names), width))
+        np.add.at(sums, code, filled[rows])
+        np.add.at(counts, code, known[rows])
+        n[corpus], n_dialogues[corpus] = counts.sum(axis=0), (counts > 0).sum(axis=0)
+        drawn = resample_counts(len(names), n_resamples, generator(seed, corpus)).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            values[corpus] = sums.sum(axis=0) / counts.sum(axis=0)
+            samples[:, corpus] = (drawn @ sums) / (drawn @ counts)
+    return Means(values, samples, n, n_dialogues)

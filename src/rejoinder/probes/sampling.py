@@ -1,0 +1,134 @@
+"""Exchanges drawn evenly over corpora: any turn of a dialogue with turns before it, the first reference of an item."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from rejoinder.errors import InputError
+from rejoinder.probes.exchange import Exchange, Pool
+from rejoinder.types import Dialogue, Item, Turn
+
+LONGEST = 5  # turns of a context
+_WANTED = 2  # turns that a context should have where it can
+
+Place: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the number of its reply; an item and 0
+
+
+@dataclass
+class _Corpus:
+    """The places of a corpus by dialogue, and its replies."""
+
+    places: dict[str, list[Place]] = field(default_factory=dict)
+    replies: list[tuple[str, str]] = field(default_factory=list)
+    seen: set[tuple[type, str]] = field(default_factory=set)
+
+    def add(self, record: Dialogue | Item) -> None:
+        """Take in all places of a record."""
+        if (type(record), record.id) in self.seen:
+            raise InputError(f"two records of {corpus_of(record)} have the id {record.id!r}; give each its own")
+        self.seen.add((type(record), record.id))
+        found: list[Place]
+        if isinstance(record, Item):
+            found = [(record, 0)] if record.context and record.references else []
+            of, texts = record.dialogue or record.id, [record.references[0].text] if found else []
+        else:
+            of, texts = record.id, [turn.text for turn in record.turns[1:]]
+            found = [(record, number) for number in range(1, len(record.turns))]
+        with_words = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
+        self.places.setdefault(of, []).extend(found[i] for i in with_words)
+        self.replies += [(of, texts[i]) for i in with_words]
+
+    def drawn(self, n: int, rng: random.Random) -> list[tuple[str, Place]]:
+        """Some places, from as many dialogues as there are, those with enough context before the others."""
+        ranked: list[tuple[bool, int, int, str, Place]] = []
+        dialogues = [name for name, places in self.places.items() if places]
+        rng.shuffle(dialogues)
+        for order, name in enumerate(dialogues):
+            places = rng.sample(self.places[name], len(self.places[name]))
+            places.sort(key=_is_short)
+            ranked += [(_is_short(place), nth, order, name, place) for nth, place in enumerate(places)]
+        ranked.sort(key=lambda one: one[:3])
+        return [(name, place) for *_, name, place in ranked[:n]]
+
+
+def draw(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: int) -> list[Exchange]:
+    """Exchanges from the dialogues of a split (and those without one) and from items with references.
+
+    Each corpus gives as many as every other, or all that it has where that is fewer.
+    """
+    corpora: dict[str, _Corpus] = {}
+    passed: set[str] = set()
+    for record in records:
+        if isinstance(record, Dialogue) and record.split not in (None, split):
+            passed.add(str(record.split))
+            continue
+        corpora.setdefault(corpus_of(record), _Corpus()).add(record)
+    sizes = {name: len(corpus.replies) for name, corpus in corpora.items() if corpus.replies}
+    if not sizes and passed and not corpora:
+        raise InputError(
+            f"no dialogue is of the split {split!r}; name another one (found: {', '.join(sorted(passed))})"
+        )
+    if not sizes:
+        raise InputError(
+            "there is no true reply to attack; give dialogues of two turns or more, or items with references "
+            "(chat logs: import them with rejoinder import openai FILE)"
+        )
+    exchanges = []
+    for name, n in even_shares(sizes, contexts).items():
+        pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
+        drawn = corpora[name].drawn(n, random.Random(f"{seed}/{name}"))
+        exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in drawn]
+    return exchanges
+
+
+def corpus_of(record: Dialogue | Item) -> str:
+    """The corpus of a record; an item has it in its ``meta``."""
+    found = record.corpus if isinstance(record, Dialogue) else record.meta.get("corpus")
+    return str(found) if found else "(no corpus)"
+
+
+def even_shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """How many each of several sets gives to a total so that all give the same, but none more than it has."""
+    shares = {}
+    left = total
+    for done, name in enumerate(sorted(sizes, key=lambda name: (sizes[name], name))):
+        shares[name] = min(sizes[name], left // (len(sizes) - done))
+        left -= shares[name]
+    return {name: shares[name] for name in sorted(shares)}
+
+
+def _is_short(place: Place) -> bool:
+    record, number = place
+    return (len(record.context) if isinstance(record, Item) else number) < _WANTED
+
+
+def _exchange(corpus: str, dialogue: str, place: Place, pool: Pool) -> Exchange:
+    record, number = place
+    if isinstance(record, Item):
+        name, context, reply = record.id, record.context, Turn(record.references[0].text)
+        future, references, situation = record.future, record.references[1:], record.situation
+    else:
+        name, context, reply = f"{record.id}#{number}", record.turns[:number], record.turns[number]
+        future, references, situation = record.turns[number + 1 :], (), ()
+    return Exchange(
+        f"{corpus}/{name}",
+        corpus,
+        f"{corpus}/{dialogue}",
+        context[-LONGEST:],
+        reply.text,
+        _following(reply, future),
+        references,
+        future[:LONGEST],
+        situation,
+        pool,
+    )
+
+
+def _following(reply: Turn, future: tuple[Turn, ...]) -> str | None:
+    """What somebody else says next; of turns without speakers the next one."""
+    if not future or (reply.speaker is not None and future[0].speaker == reply.speaker):
+        return None
+    return future[0].text

@@ -1,0 +1,91 @@
+"""Everything that a report tells of a finished run, computed once: the run itself, comparisons, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from rejoinder.comparison.compare import Comparison, compare
+from rejoinder.comparison.rated_scores import aspects
+from rejoinder.comparison.trust import Trust, trust
+from rejoinder.comparison.trust_tables import agreement_table
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError, nearest
+from rejoinder.scoring.folder import SCORES, read_about
+from rejoinder.scoring.reader import load_data, load_scores
+from rejoinder.scoring.result import Scores
+from rejoinder.scoring.sharded.reader import parts
+from rejoinder.table import Table
+
+Outcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
+JUDGE = "judge.jsonl"  # the raw answers of judges in a run folder
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A run with what was found of it; ``flags`` holds those of each response that has any."""
+
+    about: Mapping[str, Any]
+    scores: Scores
+    data: Collection
+    flags: Mapping[str, Sequence[str]]
+    comparisons: Sequence[Comparison]
+    trusts: Sequence[Trust]
+    aspect: str | None
+    seed: int
+    outcomes: Outcomes = field(default_factory=dict)
+
+    def tables(self) -> list[Table]:
+        """The score table, the leaderboards with their differences, and the agreement in each aspect."""
+        found = [self.scores.table()]
+        for one in self.comparisons:
+            found.append(one.leaderboard())
+            if one.differences:
+                found.append(one.matrix())
+        return found + [agreement_table(one) for one in self.trusts]
+
+
+def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
+    """Read a run folder, compare its systems, and hold its metrics against its ratings (of one aspect, or of all)."""
+    about = read_about(folder)
+    scores, data = load_scores(folder, about), load_data(folder)
+    known = aspects(data)
+    if aspect is not None and aspect not in known:
+        raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
+    wanted = known if aspect is None else [aspect]
+    return Findings(
+        about,
+        scores,
+        data,
+        _flags(folder),
+        compare(scores, seed=seed),
+        [trust(scores, data, one, seed=seed) for one in wanted],
+        aspect,
+        seed,
+        load_outcomes(folder),
+    )
+
+
+def load_outcomes(folder: Path) -> Outcomes:
+    """What the last answer about each reply came to, under each judge of a run; nothing where none was asked."""
+    found: dict[tuple[str, str], str] = {}
+    for path in (part / JUDGE for part in parts(folder)):
+        if path.is_file():
+            with path.open("rb") as file:
+                lines = (orjson.loads(raw) for raw in file)
+                found |= {(line["metric"], line["response"]): line["outcome"] for line in lines}
+    return {key: outcome for key, outcome in found.items() if outcome != "answered"}
+
+
+def _flags(folder: Path) -> dict[str, list[str]]:
+    """The flags of each response; the files were read once already, so they can be read."""
+    found: dict[str, list[str]] = {}
+    for part in parts(folder):
+        with (part / SCORES).open("rb") as file:
+            lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
+            found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
+    return found

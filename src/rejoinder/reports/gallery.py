@@ -1,0 +1,152 @@
+"""Replies worth reading, under each metric: the best, the worst, and those on which it and people disagree most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.comparison.trust import Trust
+from rejoinder.reports.chart import shown
+from rejoinder.reports.findings import Findings
+from rejoinder.reports.leaderboard import WAYS
+from rejoinder.stats.correlation import midranks
+from rejoinder.types import Pair, Reference
+
+BEST = 5
+APART = 3
+_FAR = 0.2  # of the replies must lie between the two places for it to be called disagreement
+_TITLES = {True: ("Best", "Worst"), False: ("Best", "Worst"), None: ("Highest", "Lowest")}
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One reply as it is shown: with its context, its scores, what people said, and why it is here."""
+
+    pair: Pair
+    score: float
+    scores: Mapping[str, float]
+    ratings: Mapping[str, str]
+    flags: Sequence[str]
+    why: str = ""
+    matched: Reference | None = None  # the one that it matched best, where the run says so
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some exhibits under a title, and what was left out."""
+
+    title: str
+    exhibits: Sequence[Exhibit]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The selections of one metric; the reason says why there are none."""
+
+    metric: str
+    way: str
+    selections: Sequence[Selection]
+    reason: str = ""
+
+
+def galleries(findings: Findings) -> list[Gallery]:
+    """A gallery for every metric."""
+    curator = _Curator(findings)
+    return [curator.gallery(spec) for spec in findings.scores.metrics]
+
+
+class _Curator:
+    """Chooses by place in the run; knows what else is known of each reply."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings, self._scores = findings, findings.scores
+        self._place = {response: i for i, response in enumerate(findings.scores.responses)}
+        self._ratings: dict[str, dict[str, str]] = {}
+        for found in findings.trusts:
+            evidence = found.evidence
+            counts = (~np.isnan(evidence.matrix.values)).sum(axis=1).tolist()
+            for response, mean, n in zip(evidence.responses, evidence.mean.tolist(), counts, strict=True):
+                said = f"{mean:.2f} ({n} {'rating' if n == 1 else 'ratings'})"
+                self._ratings.setdefault(response, {})[evidence.aspect] = said
+
+    def gallery(self, spec: str) -> Gallery:
+        better = self._scores.facts[spec].higher_is_better
+        column = self._scores[spec]
+        known = np.flatnonzero(~np.isnan(column))
+        if not len(known):
+            return Gallery(spec, WAYS[better], (), "No reply has a score.")
+        if len(known) > 1 and np.ptp(column[known]) == 0:
+            reason = (
+                f"All {len(known):,} scores are the same ({shown(float(column[known[0]]))}): none is best or worst."
+            )
+            return Gallery(spec, WAYS[better], (), reason)
+        upward = -column if better is False else column
+        selections = self._extremes(spec, upward, known, _TITLES[better])
+        if better is not None:
+            for found in self._findings.trusts:
+                selections += self._disagreements(spec, found)
+        return Gallery(spec, WAYS[better], selections)
+
+    def _extremes(
+        self, spec: str, upward: NDArray[np.float64], known: NDArray[np.int64], titles: tuple[str, str]
+    ) -> list[Selection]:
+        """The replies at both ends; of equal ones, those that come first in the file."""
+        if len(known) == 1:
+            return [Selection("The only reply with a score", [self._exhibit(spec, int(known[0]))])]
+        values = upward[known]
+        best = [i for i in known[np.argsort(-values, kind="stable")].tolist() if upward[i] > values.min()]
+        best = best[: min(BEST, math.ceil(len(known) / 2))]
+        rest = [i for i in known[np.argsort(values, kind="stable")].tolist() if upward[i] < values.max()]
+        worst = [i for i in rest if i not in best][:BEST]
+        return [
+            Selection(title, [self._exhibit(spec, i) for i in chosen], _more_like(upward, chosen))
+            for title, chosen in zip(titles, (best, worst), strict=True)
+            if chosen
+        ]
+
+    def _disagreements(self, spec: str, found: Trust) -> list[Selection]:
+        """The replies whose places by score and by rating are farthest apart."""
+        evidence = found.evidence
+        scores, ratings = evidence.scores[spec], evidence.mean
+        known = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
+        if len(known) < 3 or np.ptp(scores[known]) == 0 or np.ptp(ratings[known]) == 0:
+            return []
+        by_score, by_rating = ((midranks(x[known]) - 1) / (len(known) - 1) for x in (scores, ratings))
+        apart = by_score - by_rating
+        selections = []
+        aspect = evidence.aspect
+        for sign, title in ((1, f"Liked by {spec}, not by people"), (-1, f"Liked by people, not by {spec}")):
+            far = [i for i in np.argsort(-sign * apart, kind="stable")[:APART].tolist() if sign * apart[i] > _FAR]
+            exhibits = [
+                self._exhibit(
+                    spec,
+                    self._place[evidence.responses[known[i]]],
+                    f"score ahead of {by_score[i]:.0%} of the rated replies, rating ahead of {by_rating[i]:.0%}",
+                )
+                for i in far
+            ]
+            if exhibits:
+                selections.append(Selection(f"{title} ({aspect})", exhibits))
+        return selections
+
+    def _exhibit(self, spec: str, place: int, why: str = "") -> Exhibit:
+        response = self._scores.responses[place]
+        scores = {name: float(column[place]) for name, column in self._scores.values.items()}
+        pair, flags = self._findings.data.pair(response), self._findings.flags.get(response, ())
+        best = self._scores.matched[spec][place] if spec in self._scores.matched else None
+        matched = None if best is None else pair.item.references[best]
+        return Exhibit(pair, scores[spec], scores, self._ratings.get(response, {}), flags, why, matched)
+
+
+def _more_like(upward: NDArray[np.float64], chosen: Sequence[int]) -> str:
+    """How many replies that are not shown have the score of the last one that is."""
+    if not chosen:
+        return ""
+    last = upward[chosen[-1]]
+    more = int((upward == last).sum() - (upward[list(chosen)] == last).sum())
+    return f"{more:,} more {'has' if more == 1 else 'have'} the score of the last one." if more else ""

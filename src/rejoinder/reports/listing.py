@@ -1,0 +1,121 @@
+"""Tables of what there is by name, read off the registries themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import typing
+from collections.abc import Callable
+
+from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
+from rejoinder.paths import data_home
+from rejoinder.registry import load, modules
+from rejoinder.table import Cell, Table
+
+_BETTER = {True: "higher", False: "lower", None: "neither"}
+
+
+def metric_table() -> Table:
+    """Every metric with what a user must know to choose it."""
+    heads = ["metric", "parameters (default)", "needs", "range", "better", "what it is", "citation"]
+    rows = [_metric_row(name, metric_class(name)) for name in metric_names()]
+    notes = [
+        "A spec is NAME or NAME(parameter=value, ...), e.g. bleu(n=2). Your own: --metric ./mine.py",
+        "Every metric reads the reply; 'needs' is what else it must have of the item. (set): depends on the whole set.",
+    ]
+    return Table("Metrics", heads, rows, notes)
+
+
+def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:
+    needs = ", ".join(sorted(cls.needs)) or "–"
+    low, high = (_bound(b) for b in cls.range)
+    kind = " (set)" if issubclass(cls, SetMetric) else ""
+    better = _BETTER[cls.higher_is_better]
+    return [name + kind, _parameters(cls), needs, f"{low} to {high}", better, _about(cls), cls.citation]
+
+
+def _default(field: dataclasses.Field[typing.Any]) -> str:
+    return "…" if field.default is dataclasses.MISSING else repr(field.default)
+
+
+def _bound(value: float) -> str:
+    return "no bound" if math.isinf(value) else f"{value:g}"
+
+
+def source_table() -> Table:
+    """Every source of candidates."""
+    from rejoinder.sources import source_class, source_names
+
+    rows: list[list[Cell]] = []
+    for name in source_names():
+        cls = source_class(name)
+        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+    notes = ["A source proposes replies over a corpus of dialogues; see docs/speakers.md and docs/retrieval.md."]
+    return Table("Sources", ["source", "parameters (default)", "what it is", "citation"], rows, notes)
+
+
+def system_table() -> Table:
+    """Every kind of system that can be asked to choose."""
+    from rejoinder.systems import system_class, system_names
+
+    rows: list[list[Cell]] = []
+    for name in system_names():
+        cls = system_class(name)
+        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+    notes = [
+        "Use: rejoinder select TESTSET --system SPEC. A metric's spec is a system too, and so are hf:NAME, "
+        "generator:FOLDER and ./mine.py:function; see docs/systems.md."
+    ]
+    return Table("Systems", ["system", "parameters (default)", "what it is", "citation"], rows, notes)
+
+
+def _parameters(cls: type) -> str:
+    return ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
+
+
+def _about(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").split("\n")[0].replace("``", "'")
+
+
+def importer_table() -> Table:
+    """Every importer with its one-line summary."""
+    package = "rejoinder.data.importers"
+    rows: list[list[Cell]] = [[name, load(package, name, "importer").SUMMARY] for name in modules(package)]
+    return Table("Importers", ["name", "what it reads"], rows, ["Use: rejoinder import NAME PATH -o chats.jsonl"])
+
+
+def dataset_table() -> Table:
+    """Every published set, and whether its files are in the data folder."""
+    from rejoinder.data.datasets import list_datasets
+
+    home = data_home()
+    rows: list[list[Cell]] = []
+    for one in list_datasets():
+        there = all((home / file.path).is_file() for file in one.files)
+        rows.append([one.name, "yes" if there else "no", one.summary, one.licence, one.citation])
+    notes = [
+        "Use: rejoinder score dataset:NAME; rejoinder data get NAME fetches; rejoinder data show NAME gives the files.",
+        f"The data folder is {home} (set REJOINDER_DATA to move it)."
+        if home.is_dir()
+        else "There is no data folder yet (set REJOINDER_DATA to one, or fetch a set).",
+    ]
+    return Table("Published sets", ["name", "here", "what it is", "licence", "citation"], rows, notes)
+
+
+def reproduction_table() -> Table:
+    """Every reproduction with its one-line summary."""
+    from rejoinder.papers import load_reproduction, reproduction_names
+
+    rows: list[list[Cell]] = [[name, load_reproduction(name).SUMMARY] for name in reproduction_names()]
+    return Table("Reproductions", ["name", "what it measures"], rows, ["Use: rejoinder reproduce NAME"])
+
+
+LISTS: dict[str, Callable[[], Table]] = {
+    "metrics": metric_table,
+    "sources": source_table,
+    "systems": system_table,
+    "importers": importer_table,
+    "datasets": dataset_table,
+    "reproductions": reproduction_table,
+}

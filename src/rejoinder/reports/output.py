@@ -1,0 +1,77 @@
+"""A report in any form, and where it goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rejoinder.errors import RunError
+from rejoinder.files import whole_file
+from rejoinder.reports.findings import find
+from rejoinder.reports.missing import matched_table
+from rejoinder.reports.page import render
+from rejoinder.selection.folder import is_run as is_selection
+from rejoinder.table import FORMATS, Table, to_csv, to_json
+
+_MARK = b'<meta name="generator" content="rejoinder '
+
+
+def written(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
+    """The report of a run: ``html`` is the whole page, every other form its tables one after another.
+
+    A run of ``rejoinder select`` has no ratings, so there is no aspect to choose.
+    """
+    if is_selection(run):
+        return _of_selection(run, form, aspect, seed)
+    findings = find(run, aspect, seed)
+    if form == "html":
+        return render(findings)
+    matched = matched_table(findings)
+    return together([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
+
+
+def _of_selection(run: Path, form: str, aspect: str | None, seed: int) -> str:
+    from rejoinder.reports import selection, selection_page
+    from rejoinder.selection.evaluate import examine
+    from rejoinder.selection.select import load
+
+    if aspect is not None:
+        raise RunError(f"{run}: is a run of rejoinder select, which has no ratings; leave --aspect out")
+    loaded = load(run)
+    found = examine(loaded.selected, seed=seed)
+    if form == "html":
+        return selection_page.render(found, loaded.about, loaded.folder)
+    return together(selection.tables(found), form).rstrip("\n") + "\n"
+
+
+def together(tables: list[Table], form: str) -> str:
+    """Several tables in one form: JSON as a list, CSV each under a line with its title, others one after another."""
+    if form == "json":
+        return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
+    if form == "csv":
+        return "\n".join(f"# {' '.join(table.title.splitlines())}\n{to_csv(table)}" for table in tables)
+    return "\n\n".join(FORMATS[form](table) for table in tables)
+
+
+def shown(tables: list[Table], form: str) -> str:
+    """What a command prints of its tables: one alone as it is, several together, so that JSON stays one value."""
+    return FORMATS[form](tables[0]) if len(tables) == 1 else together(tables, form)
+
+
+def default_file(run: Path) -> Path:
+    """``RUN.html`` beside the run folder, which never changes itself; a file there that is no report stays."""
+    named = run if run.name not in ("", "..") else run.resolve()
+    file = named.with_name(named.name + ".html")
+    if file.is_file() and _MARK not in file.read_bytes()[:4096]:
+        raise RunError(f"{file}: is there already and is no report of rejoinder's; choose another file with -o")
+    return file
+
+
+def save(text: str, file: Path, run: Path) -> None:
+    """Write a report to a file outside its run folder."""
+    if run.resolve() in file.resolve().parents:
+        raise RunError(f"{file}: lies in the run folder, which never changes; choose a file outside it with -o")
+    if not file.parent.is_dir():
+        raise RunError(f"{file}: cannot be written (there is no folder {file.parent}); choose another file with -o")
+    with whole_file(file) as out:
+        out.write(text.encode())

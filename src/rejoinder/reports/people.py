@@ -1,0 +1,155 @@
+"""Agreement with people as a page shows it: per aspect, what they said, how far each metric follows, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.comparison.trust import Agreeing, Trust
+from rejoinder.comparison.trust_tables import agreement_table, halves_range, sentence
+from rejoinder.reports.chart import Markup, axis, axis_labels, interval_bar, shown
+from rejoinder.reports.findings import Findings
+from rejoinder.reports.leaderboard import Board, rating_board
+from rejoinder.reports.scatter import MOST_DOTS, Scatter, scatter
+from rejoinder.reports.summary import many
+from rejoinder.stats.levels import Level
+from rejoinder.table import Estimate, Table
+
+_MOST_DOTS_IN_ALL = 60_000
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something about the ratings in a word, a number and, where there is none, the reason."""
+
+    name: str
+    value: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with what stands under it; the drawing is None where nothing can be drawn."""
+
+    metric: str
+    svg: Markup | None
+    caption: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How far one metric or baseline follows people, at the level that the advice goes by."""
+
+    name: str
+    is_baseline: bool
+    estimate: Estimate
+    svg: Markup | None
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One aspect's part of the page."""
+
+    name: str
+    sentence: str
+    facts: Sequence[Fact]
+    ratings: Board
+    level: str
+    bars: Sequence[Bar]
+    labels: Markup | None
+    table: Table
+    figures: Sequence[Figure]
+
+
+def aspects(findings: Findings) -> list[Aspect]:
+    """Every aspect that is reported on."""
+    charts = max(1, len(findings.trusts) * len(findings.scores.metrics))
+    most = max(200, min(MOST_DOTS, _MOST_DOTS_IN_ALL // charts))
+    return [_aspect(findings, found, i, most) for i, found in enumerate(findings.trusts, start=1)]
+
+
+def _aspect(findings: Findings, found: Trust, number: int, most: int) -> Aspect:
+    level: Level = "within_system" if len(set(found.evidence.systems)) > 1 else "pooled"
+    bars, labels = _bars(found, level)
+    return Aspect(
+        found.evidence.aspect,
+        sentence(found),
+        _facts(found),
+        rating_board(found, findings.seed),
+        "within systems" if level == "within_system" else "on all replies",
+        bars,
+        labels,
+        agreement_table(found),
+        [
+            _figure(one, found, f"aspect-{number}-chart-{i}", findings.seed, most)
+            for i, one in enumerate(found.metrics, start=1)
+        ],
+    )
+
+
+def _facts(found: Trust) -> list[Fact]:
+    evidence, halves = found.evidence, found.halves
+    given = int((~np.isnan(evidence.matrix.values)).sum())
+    return [
+        Fact("rated replies", f"{len(evidence):,}"),
+        Fact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
+        Fact("agreement of the raters (Krippendorff's alpha, ordinal)", *_or_reason(found.agreement)),
+        Fact(f"one rater against the rest ({found.method.capitalize()})", *_or_reason(found.one_rater)),
+        Fact(
+            "systems ranked by half of the ratings against the other half",
+            shown(halves.value),
+            halves.reason or halves_range(found),
+        ),
+    ]
+
+
+def _or_reason(found: object) -> tuple[str, str]:
+    return shown(getattr(found, "value", math.nan)), getattr(found, "reason", None) or ""
+
+
+def _bars(found: Trust, level: Level) -> tuple[list[Bar], Markup | None]:
+    """Metrics, best first, then baselines; 0 is always on the axis."""
+    metrics = sorted(found.metrics, key=lambda one: -_number(one.levels[level].value))
+    estimates = {one.name: _estimate(one, level) for one in [*metrics, *found.baselines]}
+    along = axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
+    bars = []
+    for one in [*metrics, *found.baselines]:
+        estimate = estimates[one.name]
+        svg = interval_bar(one.name, estimate, along, mark=0.0) if along and not math.isnan(estimate.value) else None
+        bars.append(Bar(one.name, one.is_baseline, estimate, svg))
+    return bars, axis_labels(along) if along else None
+
+
+def _number(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _estimate(one: Agreeing, level: Level) -> Estimate:
+    found = one.levels[level]
+    return Estimate(found.value, found.low, found.high)
+
+
+def _figure(one: Agreeing, found: Trust, name: str, seed: int, most: int) -> Figure:
+    evidence = found.evidence
+    turned = one.name in evidence.turned
+    scores = -evidence.scores[one.name] if turned else evidence.scores[one.name]
+    drawn = scatter(name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", one.name), seed, most)
+    if drawn is None:
+        return Figure(one.name, None, "No reply has both a rating and a score that can be drawn.")
+    return Figure(one.name, drawn.svg, _caption(one, found, drawn, turned))
+
+
+def _caption(one: Agreeing, found: Trust, drawn: Scatter, turned: bool) -> str:
+    told = [many(drawn.n, "reply", "replies")]
+    if drawn.drawn < drawn.n:
+        told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
+    if drawn.line is not None:
+        told.append(f"slope {drawn.line.slope:.3g} a rating point")
+    told.append(f"{found.method.capitalize()} {shown(_estimate(one, 'pooled'))} pooled")
+    within = _estimate(one, "within_system")
+    if not math.isnan(within.value) and len(set(found.evidence.systems)) > 1:
+        told.append(f"{shown(within)} within systems")
+    return "; ".join(told) + (" (lower is better: the correlation is of the score turned round)." if turned else ".")

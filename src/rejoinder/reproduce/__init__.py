@@ -1,1 +1,0 @@
-"""One file per reproduction: a paper's table, published beside measured."""

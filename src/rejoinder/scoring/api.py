@@ -1,0 +1,108 @@
+"""Scoring without a folder: a collection, a file or plain lists in, scores out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.data.collection import Collection, from_lists
+from rejoinder.errors import InputError, SpecError
+from rejoinder.metric import Metric, Row, SetMetric, parse
+from rejoinder.scoring import compute, flags
+from rejoinder.scoring.result import Facts, Scores, Values
+from rejoinder.types import Pair
+
+
+def score(
+    data: Collection | str | Path | Sequence[str],
+    metrics: Sequence[str | Metric] | str | Metric | None = None,
+    *,
+    contexts: Sequence[Sequence[str] | str] | None = None,
+    references: Sequence[Sequence[str] | str] | None = None,
+    matched: bool = False,
+) -> Scores:
+    """Score every response and give the scores back; nothing is written anywhere.
+
+    ``data`` is what ``rejoinder.read`` gives, or a file's path, or a plain list of replies with ``contexts`` and
+    ``references`` beside it. ``metrics`` are specs such as ``"bleu(n=2)"`` or metrics themselves.
+    """
+    collection = _collection(data, contexts, references)
+    pairs = list(collection.pairs())
+    if not pairs:
+        raise InputError(f"there are no responses to score in {collection!r}")
+    wanted = _metrics(metrics, pairs)
+    sources = {r.source for item in collection.items.values() for r in item.references}
+    dialogues: dict[str, int] = {}
+    items: dict[str, int] = {}
+    systems: dict[str, int] = {}
+    dialogue_codes, clusters = [], []
+    for pair in pairs:
+        name = pair.item.dialogue
+        dialogue_codes.append(-1 if name is None else dialogues.setdefault(name, len(dialogues)))
+        own = items.setdefault(pair.item.id, len(items))
+        clusters.append(-1 - own if name is None else dialogue_codes[-1])
+        systems.setdefault(pair.response.system, len(systems))
+    raised = [flag for of_pair in flags.flags_of(pairs) for flag in of_pair]
+    return Scores(
+        facts={str(metric): Facts.of(metric, sources) for metric in wanted},
+        values={str(metric): score_pairs(metric, pairs) for metric in wanted},
+        responses=[pair.response.id for pair in pairs],
+        items=[pair.item.id for pair in pairs],
+        systems=list(systems),
+        system_codes=np.array([systems[pair.response.system] for pair in pairs]),
+        dialogues=list(dialogues),
+        dialogue_codes=np.array(dialogue_codes),
+        clusters=np.array(clusters),
+        flags={flag: raised.count(flag) for flag in flags.MEANINGS},
+        cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
+        matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},
+    )
+
+
+def default_metrics(has_context: bool, has_references: bool) -> list[str]:
+    """The metrics that are used where none is named."""
+    others = ["bleu", "rouge_l", "meteor", "chrf"] if has_references else ["context_overlap", "distinct", "length"]
+    return ["aptness", *others] if has_context else others
+
+
+def _collection(
+    data: Collection | str | Path | Sequence[str],
+    contexts: Sequence[Sequence[str] | str] | None,
+    references: Sequence[Sequence[str] | str] | None,
+) -> Collection:
+    if isinstance(data, Collection | str | Path):
+        if contexts is not None or references is not None:
+            raise InputError("contexts and references go with a plain list of replies; a file brings its own")
+        from rejoinder.data.inputs import read
+
+        return data if isinstance(data, Collection) else read(data)
+    return from_lists(data, contexts, references)
+
+
+def _metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
+    if given is None:
+        items = [pair.item for pair in pairs]
+        given = default_metrics(any(item.context for item in items), any(item.references for item in items))
+    elif isinstance(given, str | Metric):
+        given = [given]
+    metrics = [parse(one) if isinstance(one, str) else one for one in given]
+    if not metrics:
+        raise SpecError("no metric was named; give at least one, e.g. metrics=['bleu']")
+    return list(dict.fromkeys(metrics))
+
+
+def score_pairs(metric: Metric, pairs: Sequence[Pair]) -> Values:
+    """One score a pair, the pairs being the whole set; NaN where there is none."""
+    statistics = compute.measure(metric, pairs)
+    known = [i for i, statistic in enumerate(statistics) if statistic is not None]
+    column = np.full(len(pairs), math.nan)
+    if isinstance(metric, SetMetric):
+        names = [(p.response.id, p.item.id, p.response.system) for p in pairs]
+        settled = compute.settle(metric, [Row(*names[i], statistics[i]) for i in known])
+        column[known] = [math.nan if value is None else value for value in settled]
+    else:
+        column[known] = [statistics[i] for i in known]
+    return column

@@ -1,0 +1,77 @@
+"""The chunks of a run, computed by an engine: every column of some pairs, kept under its content address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rejoinder.engines import request_counts
+from rejoinder.engines.base import Engine, Work
+from rejoinder.scoring.cache import Store
+from rejoinder.scoring.compute import Column, Kept, columns_of, keep
+from rejoinder.scoring.index import DataFile
+
+Where = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a run computes from what, and where it keeps it."""
+
+    data: Path
+    store: Path
+    specs: tuple[str, ...]
+    matched: bool
+
+    def work(self) -> Work:
+        """All that a worker needs to know, in values that any process can read."""
+        given = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched)
+        return Work("rejoinder.scoring.chunks:ChunkWorker", given)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A computed chunk: where each column's values are, and the seconds that each took."""
+
+    number: int
+    size: int
+    kept: tuple[Kept, ...]
+    seconds: tuple[float, ...]
+
+
+class ChunkWorker:
+    """Computes chunks of one job; metrics are made once and stay."""
+
+    def __init__(self, data: str, store: str, specs: Sequence[str], matched: bool) -> None:
+        self._data = DataFile(Path(data))
+        self._store = Store(Path(store))
+        self._columns: list[Column] = columns_of(specs, matched)
+
+    def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
+        """All columns of one chunk: its size, where each is kept and whether it was there, seconds, failed requests."""
+        pairs = self._data.pairs([(response, item) for response, item in task])
+        kept, seconds = [], []
+        contents: dict[frozenset[str], str] = {}
+        report: dict[str, Any] = {}
+        with request_counts.reporting(report):
+            for column in self._columns:
+                begun = time.perf_counter()
+                found = keep(column, pairs, self._store, contents)
+                kept.append([found.address, found.found])
+                seconds.append(time.perf_counter() - begun)
+        return [len(pairs), kept, seconds, report]
+
+    def close(self) -> None:
+        """Let go of the data file."""
+        self._data.close()
+
+
+def compute(job: Job, chunks: Sequence[range], where: Callable[[range], Where], engine: Engine) -> Iterator[Done]:
+    """Every chunk of a run, in the order in which they are done."""
+    for outcome in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
+        size, kept, seconds, report = outcome.value
+        request_counts.add(report)
+        yield Done(outcome.number, size, tuple(Kept(*one) for one in kept), tuple(seconds))

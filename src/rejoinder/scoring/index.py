@@ -1,0 +1,186 @@
+"""The intake of a run: every input line checked once and written to ``data.jsonl``, with an index of who answers what.
+
+Nothing is kept in memory but ids and numbers, so a million responses fit. Records may come in any order and any number
+of files; a response finds its item by id when all is read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.data.inputs import Input
+from rejoinder.data.schema import Place, from_object
+from rejoinder.data.validation import Ledger
+from rejoinder.data.writer import encode
+from rejoinder.errors import InputError
+from rejoinder.files import whole_file
+from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
+
+Codes: TypeAlias = NDArray[np.int64]
+
+
+class NoResponsesError(InputError):
+    """An input without anything to score."""
+
+
+# Chunks are cut by content (after a response whose id hashes to 0), so that a line put in front of a file shifts no
+# chunk but the first; the bounds keep them of a useful size.
+_MEAN_CHUNK, _SMALLEST_CHUNK, _LARGEST_CHUNK = 512, 128, 2048
+
+
+@dataclass
+class Index:
+    """Who answers what, as numbers: positions in ``data.jsonl`` and codes for names, one entry a response."""
+
+    responses: list[str] = field(default_factory=list)
+    response_at: array[int] = field(default_factory=lambda: array("q"))
+    item_codes: array[int] = field(default_factory=lambda: array("q"))
+    system_codes: array[int] = field(default_factory=lambda: array("q"))
+    chunk_ends: list[int] = field(default_factory=list)
+    items: dict[str, int] = field(default_factory=dict)
+    item_at: array[int] = field(default_factory=lambda: array("q"))
+    dialogue_of_item: array[int] = field(default_factory=lambda: array("q"))
+    systems: dict[str, int] = field(default_factory=dict)
+    dialogues: dict[str, int] = field(default_factory=dict)
+    reference_sources: set[str] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def add(self, record: Record, at: int) -> None:
+        """Enter a record that stands at a position of ``data.jsonl``."""
+        kind = type(record).__name__.lower()
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if isinstance(record, Item):
+            code = self._item_code(record.id)
+            self.item_at[code] = at
+            if record.dialogue is not None:
+                self.dialogue_of_item[code] = self.dialogues.setdefault(record.dialogue, len(self.dialogues))
+            self.reference_sources.update(r.source for r in record.references)
+        elif isinstance(record, Response):
+            self.responses.append(record.id)
+            self.response_at.append(at)
+            self.item_codes.append(self._item_code(record.item))
+            self.system_codes.append(self.systems.setdefault(record.system, len(self.systems)))
+            self._cut(record.id)
+
+    def close(self) -> None:
+        """End the last chunk."""
+        if len(self) and (not self.chunk_ends or self.chunk_ends[-1] != len(self)):
+            self.chunk_ends.append(len(self))
+
+    def chunks(self) -> list[range]:
+        """The responses of each chunk, by number."""
+        return [range(a, b) for a, b in zip([0, *self.chunk_ends[:-1]], self.chunk_ends, strict=True)]
+
+    def where(self, chunk: range) -> list[tuple[int, int]]:
+        """The positions of each response of a chunk and of its item."""
+        return [(self.response_at[i], self.item_at[self.item_codes[i]]) for i in chunk]
+
+    def item_names(self) -> list[str]:
+        """The item of each response."""
+        names = list(self.items)
+        return [names[code] for code in self.item_codes]
+
+    def dialogue_codes(self) -> Codes:
+        """The dialogue of each response, by its place in ``dialogues``; -1 where the item names none."""
+        of_item = np.array(self.dialogue_of_item, dtype=np.int64)
+        return of_item[np.array(self.item_codes, dtype=np.int64)]
+
+    def clusters(self) -> Codes:
+        """For each response the conversation it belongs to: its dialogue, else its item."""
+        dialogue, item = self.dialogue_codes(), np.array(self.item_codes, dtype=np.int64)
+        return np.where(dialogue >= 0, dialogue, len(self.dialogues) + item)
+
+    def _item_code(self, name: str) -> int:
+        code = self.items.setdefault(name, len(self.items))
+        if code == len(self.item_at):
+            self.item_at.append(-1)
+            self.dialogue_of_item.append(-1)
+        return code
+
+    def _cut(self, response: str) -> None:
+        size = len(self) - (self.chunk_ends[-1] if self.chunk_ends else 0)
+        cut = size >= _SMALLEST_CHUNK and zlib.crc32(response.encode()) % (_MEAN_CHUNK - _SMALLEST_CHUNK) == 0
+        if cut or size >= _LARGEST_CHUNK:
+            self.chunk_ends.append(len(self))
+
+
+def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
+    """Check every record of the inputs and write them to ``target``; the index of what stands there."""
+    index, ledger, at = Index(), Ledger(), 0
+    with whole_file(target) as file:
+        for given in inputs:
+            for record, place in given.records(allow_empty):
+                if ledger.add(record, place):
+                    index.add(record, at)
+                    at += file.write(encode(record))
+    ledger.close()
+    index.close()
+    if not len(index):
+        found = ", ".join(f"{n} {kind}s" for kind, n in index.counts.items())
+        raise NoResponsesError(
+            f"{', '.join(i.called for i in inputs)}: there are no responses to score (found {found}); "
+            "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
+        )
+    return index
+
+
+class DataFile:
+    """``data.jsonl`` of a run, read by position."""
+
+    def __init__(self, path: Path) -> None:
+        # Not memory-mapped: the pages of a mapped file would count as this process's memory.
+        self._file = path.open("rb", buffering=2**18)
+        self._place = Place(path.name, 0)
+
+    def pairs(self, where: Sequence[tuple[int, int]]) -> list[Pair]:
+        """The pairs at these positions (of the response and of its item)."""
+        found, last, item = [], -1, None
+        for response_at, item_at in where:
+            if item_at != last:
+                last, item = item_at, self._record(item_at)
+            response = self._record(response_at)
+            if isinstance(item, Item) and isinstance(response, Response):
+                found.append(Pair(item, response))
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _record(self, at: int) -> Record:
+        self._file.seek(at)
+        found = orjson.loads(self._file.readline())
+        kind = found["kind"]
+        if kind == "response":
+            return Response(found["id"], found["item"], found["system"], found["text"], found.get("meta", {}))
+        return _item(found) if kind == "item" else from_object(found, self._place, allow_empty=True)
+
+
+def _item(o: dict[str, Any]) -> Item:
+    """An item that was checked when it was written to ``data.jsonl``: looking again would take twice as long."""
+    return Item(
+        o["id"],
+        _turns(o["context"]),
+        tuple([Reference(one) if isinstance(one, str) else Reference(**one) for one in o.get("references", ())]),
+        _turns(o.get("future", ())),
+        tuple([Statement(**one) for one in o.get("situation", ())]),
+        o.get("dialogue"),
+        o.get("truncated", False),
+        o.get("meta", {}),
+    )
+
+
+def _turns(found: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
+    return tuple([Turn(one["text"], one.get("speaker")) for one in found])

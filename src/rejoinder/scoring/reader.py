@@ -1,0 +1,116 @@
+"""A finished run read back: its scores as columns, its checked input as a collection."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rejoinder.data.arrow import arrow, arrow_path
+from rejoinder.data.collection import Collection, read_files
+from rejoinder.errors import RunError
+from rejoinder.scoring.folder import DATA, SCORES, check_files, read_about
+from rejoinder.scoring.result import Facts, Scores
+from rejoinder.scoring.sharded.reader import parts
+
+
+def load_data(folder: Path) -> Collection:
+    """The input of a run as it was checked: items, responses, ratings and all."""
+    check_files(folder, {DATA})
+    return read_files([part / DATA for part in parts(folder)], allow_empty=True)
+
+
+def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
+    """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
+    check_files(folder)
+    try:
+        return _load_scores(folder, about)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise RunError(
+            f"{folder}: scores.jsonl does not fit run.json; the run is damaged: score the input again"
+        ) from None
+
+
+def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
+    specs = [metric["spec"] for metric in about["metrics"]]
+    columns: dict[str, list[float]] = {spec: [] for spec in specs}
+    matched: dict[str, list[int | None]] = {}
+    responses: list[str] = []
+    items: list[str] = []
+    system_codes, dialogue_codes, clusters = [], [], []
+    systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
+    dialogues: dict[str, int] = {}
+    conversations: dict[tuple[str, str], int] = {}
+    for line in chain.from_iterable(_lines(part / SCORES) for part in parts(folder)):
+        responses.append(line["response"])
+        items.append(line["item"])
+        system_codes.append(systems[line["system"]])
+        dialogue = line.get("dialogue")
+        dialogue_codes.append(-1 if dialogue is None else dialogues.setdefault(dialogue, len(dialogues)))
+        conversation = ("item", line["item"]) if dialogue is None else ("dialogue", dialogue)
+        clusters.append(conversations.setdefault(conversation, len(conversations)))
+        for spec in specs:
+            value = line["scores"][spec]
+            columns[spec].append(math.nan if value is None else value)
+        for spec, place in line.get("matched", {}).items():
+            matched.setdefault(spec, []).append(place)
+    return Scores(
+        facts={metric["spec"]: _facts(metric) for metric in about["metrics"]},
+        values={spec: np.array(column, dtype=np.float64) for spec, column in columns.items()},
+        responses=responses,
+        items=items,
+        systems=list(systems),
+        system_codes=np.array(system_codes, dtype=np.int64),
+        dialogues=list(dialogues),
+        dialogue_codes=np.array(dialogue_codes, dtype=np.int64),
+        clusters=np.array(clusters, dtype=np.int64),
+        flags=about["flags"],
+        matched=matched,
+        cut={metric["spec"]: metric["cut"] for metric in about["metrics"] if "cut" in metric},
+    )
+
+
+def _facts(metric: dict[str, Any]) -> Facts:
+    low, high = metric["range"]
+    bounds = -math.inf if low is None else low, math.inf if high is None else high
+    return Facts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]))
+
+
+def _lines(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            for raw in file:
+                yield orjson.loads(raw)
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); the run is damaged: score the input again") from None
+
+
+TABLE = "scores.parquet"
+_ROWS = 65_536
+
+
+def write_table(folder: Path) -> Path:
+    """Write ``scores.parquet`` beside ``scores.jsonl``: a row a response, a column a metric."""
+    pa = arrow("writing Parquet")
+    from pyarrow.parquet import ParquetWriter
+
+    specs = [metric["spec"] for metric in read_about(folder)["metrics"]]
+    words = [(name, pa.string()) for name in ("response", "item", "system", "dialogue")]
+    schema = pa.schema([*words, *((spec, pa.float64()) for spec in specs), ("flags", pa.list_(pa.string()))])
+    with (
+        (folder / SCORES).open("rb") as lines,
+        ParquetWriter(arrow_path(folder / TABLE), schema, compression="zstd") as file,
+    ):
+        while rows := [_row(orjson.loads(line), specs) for line in islice(lines, _ROWS)]:
+            file.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return folder / TABLE
+
+
+def _row(line: dict[str, Any], specs: list[str]) -> dict[str, Any]:
+    scores = line["scores"]
+    known = {name: line.get(name) for name in ("response", "item", "system", "dialogue")}
+    return {**known, **{spec: scores[spec] for spec in specs}, "flags": line.get("flags", [])}

@@ -1,0 +1,236 @@
+"""A run over shards: each is scored by itself, once, and the means are put together from sums.
+
+A shard holds whole conversations: the items of its responses, and every dialogue that it touches. Its scores are an
+ordinary run folder, ``shards/ADDRESS``, where ADDRESS is what the shard holds and what is asked of it; so a run that
+was stopped, on any machine, goes on with what is missing. ``sharded.json``, written last, lists shards and means.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+import rejoinder
+from rejoinder.data.remote import is_remote, shown
+from rejoinder.data.shards import conversations
+from rejoinder.data.shards.files import Shard
+from rejoinder.engines import request_counts
+from rejoinder.engines.base import Engine, Work
+from rejoinder.errors import InputError, RunError, SpecError, brief
+from rejoinder.metric import SetMetric, parse, signature
+from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.run import Plan
+from rejoinder.scoring.sharded.results import ABOUT, SHARDS, Results, results_at
+from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
+from rejoinder.stats.interval import Moments
+from rejoinder.table import Cell, Estimate, Table
+
+Sums = dict[str, dict[str, Moments]]  # by system and spec
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class ShardedRun:
+    """What a run over shards came to; its folder may be an address."""
+
+    folder: str
+    specs: tuple[str, ...]
+    sums: Mapping[str, Mapping[str, Moments]]
+    shards: Sequence[Mapping[str, Any]]
+
+    def table(self) -> Table:
+        """Means by system, best first under the first metric, each with its 95% interval."""
+        rows: list[list[Cell]] = []
+        for system, by_spec in self.sums.items():
+            found = {spec: by_spec[spec].interval() for spec in self.specs}
+            n = max(one.n + one.n_missing for one in by_spec.values())
+            rows.append([system, n, *(_estimate(spec, *found[spec][:3]) for spec in self.specs)])
+        rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
+        total = sum(int(one["responses"]) for one in self.shards)
+        notes = [
+            f"{total:,} responses in {len(self.shards):,} shards. [low, high]: 95% interval of the mean, conversations "
+            "taken as the unit that varies."
+        ]
+        for spec in self.specs:
+            missing = sum(by_spec[spec].n_missing for by_spec in self.sums.values())
+            if missing:
+                notes.append(f"{spec}: {missing:,} of {total:,} responses have no score (NaN, left out of the mean).")
+            cut = sum(one["cut"].get(spec, 0) for one in self.shards)
+            if cut:
+                notes.append(f"{spec}: {cut:,} of {total:,} responses, or what they were read with, were cut.")
+        for flag, meaning in MEANINGS.items():
+            n = sum(one["flags"].get(flag, 0) for one in self.shards)
+            notes += [f"{flag}: {n:,} {meaning}."] if n else []
+        idle = sum(not one["responses"] for one in self.shards)
+        notes += [f"{idle:,} of {len(self.shards):,} shards hold no responses."] if idle else []
+        return Table("Mean score by system", ["system", "n", *self.specs], rows, notes)
+
+
+def score_shards(
+    shards: Sequence[Shard],
+    plan: Plan,
+    folder: str | Path,
+    engine: Engine,
+    progress: Progress | None = None,
+    table: bool = False,
+) -> ShardedRun:
+    """Score every shard and put the means together; ``table`` adds ``scores.parquet`` to what is kept of each."""
+    _check(plan)
+    where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
+    results = _claimed(plan, where)
+    work = Work(
+        "rejoinder.scoring.sharded.worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
+    )
+    found = _computed(shards, work, engine, progress)
+    found = _called(shards, found)
+    _check_twice(found)
+    _check_apart(found, results)
+    _check_items(found, results)
+    sums = _added([one["sums"] for one in found])
+    about = {
+        "format": 1,
+        "rejoinder": rejoinder.__version__,
+        "metrics": [{"spec": spec, "signature": signature(parse(spec))} for spec in plan.specs],
+        "empty": plan.empty,
+        "shards": [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in found],
+        "sums": {s: {spec: dataclasses.asdict(one) for spec, one in of.items()} for s, of in sums.items()},
+    }
+    results.write(ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    return ShardedRun(str(folder), plan.specs, sums, found)
+
+
+def _computed(
+    shards: Sequence[Shard], work: Work, engine: Engine, progress: Progress | None
+) -> list[Mapping[str, Any]]:
+    """What each shard came to; progress is counted in responses where catalogues tell them, else in bytes."""
+    sizes = [shard.responses for shard in shards if shard.responses is not None]
+    if len(sizes) < len(shards):
+        sizes = [shard.size for shard in shards]
+    done: list[Mapping[str, Any] | None] = [None] * len(shards)
+    ready, total = 0, sum(sizes)
+    for outcome in engine.compute(work, [list(shard) for shard in shards]):
+        done[outcome.number] = outcome.value
+        request_counts.add(outcome.value["requests"])
+        ready += sizes[outcome.number]
+        if progress is not None:
+            progress(ready, total)
+    return [one for one in done if one is not None]
+
+
+def _check(plan: Plan) -> None:
+    for spec in plan.specs:
+        if isinstance(parse(spec), SetMetric):
+            raise SpecError(f"{spec} is of a whole set and cannot be put together from shards; leave it out")
+    if not plan.specs:
+        raise SpecError("name the metrics of a run over shards with -m: what suits one shard may not suit another")
+
+
+def _claimed(plan: Plan, where: str) -> Results:
+    """The place for results; one that holds means of other metrics stays as it is."""
+    results = results_at(where)
+    try:
+        raw = results.read(ABOUT)
+        known = None if raw is None else orjson.loads(raw)
+        same = known is None or (
+            [one["spec"] for one in known["metrics"]] == list(plan.specs) and known["empty"] == plan.empty
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        same = False
+    if not same or results.read("run.json") is not None:
+        raise RunError(
+            f"{shown(where)}: holds another run (other metrics, or of one file); choose another folder with -o"
+        )
+    return results
+
+
+def _called(shards: Sequence[Shard], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What each shard came to, and what errors call it: its name, or its place where several have that name."""
+    times = Counter(shard.name for shard in shards)
+    names = [shard.name if times[shard.name] == 1 else shown(shard.where) for shard in shards]
+    return [{**one, "called": name} for one, name in zip(found, names, strict=True)]
+
+
+def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
+    """Raise where two shards hold the same: its replies would count twice."""
+    seen: dict[str, Mapping[str, Any]] = {}
+    for one in found:
+        other = seen.setdefault(one["sha256"], one)
+        if other is not one and one["responses"]:
+            raise InputError(f"the shards {other['called']} and {one['called']} hold the same; take one of them away")
+
+
+def _check_apart(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+    """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
+    both = _compared(found, results, CONVERSATIONS, conversations.first_shared)
+    if both is None:
+        return
+    first, second, digest = both
+    system, name = _conversation(results, first["address"], digest)
+    raise InputError(
+        f"the shards {first['called']} and {second['called']} both have replies of {brief(system)} in the conversation "
+        f"{brief(name)}; put it into one of them (rejoinder shards write --gather does)"
+    )
+
+
+def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+    """Raise where two shards have one id for different items: replies to them would be compared with each other."""
+    both = _compared(found, results, ITEMS, conversations.first_contradiction)
+    if both is None:
+        return
+    first, second, digest = both
+    with results.files([f"{SHARDS}/{first['address']}/scores.jsonl"]) as (path,), path.open("rb") as lines:
+        names = (orjson.loads(line)["item"] for line in lines)
+        name = next((name for name in names if conversations.digest(name) == digest), "of an unknown name")
+    raise InputError(
+        f"the shards {first['called']} and {second['called']} both have an item {brief(name)}, with another context, "
+        "other references or another dialogue; give it another id in one of them"
+    )
+
+
+def _compared(
+    found: Sequence[Mapping[str, Any]],
+    results: Results,
+    name: str,
+    compare: Callable[[Sequence[Path]], conversations.Shared | None],
+) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
+    """The two shards that must not stand side by side by their digests under a name, and the digest."""
+    held = [one for one in found if one["responses"]]
+    if len(held) < 2:
+        return None
+    with results.files([f"{SHARDS}/{one['address']}/{name}" for one in held]) as paths:
+        shared = compare(paths)
+    return None if shared is None else (held[shared.first], held[shared.second], shared.digest)
+
+
+def _conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
+    """The names behind a digest."""
+    with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
+        for line in map(orjson.loads, lines):
+            names = line["system"], line.get("dialogue", line["item"])
+            if conversations.digest(*names) == digest:
+                return names
+    return "a system", "of an unknown name"
+
+
+def _added(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
+    found: Sums = {}
+    for part in parts:
+        for system, by_spec in part.items():
+            mine = found.setdefault(system, {})
+            for spec, one in by_spec.items():
+                mine[spec] = mine.get(spec, Moments()) + Moments(**one)
+    if not found:
+        raise InputError("the shards hold no responses to score")
+    return found
+
+
+def _estimate(spec: str, value: float, low: float, high: float) -> Estimate:
+    """The interval, cut to the metric's range."""
+    least, most = parse(spec).range
+    return Estimate(value, max(low, least), min(high, most))

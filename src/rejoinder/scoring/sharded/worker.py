@@ -1,0 +1,133 @@
+"""One shard of a run over shards: scored by itself, once, and summed up."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from rejoinder.data.inputs import Input
+from rejoinder.data.parquet import is_parquet
+from rejoinder.data.reader import EmptyError
+from rejoinder.data.remote import is_remote, parent
+from rejoinder.data.shards.conversations import digests, item_digests, save
+from rejoinder.data.shards.files import Shard, check, local
+from rejoinder.engines import request_counts
+from rejoinder.metric import PARTS, parse
+from rejoinder.scoring.folder import write_json
+from rejoinder.scoring.index import NoResponsesError
+from rejoinder.scoring.reader import write_table
+from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import Plan, run
+from rejoinder.scoring.sharded.results import SHARDS, SUMS, results_at
+from rejoinder.stats.interval import moments
+
+CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
+_ITEM = b'{"kind":"item"'
+
+
+class Known(NamedTuple):
+    """A file by what a catalogue says of it."""
+
+    name: str
+    digest: str
+
+
+class ShardWorker:
+    """Scores shards; models are loaded once and stay."""
+
+    def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
+        self._plan = Plan(tuple(specs), empty, matched)
+        self._without = PARTS - frozenset().union(*(parse(spec).needs for spec in specs))
+        self._results = results_at(where)
+        self._table = table
+
+    def compute(self, task: Sequence[Any]) -> dict[str, Any]:
+        """Score one shard, unless it has been: where it is kept, what it holds, and its sums."""
+        shard, begun = Shard(*task), time.perf_counter()
+        report: dict[str, Any] = {}
+        with request_counts.reporting(report):
+            found = self._known(shard) or self._scored(shard)
+        told = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - begun}
+        return {**found, **told, "requests": report}
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def _known(self, shard: Shard) -> dict[str, Any] | None:
+        """What was scored before of a shard far away whose catalogue tells its digest: it need not be fetched."""
+        if shard.sha256 is None or not is_remote(shard.where):
+            return None
+        return self._kept(self._plan.identity([Known(parent(shard.where)[1], shard.sha256)]), shard.sha256)
+
+    def _kept(self, address: str, sha256: str, fresh: bool = False) -> dict[str, Any] | None:
+        raw = self._results.read(f"{SHARDS}/{address}/{SUMS}")
+        found = {} if raw is None else orjson.loads(raw)
+        # A shard that was summed up before items were compared between shards is summed up again.
+        return {**found, "address": address, "sha256": sha256, "fresh": fresh} if "items" in found else None
+
+    def _scored(self, shard: Shard) -> dict[str, Any]:
+        with local(shard) as path:
+            given = Input(path, self._without, shard.name)
+            try:
+                check(shard, given.digest)
+                address = self._plan.identity([given])
+                kept = self._kept(address, given.digest)
+                if kept is not None:
+                    return kept
+                with self._results.making(address) as folder:
+                    self._make(given, folder, is_whole=not (self._without and is_parquet(path)))
+            except (EmptyError, NoResponsesError):  # nothing happened in that hour: no reason to stop
+                return {"address": None, "sha256": given.digest, "fresh": False, **_summary(None)}
+            finally:
+                given.close()
+        found = self._kept(address, given.digest, fresh=True)
+        if found is None:
+            raise RuntimeError(f"{address}: what was written is not there")
+        return found
+
+    def _make(self, given: Input, folder: Path, is_whole: bool) -> None:
+        scores = run([given], self._plan, folder, cache=False).scores
+        save(digests(_conversations(scores)), folder / CONVERSATIONS)
+        items = item_digests(_items(folder / "data.jsonl"), self._without, is_whole)
+        save(items, folder / ITEMS)
+        if self._table:
+            write_table(folder)
+        stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
+        write_json(folder / SUMS, {**_summary(scores), "items": len(items), "stored": stored})
+
+
+def _summary(scores: Scores | None) -> dict[str, Any]:
+    """What is added up over shards, as plain values."""
+    if scores is None:
+        return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "items": 0, "stored": 0}
+    sums: dict[str, Any] = {}
+    for code, system in enumerate(scores.systems):
+        mine = scores.system_codes == code
+        sums[system] = {
+            spec: dataclasses.asdict(moments(column[mine], np.asarray(scores.clusters)[mine]))
+            for spec, column in scores.values.items()
+        }
+    return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
+
+
+def _conversations(scores: Scores) -> Iterator[tuple[str, str]]:
+    """Whose replies are of which conversation, each once."""
+    both = scores.system_codes * (int(scores.clusters.max(initial=0)) + 1) + scores.clusters
+    for i in np.unique(both, return_index=True)[1].tolist():
+        dialogue = int(scores.dialogue_codes[i])
+        name = scores.items[i] if dialogue < 0 else scores.dialogues[dialogue]
+        yield scores.systems[scores.system_codes[i]], name
+
+
+def _items(path: Path) -> Iterator[dict[str, Any]]:
+    """The items of a run's checked input, as JSON objects."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.startswith(_ITEM):
+                yield orjson.loads(line)

@@ -1,0 +1,70 @@
+"""Pairs scored by an engine: some at a time, by workers that make the metric once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.objects import to_object
+from rejoinder.data.schema import Place, from_object
+from rejoinder.engines.base import Engine, Work, in_order
+from rejoinder.engines.caching import KeepingEngine
+from rejoinder.metric import Metric, SetMetric, parse, signature
+from rejoinder.scoring.api import score_pairs
+from rejoinder.scoring.result import Values
+from rejoinder.types import Item, Pair, Response
+
+_AT_ONCE = 512
+_PLACE = Place("pairs", 0)
+
+
+class PairWorker:
+    """A metric by its spec."""
+
+    def __init__(self, spec: str, signature: str = "") -> None:  # the latter is for who keeps results
+        self._metric = parse(spec)
+
+    def compute(self, task: Sequence[Any]) -> list[float | None]:
+        """The scores of items with their responses; None where there is none."""
+        pairs = []
+        for item, responses in task:
+            read = from_object(item, _PLACE, True)
+            for response in responses:
+                answer = from_object(response, _PLACE, True)
+                if isinstance(read, Item) and isinstance(answer, Response):
+                    pairs.append(Pair(read, answer))
+        return [None if math.isnan(value) else float(value) for value in score_pairs(self._metric, pairs)]
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def score_pairs_by(engine: Engine | None, metric: Metric, pairs: Sequence[Pair]) -> Values:
+    """The scores of pairs, as ``score_pairs`` gives them; a metric of a whole set is computed here."""
+    alone = engine is None or (engine.workers < 2 and not isinstance(engine, KeepingEngine))
+    if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _AT_ONCE:
+        return score_pairs(metric, pairs)
+    work = Work(
+        "rejoinder.scoring.worker:PairWorker",
+        (str(metric), signature(metric)),
+        address="rejoinder.scoring.by_engine:PairWorker",
+    )
+    found: list[float | None] = []
+    for values in in_order(engine.compute(work, _tasks(pairs))):
+        found += values
+    return np.array([math.nan if value is None else value for value in found], np.float64)
+
+
+def _tasks(pairs: Sequence[Pair]) -> Iterator[list[Any]]:
+    """Some pairs at a time; an item that several neighbouring pairs share is written once."""
+    for start in range(0, len(pairs), _AT_ONCE):
+        grouped = itertools.groupby(pairs[start : start + _AT_ONCE], key=lambda pair: pair.item.id)
+        task = []
+        for _, group in grouped:
+            some = list(group)
+            task.append([to_object(some[0].item), [to_object(pair.response) for pair in some]])
+        yield task

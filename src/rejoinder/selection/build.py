@@ -1,0 +1,171 @@
+"""The verb: dialogues and a repository in, questions with well-chosen false candidates and their card out.
+
+Sato et al. 2020, section 3: ``find_pools`` finds utterances that are like the true reply, ``make_questions`` removes
+what is acceptable after all or ungrammatical and makes questions of the rest, ``build`` does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from rejoinder.errors import InputError
+from rejoinder.metric import parse
+from rejoinder.seeded import shuffled
+from rejoinder.selection.acceptability import Acceptability
+from rejoinder.selection.acceptability_file import known_of
+from rejoinder.selection.assembly import Assembling
+from rejoinder.selection.card import card_of
+from rejoinder.selection.human_scores import Scores, ratings_of, with_scores
+from rejoinder.selection.leakage import Training
+from rejoinder.selection.model_pass import Progress, with_acceptability
+from rejoinder.selection.prepare import Work, open_work
+from rejoinder.selection.settings import Settings
+from rejoinder.selection.worker import Elsewhere
+from rejoinder.sources import Corpus
+from rejoinder.types import Dialogue, Item, Question, Record
+
+_WINDOW = 256  # pools that are found and judged together
+
+
+@dataclass(frozen=True)
+class Built:
+    """A test set: its questions, its card, and the pools that they were made of."""
+
+    questions: tuple[Question, ...]
+    card: Mapping[str, Any] = field(hash=False)
+    pools: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Pools on their way to people, and what the card will say of how they were found."""
+
+    questions: tuple[Question, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def build(
+    dialogues: Iterable[Dialogue | Item | Question],
+    repository: Iterable[Dialogue] | Corpus,
+    settings: Settings | None = None,
+    *,
+    training: Iterable[Record] | Training = (),
+    known: Acceptability | None = None,
+    inputs: Sequence[Mapping[str, Any]] = (),
+    progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Built:
+    """A test set that nobody but the model has judged.
+
+    ``training`` is what systems were trained on and must not meet again; ``known`` says from which score on the judge
+    of the settings calls a candidate acceptable (what the package knows of it, where nothing is given); ``inputs`` are
+    what the card says of files. Workers of an engine find the pools where one is given (``elsewhere``).
+    """
+    settings = settings or Settings()
+    known = _judge(settings, known)
+    work = open_work(dialogues, repository, settings, training)
+    assembling = Assembling(settings, by_people=False, known=known)
+    pools: list[Question] = []
+    made: dict[str, list[Question]] = {}
+    wanted, n = settings.questions or 2 * len(work.items), 0
+    for pool in _pools(work, known, wanted, progress, elsewhere):
+        made[pool.id] = assembling.questions(pool)[: wanted - n]
+        pools.append(pool)
+        n += len(made[pool.id])
+        if n == wanted:
+            break
+    questions = [question for item in work.items for question in made.get(item.id, ())]
+    return _built(questions, pools, assembling, work.facts, inputs)
+
+
+def find_pools(
+    dialogues: Iterable[Dialogue | Item | Question],
+    repository: Iterable[Dialogue] | Corpus,
+    settings: Settings | None = None,
+    *,
+    training: Iterable[Record] | Training = (),
+    known: Acceptability | None = None,
+    inputs: Sequence[Mapping[str, Any]] = (),
+    progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Pools:
+    """Pools for people to score, as many as questions are wanted; the model's opinion goes with them."""
+    settings = settings or Settings()
+    work = open_work(dialogues, repository, settings, training)
+    wanted = settings.questions or len(work.items)
+    found = {
+        pool.id: pool for pool in islice(_pools(work, _judge(settings, known), wanted, progress, elsewhere), wanted)
+    }
+    in_order = tuple(found[item.id] for item in work.items if item.id in found)
+    return Pools(in_order, {**work.facts, "inputs": list(inputs)})
+
+
+def make_questions(
+    pools: Pools, settings: Settings | None = None, scores: Scores | None = None, known: Acceptability | None = None
+) -> Built:
+    """The test set that people's scores (or else the model's) make of pools."""
+    settings = settings or Settings()
+    scored = with_scores(pools.questions, scores) if scores is not None else list(pools.questions)
+    by_people = any(ratings_of(one) for pool in scored for one in pool.candidates)
+    known = _judge(settings, known)
+    if known is not None:
+        scored = with_acceptability(scored, parse(known.metric), known)
+    assembling = Assembling(settings, by_people, known)
+    questions = [question for pool in scored for question in assembling.questions(pool)][: settings.questions]
+    return _built(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
+
+
+def _pools(
+    work: Work, known: Acceptability | None, wanted: int, progress: Progress | None, elsewhere: Elsewhere | None
+) -> Iterator[Question]:
+    """The pools one after the other, in an order that the seed draws where not all are wanted."""
+    settings = work.proposing.settings
+    by_id = {item.id: item for item in work.items}
+    order = shuffled(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
+    if elsewhere is not None and elsewhere.engine.workers > 1:
+        done = 0
+        for pools in elsewhere.pools(settings, order):
+            done += len(pools)
+            if progress is not None:
+                progress(done, len(order))
+            yield from pools
+        return
+
+    def found(names: Sequence[str]) -> list[Question]:
+        pools = work.proposing.pools([by_id[name] for name in names])
+        if known is not None and not settings.random:
+            pools = with_acceptability(pools, parse(known.metric), known)
+        return pools
+
+    for start in range(0, len(order), _WINDOW):
+        names = order[start : start + _WINDOW]
+        pools = found(names) if elsewhere is None else elsewhere.kept_here(settings, names, found)
+        if progress is not None:
+            progress(min(start + _WINDOW, len(order)), len(order))
+        yield from pools
+
+
+def _judge(settings: Settings, known: Acceptability | None) -> Acceptability | None:
+    """What is known of the judge of the settings; None where there is none."""
+    if settings.judge is None or settings.random:
+        return None
+    return known if known is not None else known_of(parse(settings.judge))
+
+
+def _built(
+    questions: Sequence[Question],
+    pools: Sequence[Question],
+    assembling: Assembling,
+    facts: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
+) -> Built:
+    if not questions:
+        why = ", ".join(f"{n:,} {what}" for what, n in sorted(assembling.counts.items()) if n)
+        raise InputError(
+            f"no question can be made of {len(pools):,} pools ({why}); "
+            f"{assembling.settings.false} false candidates are needed: give a larger repository or a larger --pool"
+        )
+    return Built(tuple(questions), card_of(questions, pools, assembling, facts, inputs), tuple(pools))

@@ -1,0 +1,115 @@
+"""Contexts and their true replies, one of each dialogue: by default its first three turns and its fourth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from rejoinder.data.questions import right
+from rejoinder.errors import InputError
+from rejoinder.seeded import draw
+from rejoinder.selection.settings import Settings
+from rejoinder.text.normalise import same_words
+from rejoinder.types import Dialogue, Item, Question, Reference
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Items with their true reply as the first reference, and what became of the dialogues."""
+
+    items: tuple[Item, ...]
+    dialogues: int
+    too_short: int = 0
+    without_reply: int = 0  # items that have no reference
+    twice: int = 0  # the same context and reply as another's
+
+
+def take(given: Iterable[Dialogue | Item | Question], settings: Settings) -> Taken:
+    """One item a dialogue.
+
+    An item that is given as such keeps its last turns, and its first reference is the true reply; a question keeps its
+    whole context and its right candidate.
+    """
+    items: dict[tuple[str, ...], Item] = {}
+    left_out: Counter[str] = Counter()
+    ids: set[str] = set()
+    for one in given:
+        if one.id in ids:
+            raise InputError(f"two dialogues have the id {one.id!r}; give each its own")
+        ids.add(one.id)
+        item = _item(one, settings)
+        if isinstance(item, str):
+            left_out[item] += 1
+            continue
+        said = tuple(same_words(text) for text in (*(t.text for t in item.context), item.references[0].text))
+        if items.setdefault(said, item) is not item:
+            left_out["twice"] += 1
+    if not ids:
+        raise InputError("there are no dialogues to build from; name a file that has some with --from")
+    if not items:
+        raise InputError(
+            f"none of the {len(ids):,} dialogues has {settings.context_turns} turns of context and a reply behind "
+            "them; take fewer with --context-turns"
+        )
+    return Taken(tuple(items.values()), len(ids), left_out["too_short"], left_out["without_reply"], left_out["twice"])
+
+
+def _item(one: Dialogue | Item | Question, settings: Settings) -> Item | str:
+    match one:
+        case Dialogue():
+            return _of_dialogue(one, settings)
+        case Item():
+            return _of_item(one, settings)
+    return _of_question(one)
+
+
+def _of_dialogue(dialogue: Dialogue, settings: Settings) -> Item | str:
+    n, size = settings.context_turns, len(dialogue.turns)
+    if size <= n:
+        return "too_short"
+    match settings.position:
+        case "first":
+            at = n
+        case "last":
+            at = size - 1
+        case "random":
+            at = n + draw(settings.seed, "position", dialogue.id) % (size - n)
+        case number:
+            at = number - 1
+    if at >= size:
+        return "too_short"
+    meta = {key: value for key, value in (("corpus", dialogue.corpus), ("split", dialogue.split)) if value is not None}
+    return Item(
+        dialogue.id,
+        dialogue.turns[at - n : at],
+        (Reference(dialogue.turns[at].text),),
+        dialogue.turns[at + 1 :],
+        dialogue=dialogue.id,
+        truncated=at > n,
+        meta=meta,
+    )
+
+
+def _of_item(item: Item, settings: Settings) -> Item | str:
+    if not item.references:
+        return "without_reply"
+    if len(item.context) < settings.context_turns:
+        return "too_short"
+    cut = len(item.context) > settings.context_turns
+    return replace(item, context=item.context[-settings.context_turns :], truncated=item.truncated or cut)
+
+
+def _of_question(question: Question) -> Item:
+    places = right(question)
+    truth = question.candidates[min(places)]
+    if len(places) > 1:
+        raise InputError(f"question {question.id}: has {len(places)} right candidates; one must be the best")
+    return Item(
+        question.id,
+        question.context,
+        (Reference(truth.text, truth.source or "human"),),
+        situation=question.situation,
+        dialogue=question.dialogue,
+        meta={**question.meta, "split": question.split} if question.split else question.meta,
+    )

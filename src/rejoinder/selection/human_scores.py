@@ -1,0 +1,94 @@
+"""What people said of pools: their scores on each candidate, and how well they agree (Table 1 of Sato et al. 2020)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from rejoinder.errors import InputError, brief, nearest
+from rejoinder.selection.acceptability_rules import APPROPRIATE, SCALE
+from rejoinder.stats.agreement_interval import fleiss_interval
+from rejoinder.stats.arrays import Floats
+from rejoinder.stats.interval import Interval
+from rejoinder.types import Candidate, Question, Rating, Record
+
+ASPECT = "appropriate"  # what the form "candidates" asks
+RATINGS = "ratings"  # where a candidate's scores stand in its meta
+Scores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well people agree on candidates, in six classes (0 to 5) and in two (above 3 or not)."""
+
+    candidates: int
+    raters: tuple[int, int]  # the fewest and the most scores that a candidate has
+    six: Interval
+    two: Interval
+
+
+def scores_of(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> Scores:
+    """The scores of each candidate among some ratings, in the order of the raters' names.
+
+    A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
+    aspects are passed over.
+    """
+    known = {f"{pool.id}/{one.id}": (pool.id, str(one.id)) for pool in pools for one in pool.candidates}
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    aspects: set[str] = set()
+    for record in records:
+        if not isinstance(record, Rating) or record.response not in known:
+            continue
+        aspects.add(record.aspect)
+        if record.aspect == aspect:
+            found.setdefault(known[record.response], {})[record.rater] = _score(record)
+    if not found:
+        if aspects:
+            raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
+        raise InputError(
+            "none of the ratings is of a candidate of these pools; give the pools that people were shown with --pools"
+        )
+    return {key: tuple(of_rater[rater] for rater in sorted(of_rater)) for key, of_rater in found.items()}
+
+
+def _score(rating: Rating) -> int:
+    if rating.value not in SCALE:
+        raise InputError(
+            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; "
+            "scores are whole numbers from 0 to 5"
+        )
+    return int(rating.value)
+
+
+def with_scores(pools: Sequence[Question], scores: Scores) -> list[Question]:
+    """Pools whose candidates carry what people gave them."""
+
+    def scored(pool: Question, candidate: Candidate) -> Candidate:
+        given = scores.get((pool.id, str(candidate.id)))
+        if given is None:
+            return candidate
+        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS: list(given)})
+
+    return [dataclasses.replace(pool, candidates=tuple(scored(pool, one) for one in pool.candidates)) for pool in pools]
+
+
+def ratings_of(candidate: Candidate) -> tuple[int, ...]:
+    """The scores that a candidate carries."""
+    return tuple(candidate.meta.get(RATINGS, ()))
+
+
+def agreement_of(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0) -> Agreement | None:
+    """How well the scores of candidates agree, a row a candidate; None where nobody scored any."""
+    rows = [row for row in scores if row]
+    if not rows:
+        return None
+    matrix: Floats = np.full((len(rows), max(map(len, rows))), np.nan)
+    for number, row in enumerate(rows):
+        matrix[number, : len(row)] = row
+    classes: Floats = np.where(np.isnan(matrix), np.nan, matrix > APPROPRIATE)
+    six, two = (fleiss_interval(one, n_resamples=resamples, seed=seed) for one in (matrix, classes))
+    return Agreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)

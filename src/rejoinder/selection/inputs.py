@@ -1,0 +1,116 @@
+"""What a test set is built from, as it is named on the command line: dialogues, plain utterances, published sets.
+
+A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only what belongs to these splits counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rejoinder.data.inputs import DATASET, Input
+from rejoinder.data.reader import Source
+from rejoinder.data.spool import is_pipe
+from rejoinder.errors import InputError
+from rejoinder.paths import printable
+from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
+
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file or a published set, and the splits of it that are meant (none for all)."""
+
+    name: str
+    splits: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, text: str) -> Given:
+        """What somebody typed."""
+        if text == "-" or is_pipe(text):
+            what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
+            raise InputError(f"a test set cannot be built from {what} which can be read once; name a file")
+        name, at, splits = text.rpartition("@")
+        if not at or not name or "/" in splits or (not text.startswith(DATASET) and Path(text).exists()):
+            return cls(text)
+        return cls(name, frozenset(split for split in splits.split("+") if split))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a text with an utterance on each line."""
+        if self.name.startswith(DATASET):
+            return False
+        return self.name.lower().removesuffix(".gz").endswith(".txt")
+
+    def records(self) -> Iterator[Record]:
+        """Everything that it holds of its splits; an utterance of a plain text is a dialogue of one turn."""
+        found = False
+        for record in _utterances(self.name) if self.is_plain else _records(self.name):
+            split = getattr(record, "split", None)
+            if self.splits and isinstance(record, Dialogue | Question) and split not in self.splits:
+                continue
+            found = True
+            yield record
+        if not found:
+            wanted = f" of the split {' or '.join(sorted(self.splits))}" if self.splits else ""
+            raise InputError(f"{self.name}: holds nothing{wanted}")
+
+    def facts(self, role: str) -> dict[str, Any]:
+        """What a card says of it."""
+        if self.is_plain:
+            sha256 = Source(self.name).measure()[0]
+        else:
+            opened = Input(self.name)
+            sha256 = opened.digest
+            opened.close()
+        shown = self.name if self.name.startswith(DATASET) else Path(self.name).name
+        splits = f"@{'+'.join(sorted(self.splits))}" if self.splits else ""
+        return {"role": role, "name": shown + splits, "sha256": sha256, "licence": self._licence()}
+
+    def _licence(self) -> str:
+        if not self.name.startswith(DATASET):
+            return UNKNOWN
+        from rejoinder.data.datasets import dataset
+
+        return dataset(self.name.removeprefix(DATASET)).licence
+
+
+def _records(name: str) -> Iterator[Record]:
+    opened = Input(name)
+    try:
+        yield from (record for record, _ in opened.records(allow_empty=True))
+    finally:
+        opened.close()
+
+
+def _utterances(name: str) -> Iterator[Record]:
+    for line in Source(name).lines():
+        text = line.text.decode("utf-8", "replace").strip()
+        yield Dialogue(f"{Path(name).name}:{line.place.line}", (Turn(text),))
+
+
+def contexts(given: Sequence[Given]) -> Iterator[Dialogue | Item | Question]:
+    """What questions can be made of: dialogues, items with a reference, questions."""
+    for one in given:
+        if one.is_plain:
+            raise InputError(f"{one.name}: is a text of single utterances; questions are made of dialogues")
+        yield from (record for record in one.records() if isinstance(record, Dialogue | Item | Question))
+
+
+def repository(given: Sequence[Given]) -> Iterator[Dialogue]:
+    """What candidates are found among: the turns of dialogues, and responses, each by itself."""
+    for one in given:
+        for record in one.records():
+            if isinstance(record, Dialogue):
+                yield record
+            elif isinstance(record, Response) and record.text.strip():
+                yield Dialogue(record.id, (Turn(record.text),))
+
+
+def training(given: Sequence[Given]) -> Iterator[Record]:
+    """What systems were trained on, whatever its kind."""
+    for one in given:
+        yield from one.records()

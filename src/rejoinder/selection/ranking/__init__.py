@@ -1,0 +1,1 @@
+"""Ranking of graded candidates in a situation, and how good a ranking is."""

@@ -1,0 +1,86 @@
+"""The measures by kind of question: category, polarity and number of the statements that matter; seen in training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from rejoinder.data.questions import CATEGORIES
+from rejoinder.selection.ranking.fold_means import Folded, folded
+from rejoinder.selection.ranking.result import MEASURES, Ranked
+from rejoinder.types import Question
+
+CATEGORY, POLARITY, NUMBER, SEEN = "category", "polarity", "relevant statements", "seen in training"
+_NONE = "none given"
+Key: TypeAlias = Callable[[Question], Iterable[str]]
+
+
+class Part(NamedTuple):
+    """The questions of one kind under one ranker."""
+
+    name: str
+    ranker: str
+    n: int
+    measures: Mapping[str, Folded]
+
+
+def by_category(question: Question) -> Iterable[str]:
+    """The categories of the statements that matter; a question may count in several."""
+    return {statement.category or _NONE for statement in question.situation if statement.relevant}
+
+
+def by_polarity(question: Question) -> Iterable[str]:
+    """Whether the replies say yes or no, where the question's meta has it."""
+    found = question.meta.get("polarity")
+    return () if found is None else (str(found),)
+
+
+def by_number(question: Question) -> Iterable[str]:
+    """How many statements matter, where that is known."""
+    if all(statement.relevant is None for statement in question.situation):
+        return ()
+    return (str(sum(bool(statement.relevant) for statement in question.situation)),)
+
+
+def parts(ranked: Ranked, seen: Key | None = None, seed: int = 0) -> dict[str, list[Part]]:
+    """Every breakdown that the questions allow: one in which all are of one kind says nothing new.
+
+    ``seen`` says what of a question was seen in training (``Sharing.kinds``).
+    """
+    found = {
+        CATEGORY: breakdown(ranked, by_category, seed),
+        POLARITY: breakdown(ranked, by_polarity, seed),
+        NUMBER: breakdown(ranked, by_number, seed),
+    }
+    if seen is not None:
+        found[SEEN] = breakdown(ranked, seen, seed)
+    return {name: some for name, some in found.items() if len({part.name for part in some}) > 1}
+
+
+def breakdown(ranked: Ranked, key: Key, seed: int = 0) -> list[Part]:
+    """The questions of each kind under each ranker."""
+    members: dict[str, list[int]] = {}
+    for place, question in enumerate(ranked.questions):
+        for name in key(question):
+            members.setdefault(name, []).append(place)
+    found = []
+    for name in sorted(members, key=_order):
+        at = np.array(members[name], np.int64)
+        folds, clusters = ranked.fold_codes[at], ranked.clusters[at]
+        for ranker in ranked.rankers:
+            # A kind may be rare in a fold, so its questions are taken together and not fold by fold.
+            measures = {
+                measure: folded(ranked.values[measure][ranker][at], np.zeros_like(folds), clusters, seed=seed)
+                for measure in MEASURES
+            }
+            found.append(Part(name, ranker, len(at), measures))
+    return found
+
+
+def _order(name: str) -> tuple[int, int, str]:
+    """Categories as the paper has them, numbers by size, everything else by name."""
+    if name in CATEGORIES:
+        return (0, CATEGORIES.index(name), name)
+    return (1, int(name), name) if name.isdecimal() else (2, 0, name)

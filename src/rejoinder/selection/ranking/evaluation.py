@@ -1,0 +1,111 @@
+"""How good rankers are: both measures with intervals, and which differences between rankers are real."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.selection.ranking.breakdown import Key, Part, parts
+from rejoinder.selection.ranking.fold_means import Folded, folded
+from rejoinder.selection.ranking.result import MEASURES, Ranked, why_not
+from rejoinder.selection.ranking.statements import Reading, readings
+from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.stats.holm import holm
+from rejoinder.table import Estimate
+
+ALPHA = 0.05
+_RESAMPLES, _PERMUTATIONS = 2000, 4999
+
+
+class Standing(NamedTuple):
+    """One ranker: its measures over the questions, those without a score, and those with a tie for the first place."""
+
+    ranker: str
+    measures: Mapping[str, Folded]
+    unanswered: int
+    ties: int
+
+
+class Difference(NamedTuple):
+    """One ranker against another in one measure; p by swapping them request by request, then corrected by Holm."""
+
+    first: str
+    second: str
+    measure: str
+    n: int
+    difference: Estimate
+    p: float
+    corrected: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that is told of rankers; ``left_out`` counts the questions that tell nothing, by reason."""
+
+    ranked: Ranked
+    standings: Sequence[Standing]
+    differences: Sequence[Difference]
+    parts: Mapping[str, Sequence[Part]]
+    readings: Sequence[Reading]
+    left_out: Mapping[str, int]
+
+
+def evaluate(ranked: Ranked, everything: bool = False, seen: Key | None = None, seed: int = 0) -> Evaluation:
+    """Evaluate on the questions that tell rankers apart; ``seen`` says what of one was seen in training."""
+    reasons = [why_not(question, everything) for question in ranked.questions]
+    left_out = dict(Counter(reason for reason in reasons if reason is not None))
+    kept = ranked.evaluated(everything)
+    found = standings(kept, seed), differences(kept, seed), parts(kept, seen, seed), readings(kept)
+    return Evaluation(kept, *found, left_out)
+
+
+def standings(ranked: Ranked, seed: int = 0) -> list[Standing]:
+    """Every ranker."""
+    found = []
+    for name in ranked.rankers:
+        measures = {
+            measure: folded(ranked.values[measure][name], ranked.fold_codes, ranked.clusters, seed=seed)
+            for measure in MEASURES
+        }
+        unanswered = sum(any(np.isnan(line)) for line in ranked.scores[name])
+        found.append(Standing(name, measures, unanswered, ranked.ties(name)))
+    return found
+
+
+def differences(ranked: Ranked, seed: int = 0) -> list[Difference]:
+    """Every pair of rankers in each measure; corrected over all pairs of a measure."""
+    found = []
+    for measure in MEASURES:
+        pairs = itertools.combinations(ranked.rankers, 2)
+        mine = [_difference(ranked, measure, first, second, seed) for first, second in pairs]
+        corrected = holm([one.p for one in mine]).tolist()
+        found += [one._replace(corrected=p) for one, p in zip(mine, corrected, strict=True)]
+    return found
+
+
+def _difference(ranked: Ranked, measure: str, first: str, second: str, seed: int) -> Difference:
+    x, y = (ranked.values[measure][name] for name in (first, second))
+    interval = difference_interval(x, y, ranked.clusters, n_resamples=_RESAMPLES, seed=seed)
+    test = sign_flip_test(x, y, ranked.clusters, n_permutations=_PERMUTATIONS, seed=seed)
+    told = Estimate(interval.value, interval.low, interval.high)
+    return Difference(first, second, measure, interval.n, told, test.p, test.p)
+
+
+def together(folds: Mapping[int, Ranked]) -> Ranked:
+    """The folds of a cross-validation as one: rankers of the same name are the same ranker, trained on each fold."""
+    first = next(iter(folds.values()))
+    names = [name for name in first.rankers if all(name in one.scores for one in folds.values())]
+    used = [name for name in names if all(name in one.used for one in folds.values())]
+    return Ranked(
+        [question for one in folds.values() for question in one.questions],
+        first.given,
+        {name: [line for one in folds.values() for line in one.scores[name]] for name in names},
+        {name: [of for one in folds.values() for of in one.used[name]] for name in used},
+        {},
+        [fold for fold, one in folds.items() for _ in one.questions],
+    )

@@ -1,0 +1,61 @@
+"""The mean over folds of a measure, its deviation between folds, and an interval that draws whole requests again.
+
+The value is the mean of the folds' means, as cross-validation has it; of one fold it is the plain mean. Requests
+repeat, within a fold and between folds, so questions with the same request are drawn together. Where a request is in
+training too, no resampling knows of it: see ``sharing``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.stats.arrays import NAN, Floats, Ints, generator
+from rejoinder.stats.resampling import percentile_interval, resample_counts
+from rejoinder.table import Estimate
+
+RESAMPLES = 2000
+_CELLS = 2**18  # resamples times requests that are held at once
+
+
+class Folded(NamedTuple):
+    """A mean over folds: its interval, the mean of each fold, the deviation between them (of a sample)."""
+
+    estimate: Estimate
+    of_folds: tuple[float, ...]
+    n: int
+    n_missing: int
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the folds' means, NaN of fewer than two."""
+        return float(np.std(self.of_folds, ddof=1)) if len(self.of_folds) > 1 else NAN
+
+
+def folded(values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAMPLES, seed: int = 0) -> Folded:
+    """The mean over folds of values that are not missing."""
+    known = ~np.isnan(values)
+    n_missing = int((~known).sum())
+    if not known.any():
+        return Folded(Estimate(NAN, NAN, NAN), (), 0, n_missing)
+    x = values[known]
+    _, fold = np.unique(folds[known], return_inverse=True)
+    _, cluster = np.unique(clusters[known], return_inverse=True)
+    shape = (int(cluster.max()) + 1, int(fold.max()) + 1)
+    sums, sizes = np.zeros(shape), np.zeros(shape)
+    np.add.at(sums, (cluster, fold), x)
+    np.add.at(sizes, (cluster, fold), 1.0)
+    of_folds = sums.sum(axis=0) / sizes.sum(axis=0)
+    random = generator(seed)
+    samples = []
+    at_once = max(1, _CELLS // shape[0])
+    for start in range(0, n_resamples, at_once):
+        counts = resample_counts(shape[0], min(at_once, n_resamples - start), random)
+        with np.errstate(invalid="ignore"):  # a fold of which nothing was drawn has no mean
+            samples.append(((counts @ sums) / (counts @ sizes)).mean(axis=1))
+    value = float(of_folds.mean())
+    found = percentile_interval(value, np.concatenate(samples), len(x), n_missing, shape[0])
+    if (x == x[0]).all():  # drawn again, equal values stay equal: that is no certainty
+        found = found._replace(low=NAN, high=NAN)
+    return Folded(Estimate(value, found.low, found.high), tuple(of_folds.tolist()), len(x), n_missing)

@@ -1,0 +1,60 @@
+"""Precision@1 and nDCG of one question (Otani et al. 2023, section 4.2; Järvelin and Kekäläinen 2002).
+
+Precision@1 is 1 where the first candidate is Best. nDCG@k is the sum of the first k gains, each divided by log2 of its
+place plus one, over what the best order gives; a gain is the grade itself (Bad 0, Acceptable 1, Best 2: linear gains).
+
+Equal scores leave the order open. Then both are what the orders that are possible give on average (McSherry and Najork
+2008): the file's order, in which the reference may stand first, decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rejoinder.data.questions import ranks
+from rejoinder.errors import InputError
+from rejoinder.selection.answers import chosen
+from rejoinder.stats.arrays import NAN
+from rejoinder.stats.ndcg import K as K
+from rejoinder.stats.ndcg import ndcg as ndcg
+from rejoinder.types import Question
+
+BEST = 2.0  # of the scale Bad, Acceptable, Best
+_WORDS = frozenset({"bad", "acceptable", "best"})
+
+
+def gains_of(question: Question) -> list[float]:
+    """The gain of each candidate: its grade as a number."""
+    found = ranks(question)
+    if min(found) < 0:
+        raise InputError(
+            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+        )
+    return found
+
+
+def has_scale(question: Question) -> bool:
+    """Whether the grades are the words Bad, Acceptable and Best."""
+    return all(str(candidate.grade).casefold() in _WORDS for candidate in question.candidates)
+
+
+def best_of(question: Question) -> frozenset[int]:
+    """The places of the Best candidates; of grades on another scale, those with the question's highest one.
+
+    Empty where nobody is Best.
+    """
+    gains = gains_of(question)
+    wanted = BEST if has_scale(question) else max(gains)
+    return frozenset(place for place, gain in enumerate(gains) if gain == wanted)
+
+
+def precision_at_1(best: frozenset[int], scores: Sequence[float]) -> float:
+    """The share of Best candidates among those with the highest score.
+
+    NaN where a candidate has no score, where nobody is Best, and where everybody is (which one candidate makes true):
+    then no ranker can be told from another.
+    """
+    first = chosen(tuple(scores))
+    if not first or not 0 < len(best) < len(scores):
+        return NAN
+    return sum(place in best for place in first) / len(first)

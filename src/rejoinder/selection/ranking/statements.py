@@ -1,0 +1,122 @@
+"""Which statements a ranker read, against those that matter: precision, recall and F1, beside those of chance.
+
+Two readings are told: what it read for the candidate that it puts first, and for the candidates that the statements
+that matter were written for (source ``reference``; without sources, the Best ones). Chance reads as many statements of
+the same situation, drawn at random: of n statements, g of which matter, k drawn hit g k / n on average. F1 is
+2 hits / (k + g), so its mean under chance is exact too. Who reads everything has a recall of 1 and chance's precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.data.questions import shown
+from rejoinder.selection.answers import Line, chosen
+from rejoinder.selection.ranking.measures import best_of
+from rejoinder.selection.ranking.result import Ranked
+from rejoinder.stats.arrays import NAN, Ints
+from rejoinder.stats.interval import mean_interval
+from rejoinder.table import Estimate
+from rejoinder.types import Question
+
+FIRST, REFERENCE = "the first", "the reference"
+
+
+class Reading(NamedTuple):
+    """What one ranker read for one kind of candidate: means over questions, and those of chance."""
+
+    ranker: str
+    candidate: str
+    n: int
+    read: float
+    relevant: float
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    chance: tuple[float, float, float]
+
+
+class Agreement(NamedTuple):
+    """One candidate: precision, recall and F1 of what was read, and what chance gives."""
+
+    read: int
+    relevant: int
+    precision: float
+    recall: float
+    f1: float
+    chance: tuple[float, float, float]
+
+
+def agreement(read: Sequence[int], relevant: frozenset[int], total: int) -> Agreement:
+    """What was read of ``total`` statements against those that matter; NaN where nothing was read, or nothing matters.
+
+    Reading nothing where something matters has a recall and an F1 of 0, and no precision.
+    """
+    k, g, hits = len(set(read)), len(relevant), len(relevant & set(read))
+    expected = g * k / total if total else NAN
+    if not g:
+        return Agreement(k, g, NAN, NAN, NAN, (NAN, NAN, NAN))
+    chance = (expected / k if k else NAN, expected / g, 2 * expected / (k + g))
+    return Agreement(k, g, hits / k if k else NAN, hits / g, 2 * hits / (k + g), chance)
+
+
+def readings(ranked: Ranked) -> list[Reading]:
+    """What each ranker that tells read, where some of what it was shown does not matter."""
+    asked = shown(ranked.questions, ranked.given)
+    places = [
+        n
+        for n, question in enumerate(asked)
+        if any(s.relevant for s in question.situation) and not all(s.relevant for s in question.situation)
+    ]
+    if not places:
+        return []
+    found = []
+    for name, used in ranked.used.items():
+        lines = ranked.scores[name]
+        for kind, which in ((FIRST, _first), (REFERENCE, _written_for)):
+            rows = [(n, _mean(asked[n], used[n], which(ranked.questions[n], lines[n]))) for n in places]
+            known = [(n, row) for n, row in rows if row is not None]
+            if known:
+                clusters = ranked.clusters[[n for n, _ in known]]
+                found.append(_reading(name, kind, [row for _, row in known], clusters))
+    return found
+
+
+def _first(question: Question, line: Line) -> Iterable[int]:
+    return chosen(line)
+
+
+def _written_for(question: Question, line: Line) -> Iterable[int]:
+    sources = [candidate.source for candidate in question.candidates]
+    if "reference" in sources:
+        return [place for place, source in enumerate(sources) if source == "reference"]
+    return sorted(best_of(question))
+
+
+_Which = Callable[[Question, Line], Iterable[int]]
+
+
+def _mean(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
+    """The mean over some candidates (ties for the first place) of one question, as a row of numbers."""
+    relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
+    found = [agreement(used[place], relevant, len(question.situation)) for place in candidates]
+    if not found:
+        return None
+    rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in found]
+    means: list[float] = np.array(rows).mean(axis=0).tolist()
+    return means
+
+
+def _reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], clusters: Ints) -> Reading:
+    columns = np.array(rows)
+    estimates = []
+    for column in (2, 3, 4):
+        told = mean_interval(columns[:, column], clusters)
+        estimates.append(Estimate(told.value, told.low, told.high))
+    precision, recall, f1 = estimates
+    chance = [float(mean_interval(columns[:, column]).value) for column in (5, 6, 7)]
+    read, relevant = (float(columns[:, column].mean()) for column in (0, 1))
+    return Reading(ranker, kind, len(rows), read, relevant, precision, recall, f1, (chance[0], chance[1], chance[2]))

@@ -1,0 +1,154 @@
+"""``select``: every system scores every candidate of a test set, and a folder keeps all of it."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import rejoinder
+from rejoinder.data.inputs import Input
+from rejoinder.data.validation import Ledger
+from rejoinder.engines.base import Engine
+from rejoinder.errors import RunError, SpecError
+from rejoinder.scoring.folder import check_against, describe_files, write_json
+from rejoinder.selection import folder as answer_file
+from rejoinder.selection import folder as folders
+from rejoinder.selection.answers import name_of
+from rejoinder.selection.result import Selected, check_questions
+from rejoinder.systems import System, parse_system, signature
+from rejoinder.types import Question
+
+TURNED = 20  # questions that are asked again with their candidates turned round
+_LIBRARIES = ("numpy", "scipy", "orjson")
+Show = Callable[[str, int, int], None]
+
+
+def _unseen(system: str, done: int, total: int) -> None:
+    """Nobody is watching."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder with what the systems selected; ``fresh`` names those that were asked only now."""
+
+    folder: Path
+    selected: Selected
+    fresh: tuple[str, ...]
+    about: dict[str, Any]
+
+
+def select(
+    given: str | Path,
+    systems: Sequence[str | System],
+    folder: Path | None = None,
+    turned: int = TURNED,
+    show: Show | None = None,
+    engine: Engine | None = None,
+) -> Run:
+    """Let systems answer the questions of a file (or ``dataset:NAME``) and keep everything in a folder.
+
+    An engine asks systems that take each question by itself with several workers.
+
+    The folder is ``runs/NAME-DIGEST`` unless given. A system that has answered the same questions before, with the same
+    signature, is not asked again; one that was stopped goes on where it was.
+    """
+    asked = parsed(systems, "system")
+    opened = Input(given)
+    try:
+        questions = read_questions(opened)
+        check_questions(questions, opened.called)
+        source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
+        stem = opened.stem
+    finally:
+        opened.close()
+    digest = folders.digest_of(questions)
+    folder = folder or Path("runs") / f"{stem}-select-{digest[:8]}"
+    folders.prepare(folder, questions, digest)
+    folders.copy_card(str(given), folder)
+    files, fresh = {}, []
+    for spec, system in asked.items():
+        of_system = signature(system)
+        path = folder / folders.SYSTEMS / answer_file.file_name(spec, of_system)
+        if not path.is_file():
+            begun = time.time()
+            told = functools.partial(show or _unseen, spec)
+            answer_file.fill(path, system, of_system, digest, questions, turned, told, engine)
+            fresh.append(spec)
+            folders.note_time(folder, spec, time.time() - begun, len(questions))
+        files[spec] = path
+    about = _about(folder, source, questions, digest, files)
+    write_json(folder / folders.ABOUT, about)
+    return Run(folder, _selected(questions, list(files.values()), digest), tuple(fresh), about)
+
+
+def load(folder: Path, systems: Sequence[str] = ()) -> Run:
+    """A run folder as it stands, with all its systems or with those that are named."""
+    about = folders.read_about(folder)
+    check_against(folder, about.get("files", {}))
+    known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
+    wanted = [typed if typed in known else name_of(parse_system(typed)) for typed in systems] or list(known)
+    for spec in wanted:
+        if spec not in known:
+            raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
+    return Run(
+        folder, _selected(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
+    )
+
+
+def parsed(systems: Sequence[str | System], called: str) -> dict[str, System]:
+    """Systems by name, each once; ``called`` is what the command calls them."""
+    if not systems:
+        raise SpecError(f"no {called} was named; name at least one, e.g. --{called} tfidf")
+    found: dict[str, System] = {}
+    for one in systems:
+        system = parse_system(one) if isinstance(one, str) else one
+        name = name_of(system)
+        if name in found:
+            raise SpecError(f"the {called} {name} was given twice; leave one out")
+        found[name] = system
+    return found
+
+
+def read_questions(opened: Input) -> list[Question]:
+    """The questions of an input, each with an id of its own."""
+    ledger, found = Ledger(), []
+    for record, place in opened.records():
+        ledger.add(record, place)
+        if isinstance(record, Question):
+            found.append(record)
+    return found
+
+
+def _selected(questions: list[Question], files: Sequence[Path], digest: str) -> Selected:
+    found = [answer_file.read(path) for path in files]
+    for path, one in zip(files, found, strict=True):
+        if one.digest != digest or len(one.lines) != len(questions):
+            raise RunError(f"{path}: is of other questions; remove it and select again")
+    return Selected(
+        questions,
+        {one.system: one.lines for one in found},
+        {one.system: one.signature for one in found},
+        {one.system: one.turned for one in found if one.turned.asked},
+    )
+
+
+def _about(
+    folder: Path, source: dict[str, Any], questions: list[Question], digest: str, asked: Mapping[str, Path]
+) -> dict[str, Any]:
+    """What the folder holds; of a system with several signatures, the one that was asked for last."""
+    found = [(path, answer_file.read(path)) for path in sorted((folder / folders.SYSTEMS).glob("*.jsonl"))]
+    found = [(path, one) for path, one in found if asked.get(one.system, path) == path]
+    return {
+        "format": folders.FORMAT,
+        "input": source,
+        "digest": digest,
+        "questions": len(questions),
+        "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in found],
+        "files": describe_files(folder, [folders.QUESTIONS]),
+        "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
+    }

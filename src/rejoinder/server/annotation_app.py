@@ -1,0 +1,74 @@
+"""The app: which address shows what, and to whom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rejoinder.annotation.project import Project
+from rejoinder.annotation.store.base import Store
+from rejoinder.server import owner_pages, rater_pages
+from rejoinder.server.access import ROLES
+from rejoinder.server.limits import Limits
+from rejoinder.server.login import enter, style
+from rejoinder.server.middleware import Guard
+from rejoinder.server.site import Site, View, Visit, page_for
+from rejoinder.server.templates import asset, nothing_here, warm
+
+RATER: dict[str, dict[str, View]] = {
+    "/": {"GET": rater_pages.welcome},
+    "/work": {"GET": rater_pages.work, "POST": rater_pages.submit},
+    "/undo": {"POST": rater_pages.undo},
+    "/leave": {"POST": rater_pages.leave},
+}
+OWNER: dict[str, dict[str, View]] = {
+    "/owner": {"GET": owner_pages.progress},
+    "/owner/agreement": {"GET": owner_pages.agreement},
+    "/owner/raters": {"GET": owner_pages.raters, "POST": owner_pages.change_raters},
+    "/owner/export": {"GET": owner_pages.exports},
+    "/owner/export/{name}": {"GET": owner_pages.download},
+    "/owner/leave": {"POST": rater_pages.leave},
+}
+
+
+def app_of(
+    project: Project,
+    store: Store,
+    url: str = "http://127.0.0.1:8700",
+    limits: Limits | None = None,
+    clock: Callable[[], float] = time.time,
+    steady: Callable[[], float] = time.monotonic,
+) -> Guard:
+    """The app of a project; ``url`` is where raters reach it, ``clock`` tells the time as the store's does."""
+    site = Site(project, store, url.rstrip("/"), limits or Limits(), clock)
+    routes = [Route("/r/{token}", enter), Route("/r/{token}/annotate.css", style), Route("/static/{name}", _static)]
+    for role, pages in (("rater", RATER), ("owner", OWNER)):
+        for path, views in pages.items():
+            routes += [Route(path, page_for(role, view), methods=[method]) for method, view in views.items()]
+    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+    app.router.redirect_slashes = False
+    app.state.site = site
+    warm()
+    return Guard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), steady)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return nothing_here()
+
+
+async def _static(request: Request) -> Response:
+    """A page's style or script, for those who have a page."""
+    for role in ROLES:
+        found = await page_for(role, _asset)(request)
+        if found.status_code == 200:
+            return found
+    return nothing_here()
+
+
+def _asset(visit: Visit) -> Response:
+    return asset(str(visit.request.path_params["name"])) or nothing_here()

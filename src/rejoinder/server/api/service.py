@@ -1,0 +1,99 @@
+"""The desk of the API: what is offered, the lanes in which it is computed, and what has been counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rejoinder.errors import RejoinderError
+from rejoinder.metric import Metric
+from rejoinder.metrics.aptness import aptness
+from rejoinder.models.device import threads
+from rejoinder.models.ranker.model import shipped
+from rejoinder.server.api.batching import Lane, Work
+from rejoinder.server.api.limits import Load
+from rejoinder.server.api.prometheus import Counters
+from rejoinder.server.api.request_schemas import requests
+from rejoinder.server.api.specs import Offer
+from rejoinder.systems import System
+
+# Metrics and systems that ask a language model or another large network: what takes a twentieth of a second must not
+# wait behind what takes a minute.
+# Networks that several threads may use at once; each computes a batch on one core or two.
+SHARED = frozenset({"aptness"})
+LARGE = frozenset("bertscore causal dynaeval embedded fed grade judge norm_prob nsp nup seq2seq".split())
+
+
+@dataclass
+class Desk:
+    """One server's API; ``corpus`` is what references are retrieved from."""
+
+    offer: Offer = field(default_factory=Offer)
+    load: Load = field(default_factory=Load)
+    corpus: str | None = None
+    counters: Counters = field(default_factory=Counters)
+    under_way: int = 0
+
+    def __post_init__(self) -> None:
+        # One thread each: two batches of one metric never run at once, as nothing says that they could.
+        self.lanes = {name: Lane(name, self.load) for name in ("metrics", "models", "work")}
+        self.lanes["networks"] = Lane("networks", self.load, min(4, threads()))
+        self._opened = False
+        self._opening = asyncio.Lock()
+        self.shapes = requests(self.offer.metrics, self.offer.systems)
+
+    @property
+    def default_system(self) -> str:
+        """The system that ranks where none is named: the ranker of the package, where it has one."""
+        try:
+            shipped()
+        except RejoinderError:
+            return "tfidf"
+        return "ranker"
+
+    def lane_of(self, of: Metric | System) -> str:
+        """The lane in which a metric or a system is asked; a metric inside another counts."""
+        name, spec = type(of).__module__.rpartition(".")[2], str(of)
+        if name in SHARED:
+            return "networks"
+        large = name in LARGE or any(f"{other}(" in spec or f"'{other}'" in spec for other in LARGE)
+        return "models" if large else "metrics"
+
+    async def ask(self, of: Metric | System, what: str, given: Any, rows: int, work: Work) -> Any:
+        """What a metric or a system says, together with what others ask of it at the same time."""
+        lane = self.lane_of(of)
+        if lane == "networks" and not self._opened:
+            await self._open()
+        return await self.lanes[lane].ask((what, str(of)), given, rows, work)
+
+    async def _open(self) -> None:
+        """Open what several threads will use, by one of them: parts of it are made at their first use."""
+        async with self._opening:
+            if not self._opened:
+                await self.lanes["metrics"].ask("open", None, 1, _first_use)
+                self._opened = True
+
+    async def do(self, work: Work, given: Any = None, rows: int = 1, key: object = None) -> Any:
+        """Something that takes a while; ``key`` puts equal wishes together."""
+        return await self.lanes["work"].ask(key if key is not None else object(), given, rows, work)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        for lane in self.lanes.values():
+            lane.close()
+
+
+def _first_use(given: list[Any]) -> list[None]:
+    aptness([["Hello."]], ["Hello."])
+    return [None] * len(given)
+
+
+def spread(sizes: Sequence[int], values: Sequence[Any]) -> list[Sequence[Any]]:
+    """What was computed together, cut into what each request asked for."""
+    found, start = [], 0
+    for size in sizes:
+        found.append(values[start : start + size])
+        start += size
+    return found

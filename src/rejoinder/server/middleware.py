@@ -1,0 +1,135 @@
+"""What stands before the app: headers on every answer, limits on every request."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rejoinder.server.access import digest
+from rejoinder.server.limits import Buckets, Known, Limits, Rate, client_of
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+LONG = "This is more than can be sent at once."
+SLOW = "This took too long to arrive."
+CLOSE = {"Connection": "close"}  # what is left of the body is not read
+
+
+BEARER = "bearer "
+Refuse = Callable[[Headers, int, str], Response]
+
+
+class Guard:
+    """An app behind headers, a rate limit, a limit on bodies and a limit on time.
+
+    A session is known by its cookie, or by the token that it sends with each request; ``refuse`` writes refusals.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        known: Known,
+        cookies: tuple[str, ...],
+        clock: Callable[[], float] | None,
+        refuse: Refuse | None = None,
+    ) -> None:
+        self.app = app
+        self._limits, self._known, self._cookies = limits, known, cookies
+        self._clock = clock or time.monotonic
+        self._refused = refuse or _refused
+        self._buckets = Buckets(limits.clients)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        if refusal := self._refusal(scope):
+            await refusal(scope, receive, guarded)
+            return
+        try:
+            await asyncio.wait_for(
+                self.app(scope, self._bounded(receive), guarded), timeout=self._limits.request_seconds
+            )
+        except asyncio.TimeoutError:
+            if not started:
+                late = self._refused(Headers(scope=scope), 503, "This took too long; please try again.")
+                await late(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if wait := self._buckets.wait(*self._bucket(scope, headers), self._clock()):
+            busy = self._refused(headers, 429, "Too many requests; please wait a moment, then try again.")
+            busy.headers["Retry-After"] = str(math.ceil(wait))
+            return busy
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 12 or int(length) > self._limits.body_bytes:
+            long = self._refused(headers, 413, LONG)
+            long.headers.update(CLOSE)
+            return long
+        return None
+
+    def _bucket(self, scope: Scope, headers: Headers) -> tuple[str, Rate]:
+        """A session's own bucket where its cookie or token was recognised before, else that of the address."""
+        sent = cookie_parser(headers.get("cookie", ""))
+        given = headers.get("authorization", "")
+        if given[: len(BEARER)].lower() == BEARER and (key := digest(given[len(BEARER) :].strip())) in self._known:
+            return key, self._limits.session
+        for name in self._cookies:
+            if name in sent and (key := digest(sent[name])) in self._known:
+                return key, self._limits.session
+        client = scope.get("client")
+        return "address " + client_of(client[0] if client else None), self._limits.address
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """The request's body, as long as it stays under its limits."""
+        read = 0
+        end = time.monotonic() + self._limits.body_seconds
+
+        async def bounded() -> Message:
+            nonlocal read
+            try:
+                message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
+            except asyncio.TimeoutError:
+                raise HTTPException(408, SLOW, CLOSE) from None
+            read += len(message.get("body", b""))
+            if read > self._limits.body_bytes:
+                raise HTTPException(413, LONG, CLOSE)
+            return message
+
+        return bounded
+
+
+def _refused(headers: Headers, status: int, sentence: str) -> Response:
+    return PlainTextResponse(sentence, status)

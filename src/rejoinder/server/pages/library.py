@@ -1,0 +1,173 @@
+"""What there is to look at: runs, selections and test sets in the folders that the server was given.
+
+Names are looked up among what was found there; no path is ever made of what somebody sent.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import orjson
+
+from rejoinder.data.collection import read_files
+from rejoinder.data.datasets import list_datasets, read_dataset
+from rejoinder.errors import InputError, RunError, SpecError, nearest
+from rejoinder.paths import data_home
+from rejoinder.scoring.sharded.reader import about_file
+from rejoinder.selection.folder import ABOUT, QUESTIONS, is_run
+from rejoinder.types import Question
+
+Kind: TypeAlias = Literal["scores", "selection"]
+_MOST = 5_000  # entries that are looked at in one folder
+_FIRST_LINE = 4 * 2**20
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run: its folder, what kind it is, and the moment of its last change."""
+
+    name: str
+    path: Path
+    kind: Kind
+    changed: int
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Questions: in a file, or published under a name; ``card`` is the file that says how they were made."""
+
+    __test__ = False  # its name begins like that of a test
+    name: str
+    path: Path | None
+    about: str
+    licence: str = ""
+    citation: str = ""
+    card: Path | None = None
+
+    @property
+    def changed(self) -> int:
+        """The moment of its last change."""
+        return 0 if self.path is None else self.path.stat().st_mtime_ns
+
+    def read(self) -> list[Question]:
+        """All its questions."""
+        if self.path is not None:
+            return list(read_files([self.path]).questions.values())
+        return [record for record in read_dataset(self.about) if isinstance(record, Question)]
+
+
+class Library:
+    """The folders of a server, looked through each time: what is new is there without a restart."""
+
+    def __init__(self, folders: Sequence[str] = ()) -> None:
+        self.folders = [Path(folder) for folder in folders] or [Path("runs")]
+        for folder in folders:
+            if not Path(folder).exists():
+                raise InputError(f"{folder}: no such file or folder; name run folders, folders of them, or test sets")
+
+    def runs(self) -> dict[str, Found]:
+        """All runs by name."""
+        found: dict[str, Found] = {}
+        for path in self._entries():
+            kind = _kind(path)
+            if kind is not None:
+                name = _free(_name(path), found)
+                found[name] = Found(name, path, kind, _changed(path, kind))
+        return found
+
+    def run(self, name: str) -> Found:
+        """One run."""
+        known = self.runs()
+        if name not in known:
+            raise SpecError(f"there is no run {name!r} here; {nearest(name, known)}")
+        return known[name]
+
+    def sets(self) -> dict[str, TestSet]:
+        """All test sets by name: files, the questions of selections, and published sets whose files are here."""
+        found: dict[str, TestSet] = {}
+        for path in self._entries():
+            if is_run(path):
+                card = path / "card.json"
+                _put(found, path, path / QUESTIONS, f"the questions of the selection {path.name}", card)
+            elif path.is_file() and _holds_questions(path):
+                base = path.name.removesuffix(".gz").removesuffix(".jsonl")
+                _put(found, path, path, path.name, path.with_name(f"{base}.card.json"))
+        for one in list_datasets():
+            there = "questions" in one.counts and all((data_home() / file.path).is_file() for file in one.files)
+            if there:
+                name = _free(_PLAIN.sub("-", one.name), found)
+                found[name] = TestSet(name, None, one.name, one.licence, one.citation)
+        return found
+
+    def set(self, name: str) -> TestSet:
+        """One test set."""
+        known = self.sets()
+        if name not in known:
+            raise SpecError(f"there is no test set {name!r} here; {nearest(name, known)}")
+        return known[name]
+
+    def _entries(self) -> Iterator[Path]:
+        """What was named, and what lies in it; a run's own files are no entries."""
+        for folder in self.folders:
+            yield folder
+            if folder.is_dir() and _kind(folder) is None:
+                for place, inside in enumerate(sorted(folder.iterdir())):
+                    if place == _MOST:
+                        break
+                    if not inside.name.startswith("."):
+                        yield inside
+
+
+def _kind(path: Path) -> Kind | None:
+    if is_run(path):
+        return "selection"
+    try:
+        return None if about_file(path) is None else "scores"
+    except RunError:  # its line on the page will say why it cannot be read
+        return "scores"
+
+
+def _changed(path: Path, kind: Kind) -> int:
+    try:
+        about = path / ABOUT if kind == "selection" else about_file(path)
+        return about.stat().st_mtime_ns if about is not None else 0
+    except (OSError, RunError):
+        return 0
+
+
+def _put(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
+    name = _free(_name(path), found)
+    found[name] = TestSet(name, questions, about, card=card if card.is_file() else None)
+
+
+def _name(path: Path) -> str:
+    base = path.resolve().name.removesuffix(".gz").removesuffix(".jsonl")
+    return _PLAIN.sub("-", base).strip(".-") or "unnamed"
+
+
+def _free(name: str, taken: object) -> str:
+    known = taken if isinstance(taken, dict) else {}
+    number, free = 1, name
+    while free in known:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _holds_questions(path: Path) -> bool:
+    """Whether the first line of a file is a question."""
+    if not path.name.endswith((".jsonl", ".jsonl.gz")):
+        return False
+    try:
+        with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
+            first = orjson.loads(file.readline(_FIRST_LINE))
+    except (OSError, EOFError, zlib.error, orjson.JSONDecodeError):
+        return False
+    return isinstance(first, dict) and (first.get("kind") == "question" or "candidates" in first)

@@ -1,0 +1,148 @@
+"""The replies of a run: listed by score, by rating or by how far the two are apart, and one with its conversation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rejoinder.comparison.trust import Trust
+from rejoinder.data.objects import to_object
+from rejoinder.errors import SpecError
+from rejoinder.reports.findings import Findings
+from rejoinder.server.api.rank import plain
+from rejoinder.stats.correlation import midranks
+
+PAGE = 50
+FAR = 0.3  # of the rated replies must lie between the two places for it to be called disagreement
+ORDERS = ("score", "rating", "apart")
+_SHORT = 140
+
+
+def short(text: str) -> str:
+    """A text as it stands in a list."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
+
+
+class Replies:
+    """The replies of a run by their places in it."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.place = {response: i for i, response in enumerate(findings.scores.responses)}
+
+    def text(self, place: int) -> str:
+        """What was said."""
+        return self.findings.data.responses[self.findings.scores.responses[place]].text
+
+    def system(self, place: int) -> str:
+        """Who said it."""
+        scores = self.findings.scores
+        return scores.systems[int(scores.system_codes[place])]
+
+    def ratings(self, trust: Trust | None) -> Mapping[int, float]:
+        """The mean rating of each rated reply."""
+        if trust is None:
+            return {}
+        evidence = trust.evidence
+        return {self.place[r]: float(v) for r, v in zip(evidence.responses, evidence.mean, strict=True)}
+
+    def apart(self, spec: str, trust: Trust | None) -> dict[int, tuple[float, float]]:
+        """The share of rated replies that each one is ahead of by score, and by rating."""
+        if trust is None:
+            return {}
+        scores, ratings = trust.evidence.scores[spec], trust.evidence.mean
+        known = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
+        if len(known) < 3:
+            return {}
+        by_score, by_rating = ((midranks(x[known]) - 1) / (len(known) - 1) for x in (scores, ratings))
+        responses = [trust.evidence.responses[i] for i in known.tolist()]
+        return {self.place[r]: (float(s), float(p)) for r, s, p in zip(responses, by_score, by_rating, strict=True)}
+
+
+def listed(
+    replies: Replies, spec: str, trust: Trust | None, system: str | None, only_apart: bool, order: str
+) -> list[dict[str, Any]]:
+    """Lines of replies, filtered and in order: the worst scores or ratings first, the farthest apart first."""
+    column = replies.findings.scores[spec]
+    ratings, apart = replies.ratings(trust), replies.apart(spec, trust)
+    lines = []
+    for place in range(len(column)):
+        by_score, by_rating = apart.get(place, (math.nan, math.nan))
+        if system is not None and replies.system(place) != system:
+            continue
+        if only_apart and not abs(by_score - by_rating) >= FAR:
+            continue
+        lines.append(
+            {
+                "reply": place,
+                "system": replies.system(place),
+                "text": short(replies.text(place)),
+                "score": plain(float(column[place])),
+                "rating": ratings.get(place),
+                "ahead_by_score": plain(by_score),
+                "ahead_by_rating": plain(by_rating),
+            }
+        )
+    better = replies.findings.scores.facts[spec].higher_is_better
+    sign = -1.0 if better is False else 1.0
+    lines.sort(key=lambda line: _key(line, order, sign))
+    return lines
+
+
+def _key(line: Mapping[str, Any], order: str, sign: float) -> float:
+    if order == "apart":
+        gap = line["ahead_by_score"], line["ahead_by_rating"]
+        return math.inf if None in gap else -abs(gap[0] - gap[1])
+    value = line["rating"] if order == "rating" else line["score"]
+    return math.inf if value is None else value if order == "rating" else sign * value
+
+
+def page_of(lines: Sequence[Any], number: int) -> tuple[Sequence[Any], dict[str, int]]:
+    """One page of a long list, and where it stands."""
+    pages = max(1, math.ceil(len(lines) / PAGE))
+    if number > pages:
+        raise SpecError(f"there is no page {number}; there are {pages}")
+    return lines[(number - 1) * PAGE : number * PAGE], {"page": number, "pages": pages, "n": len(lines)}
+
+
+def conversation(replies: Replies, place: int) -> dict[str, Any]:
+    """One reply with all that is known of it, and what the other systems said to the same item."""
+    findings = replies.findings
+    if not 0 <= place < len(findings.scores):
+        raise SpecError(f"this run has no reply {place}; it has {len(findings.scores):,}")
+    pair = findings.data.pair(findings.scores.responses[place])
+    same = [n for n, item in enumerate(findings.scores.items) if item == pair.item.id]
+    item = to_object(pair.item)
+    return {
+        "reply": place,
+        "response": pair.response.id,
+        "item": pair.item.id,
+        "dialogue": pair.item.dialogue,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.item.context],
+        "situation": [one.text for one in pair.item.situation],
+        "references": [{"text": one.text, "source": one.source} for one in pair.item.references],
+        "future": item.get("future", []),
+        "replies": [_said(replies, n, n == place) for n in same],
+        "flags": list(findings.flags.get(pair.response.id, ())),
+    }
+
+
+def _said(replies: Replies, place: int, here: bool) -> dict[str, Any]:
+    scores = replies.findings.scores
+    return {
+        "reply": place,
+        "system": replies.system(place),
+        "text": replies.text(place),
+        "here": here,
+        "scores": {spec: plain(float(column[place])) for spec, column in scores.values.items()},
+        "matched": {spec: places[place] for spec, places in scores.matched.items()},
+        "ratings": {
+            trust.evidence.aspect: value
+            for trust in replies.findings.trusts
+            if (value := replies.ratings(trust).get(place)) is not None
+        },
+    }

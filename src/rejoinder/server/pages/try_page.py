@@ -1,0 +1,45 @@
+"""The Try page: a conversation and a reply, as they were typed or as they stand in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+
+from rejoinder.metric import metric_class
+from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.api.service import LARGE
+from rejoinder.server.pages.context import House, Query, Shown
+from rejoinder.server.pages.replies import Replies, conversation
+from rejoinder.server.pages.runs import findings_of
+
+
+async def try_page(house: House, request: Request, query: Query) -> Shown:
+    """The metrics that can be tried, and a conversation to begin with."""
+    begun = await _from_run(house, query) if "run" in query else _example()
+    offered = [_metric(name) for name in house.desk.offer.metrics]
+    return Shown("try.html", {"metrics": offered, **begun})
+
+
+def _example() -> dict[str, Any]:
+    given = EXAMPLES["score"]["pairs"][0]
+    return {"context": given["context"], "reply": given["reply"], "references": given["references"], "from": None}
+
+
+async def _from_run(house: House, query: Query) -> dict[str, Any]:
+    name = query["run"]
+    found = conversation(Replies(await findings_of(house, name)), query.get("reply", 0))
+    said = next(one for one in found["replies"] if one["here"])
+    return {
+        "context": found["context"],
+        "reply": said["text"],
+        "references": [one["text"] for one in found["references"]],
+        "from": {"run": name, "reply": found["reply"], "system": said["system"]},
+    }
+
+
+def _metric(name: str) -> dict[str, Any]:
+    cls = metric_class(name.partition("(")[0])
+    about = (cls.__doc__ or "").strip().partition("\n")[0]
+    quick = name.partition("(")[0] not in LARGE
+    return {"metric": name, "quick": quick, "needs": sorted(cls.needs), "about": about}

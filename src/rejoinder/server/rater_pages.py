@@ -1,0 +1,211 @@
+"""The rater's pages: what it is about, one unit after the other, taking back, and the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from rejoinder.annotation.answers import from_form
+from rejoinder.annotation.errors import AnnotationError, AnswerError, TooFastError
+from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.store.base import Assignment
+from rejoinder.annotation.unit import Field, Option, Unit
+from rejoinder.server.access import digest
+from rejoinder.server.site import Visit, go
+from rejoinder.server.templates import left
+
+
+class Choice(NamedTuple):
+    """One thing to choose; ``key`` is the digit that chooses it, empty where there are too many."""
+
+    id: str
+    value: str
+    label: str
+    anchor: str
+    key: str
+    chosen: bool
+
+
+class Ask(NamedTuple):
+    """One thing asked, with what was chosen or written so far, and what is wrong with it."""
+
+    id: str
+    field: Field
+    choices: tuple[Choice, ...]
+    text: str
+    problem: str
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether the choices are numbers, which stand in one row."""
+        return all(choice.label.lstrip("-").isdecimal() for choice in self.choices)
+
+
+class Panel(NamedTuple):
+    """A reply with what is asked about it; no reply where the whole unit is meant."""
+
+    title: str
+    text: str | None
+    asks: tuple[Ask, ...]
+
+
+class Sheet(NamedTuple):
+    """All that a unit's page shows."""
+
+    unit: Unit
+    panels: tuple[Panel, ...]
+    problems: dict[str, str]  # those that belong to no field
+
+    @property
+    def refused(self) -> bool:
+        """Whether something is wrong with what was sent."""
+        return bool(self.problems) or any(ask.problem for panel in self.panels for ask in panel.asks)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether two replies stand beside each other."""
+        return self.unit.form == "compare"
+
+    @property
+    def long(self) -> bool:
+        """Whether there is so much to answer that the conversation should stay in sight."""
+        return not self.side_by_side and sum(len(panel.asks) for panel in self.panels) > 2
+
+
+def sheet_of(
+    unit: Unit,
+    fields: Sequence[Field],
+    answer: Mapping[str, Any] | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> Sheet:
+    """A unit's page; ``answer`` is what was sent or judged before, and goes before the fields' own first values."""
+    problems = dict(problems or {})
+    asks = [_ask(number, field, answer, problems.pop(field.name, "")) for number, field in enumerate(fields)]
+    replies = unit.payload.get("replies", ())
+    panels = []
+    for number, reply in enumerate(replies, start=1):
+        about = tuple(ask for ask in asks if ask.field.reply == reply["key"])
+        panels.append(Panel(_title(unit, number, len(replies)), reply["text"], about))
+    if whole := tuple(ask for ask in asks if ask.field.reply is None):
+        panels.append(Panel("", None, whole))
+    return Sheet(unit, tuple(panels), problems)
+
+
+def _title(unit: Unit, number: int, count: int) -> str:
+    if unit.form == "compare":
+        return ("The first reply", "The second reply")[number - 1]
+    return "Reply" if count == 1 else f"Reply {number}"
+
+
+def _ask(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Ask:
+    name = f"f{number}"
+    given = None if answer is None else answer.get(field.name)
+    if field.kind in ("text", "lines"):
+        text = given if isinstance(given, str) else field.initial if answer is None or field.only_if else ""
+        return Ask(name, field, (), text, problem)
+    chosen = {str(one) for one in (given if isinstance(given, list | tuple) else [given]) if one is not None}
+    keys = keys_of(field.options)
+    choices = tuple(
+        Choice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
+        for n, (option, key) in enumerate(zip(field.options, keys, strict=True))
+    )
+    return Ask(name, field, choices, "", problem)
+
+
+def keys_of(options: Sequence[Option]) -> list[str]:
+    """The digit of each option: its own label where all are numbers (0 for a 10 without a 0), else its place from 1."""
+    labels = [option.label for option in options]
+    if all(label.isdecimal() for label in labels):
+        ten = "" if "0" in labels else "0"
+        return [label if len(label) == 1 else ten if label == "10" else "" for label in labels]
+    return [str(place) if place < 10 else "" for place in range(1, len(labels) + 1)]
+
+
+def welcome(visit: Visit) -> Response:
+    """What it is about: instructions, the notice, and where to begin."""
+    return visit.page("welcome.html", standing=visit.store.standing(visit.me))
+
+
+def work(visit: Visit) -> Response:
+    """The unit in hand or the next one; where there is none, why."""
+    assignment = visit.store.next_unit(visit.me)
+    if assignment is None:
+        return _end(visit)
+    return _unit(visit, assignment, assignment.previous)
+
+
+def submit(visit: Visit) -> Response:
+    """Keep an answer, then go on; an exercise says first whether it was right."""
+    held = visit.store.held(visit.me, visit.sent("assignment"))
+    unit = held.unit if held else _stand_in(visit)
+    answer = from_form(fields_of(visit.site.project, unit), visit.pairs)
+    try:
+        kept = visit.store.submit(visit.me, visit.sent("assignment"), answer, _seconds(visit))
+    except (AnswerError, TooFastError) as error:
+        problems = error.problems if isinstance(error, AnswerError) else {"": str(error)}
+        return _unit(visit, held, answer, problems) if held else _lost(visit, error)
+    except AnnotationError as error:
+        return _lost(visit, error)
+    if kept.kind != "exercise":
+        return go("/work")
+    return visit.page("feedback.html", kept=kept, standing=visit.store.standing(visit.me))
+
+
+def undo(visit: Visit) -> Response:
+    """Take the latest answer in hand again."""
+    visit.store.undo(visit.me)
+    return go("/work")
+
+
+def leave(visit: Visit) -> Response:
+    """Forget this browser's session; a personal link still works."""
+    visit.site.known.drop(digest(visit.token))
+    response = left(visit.site.project.contact if visit.me.by else None)
+    response.delete_cookie(visit.site.cookie(visit.me.role), path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _unit(
+    visit: Visit, assignment: Assignment, answer: Mapping[str, Any] | None, problems: Mapping[str, str] | None = None
+) -> Response:
+    fields = fields_of(visit.site.project, assignment.unit)
+    return visit.page(
+        "work.html",
+        422 if problems else 200,
+        assignment=assignment,
+        sheet=sheet_of(assignment.unit, fields, answer, problems),
+        standing=visit.store.standing(visit.me),
+    )
+
+
+def _lost(visit: Visit, error: AnnotationError) -> Response:
+    return visit.page("problem.html", 409, sentence=str(error))
+
+
+def _stand_in(visit: Visit) -> Unit:
+    """A unit that asks what was answered, for a form about what is not in hand any more: the store still knows it, and
+    takes the same answer sent twice for what it is."""
+    project = visit.site.project
+    keys = {"r1", "r2"} if project.form == "compare" else {name.rpartition(".")[2] for name, _ in visit.pairs}
+    return Unit("", project.form, {"replies": [{"key": key, "text": ""} for key in sorted(keys)]})
+
+
+def _seconds(visit: Visit) -> float:
+    """How long the page was in sight, as it says; where it says nothing, the store counts since it was handed out."""
+    try:
+        return float(visit.sent("seconds"))
+    except ValueError:
+        return math.nan
+
+
+def _end(visit: Visit) -> Response:
+    completion = visit.site.project.completion
+    return visit.page(
+        "end.html",
+        standing=visit.store.standing(visit.me),
+        completion=completion,
+        is_link=completion.startswith(("https://", "http://")),
+    )

@@ -1,0 +1,126 @@
+"""What all pages share: the project, its store, its limits; and a visit: one request of somebody recognised."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from rejoinder.annotation.project import Project
+from rejoinder.annotation.store.base import Rater, Store
+from rejoinder.server.access import cookie_name, csrf, digest, genuine
+from rejoinder.server.limits import Known, Limits
+from rejoinder.server.templates import html, nothing_here
+
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A project as it is served; ``url`` is where raters reach it, without a slash at the end."""
+
+    project: Project
+    store: Store
+    url: str
+    limits: Limits
+    clock: Callable[[], float] = time.time
+    known: Known = field(default_factory=lambda: Known(10_000))
+
+    @property
+    def secure(self) -> bool:
+        """Whether cookies are for encrypted connections only."""
+        return self.url.startswith("https:")
+
+    def cookie(self, role: str) -> str:
+        """The name of a role's cookie."""
+        return cookie_name(self.project.name, role)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a rater or an owner, with the form that was sent, where one was."""
+
+    site: Site
+    request: Request
+    me: Rater
+    token: str
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def store(self) -> Store:
+        """The project's store."""
+        return self.site.store
+
+    def sent(self, name: str) -> str:
+        """What a field of the form holds; empty where it was not sent, or twice."""
+        found = [value for key, value in self.pairs if key == name]
+        return found[0] if len(found) == 1 else ""
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page for this visitor."""
+        return html(template, status, project=self.site.project, me=self.me, csrf=csrf(self.token), **values)
+
+
+View = Callable[[Visit], Response]
+
+
+def page_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a view that only one role may see; all others find nothing there."""
+
+    async def endpoint(request: Request) -> Response:
+        site: Site = request.app.state.site
+        token = request.cookies.get(site.cookie(role), "")
+        pairs = await form_of(request, site.limits.fields) if request.method == "POST" else ()
+        return await run_in_threadpool(_answer, site, request, role, token, pairs, view)
+
+    return endpoint
+
+
+def _answer(
+    site: Site, request: Request, role: str, token: str, pairs: tuple[tuple[str, str], ...], view: View
+) -> Response:
+    me = recognised(site, token)
+    if me is None or me.role != role:
+        site.known.drop(digest(token))
+        return nothing_here()
+    site.known.add(digest(token))
+    if request.method == "POST" and not (genuine(token, pairs) and own_origin(request.headers)):
+        return html("problem.html", 403, project=site.project, me=me, csrf=csrf(token), sentence=_FORGED)
+    return view(Visit(site, request, me, token, pairs))
+
+
+def recognised(site: Site, token: str) -> Rater | None:
+    """Whose token it is; who came through an entrance leaves with it."""
+    me = site.store.who(token) if 0 < len(token) < 200 else None
+    return me if me is None or me.by is None else site.store.rater(me.id)
+
+
+_FORGED = "This form did not come from a page of yours, or the page was old; nothing was kept. Please reload the page"
+
+
+def own_origin(headers: Mapping[str, str]) -> bool:
+    """Whether a request that changes something was begun by a page of ours, as far as the browser says."""
+    return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+async def form_of(request: Request, most: int) -> tuple[tuple[str, str], ...]:
+    """The pairs of a form; anything but a form of ours is refused."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415, "Only forms are taken here.")
+    body = await request.body()
+    try:
+        return tuple(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=most, errors="strict"))
+    except ValueError:  # more fields than that, or no text
+        raise HTTPException(400, "This form cannot be read.") from None
+
+
+def go(path: str) -> Response:
+    """On to another page, after a form."""
+    return RedirectResponse(path, 303)

@@ -1,0 +1,131 @@
+"""Algorithm 2 of SUGAR (Otani et al. 2023, Appendix B.1): distractors that a regression sees through are replaced.
+
+As the pseudo-code has it: J rounds; in each, the questions in K folds; a logistic regression on the vectors of the
+request, S1 and a reply learns from the other folds whether the reply is the reference; f is its probability. A
+distractor r with f(r) + gamma <= f(r1) gives way to an r' with f(r') - gamma > f(r1), drawn among those that Algorithm
+1 lets through; where there is none, it stays. (The last line's D_K is read as D_J.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.situation.random_distractors import Chosen
+from rejoinder.situation.seed_vectors import Matter
+from rejoinder.stats.arrays import Bools, Floats
+
+
+class Regression(NamedTuple):
+    """Weights and intercept."""
+
+    weights: Floats
+    intercept: float
+
+
+def fit(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
+    """The minimum of the summed log loss and the penalty on half the squared weights; the intercept is free.
+
+    The same as scikit-learn's with C = 1 / penalty.
+    """
+    from scipy.optimize import minimize
+
+    signs = np.where(labels, 1.0, -1.0)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        weights, intercept = point[:-1], point[-1]
+        margins = signs * (rows @ weights + intercept)
+        pull = -signs * np.exp(-np.logaddexp(0.0, margins))
+        total = float(np.logaddexp(0.0, -margins).sum() + penalty / 2 * (weights @ weights))
+        return total, np.append(rows.T @ pull + penalty * weights, pull.sum())
+
+    found = minimize(
+        loss, np.zeros(rows.shape[1] + 1), jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500}
+    )
+    return Regression(found.x[:-1], float(found.x[-1]))
+
+
+def probability(scores: Floats) -> Floats:
+    """The logistic curve."""
+    found: Floats = np.exp(-np.logaddexp(0.0, -scores))
+    return found
+
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round came to: the distractors that it looked at, those that were easy, and those that gave way.
+
+    ``right`` is the share of questions whose reference has the highest f, before the round's replacements.
+    """
+
+    distractors: int
+    easy: int
+    replaced: int
+    right: float
+
+
+def filter_adversarially(
+    matter: Matter, chosen: Chosen, progress: Progress | None = None
+) -> tuple[Chosen, list[Round]]:
+    """The distractors after J rounds, and what each round came to; a seed without distractors takes no part."""
+    current = [list(picked) for picked in chosen]
+    places = np.array([place for place, picked in enumerate(current) if picked], np.int64)
+    folds = min(matter.settings.folds, len(places))
+    told: list[Round] = []
+    for number in range(matter.settings.rounds if folds > 1 else 0):
+        random = np.random.default_rng([matter.settings.seed, 2, number])
+        parts = np.array_split(random.permutation(places), folds)
+        counts, right = np.zeros(3, np.int64), 0
+        # The folds of a round are all taken from the set as it was before the round.
+        before = [tuple(picked) for picked in current]
+        for fold, part in enumerate(parts, start=1):
+            rest = np.setdiff1d(places, part)
+            trained = _trained(matter, before, rest.tolist())
+            for place in np.sort(part).tolist():
+                scores = scores_of(matter, trained, place)
+                right += bool(scores[place] > max(scores[other] for other in before[place]))
+                counts += _replace(matter, current[place], place, scores, random)
+            if progress is not None:
+                progress(number * folds + fold, matter.settings.rounds * folds)
+        told.append(Round(int(counts[0]), int(counts[1]), int(counts[2]), right / len(places)))
+    return tuple(tuple(picked) for picked in current), told
+
+
+def scores_of(matter: Matter, trained: Regression, place: int) -> Floats:
+    """f of every seed's reply, after the request and the statements of the seed in that place."""
+    requests, situations, replies = np.split(trained.weights, 3)
+    around = matter.requests[place] @ requests + matter.situations[place] @ situations + trained.intercept
+    return probability(matter.replies @ replies + around)
+
+
+def _trained(matter: Matter, chosen: Sequence[tuple[int, ...]], places: Sequence[int]) -> Regression:
+    shown = [(place, reply) for place in places for reply in (place, *chosen[place])]
+    seeds, replies = np.array(shown, np.int64).T
+    rows = np.concatenate([matter.requests[seeds], matter.situations[seeds], matter.replies[replies]], axis=1)
+    return fit(rows, seeds == replies, matter.settings.penalty)
+
+
+def _replace(
+    matter: Matter, picked: list[int], place: int, scores: Floats, random: np.random.Generator
+) -> tuple[int, int, int]:
+    """Replace the easy distractors of a seed in place; how many there were, were easy, and gave way."""
+    margin, reference = matter.settings.margin, scores[place]
+    easy = replaced = 0
+    for number, reply in enumerate(list(picked)):
+        if scores[reply] + margin > reference:
+            continue
+        easy += 1
+        others = picked[:number] + picked[number + 1 :]
+        pool = matter.pool(place) & (scores - margin > reference)
+        for other in others:
+            pool &= ~matter.near(other)
+        if pool.any():  # never the easy one itself, whose score is below
+            picked[number] = int(random.choice(np.flatnonzero(pool)))
+            replaced += 1
+    return len(picked), easy, replaced

@@ -1,0 +1,97 @@
+"""Which statements cannot be true at once, as far as keywords tell (SUGAR, Appendix B.2); the words are a data file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.situation.overlap import Overlaps
+from rejoinder.stats.arrays import Bools
+
+SHIPPED = "contradictions.toml"
+_KEYS = {"discard", "negations", "exclude"}
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """Words that no added statement has, words that deny, and groups of words that exclude one another."""
+
+    discard: tuple[str, ...] = ()
+    negations: tuple[str, ...] = ()
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = ()
+
+
+def read_keywords(path: str | Path | None = None) -> Keywords:
+    """The keywords of a file, or of the package."""
+    name = Path(path).name if path is not None else SHIPPED
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        source = files(__package__) / SHIPPED if path is None else Path(path)
+        found = toml.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, toml.TOMLDecodeError) as error:
+        raise InputError(f"{name}: is no TOML file ({error})") from None
+    if unknown := sorted(found.keys() - _KEYS):
+        raise InputError(f"{name}: has the unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}")
+    groups = found.get("exclude", [])
+    if not isinstance(groups, list) or not all(isinstance(one, dict) and "words" in one for one in groups):
+        raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
+    if not all(isinstance(one["words"], list) for one in groups):
+        raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
+    return Keywords(
+        _words(found.get("discard", []), name),
+        _words(found.get("negations", []), name),
+        tuple(tuple(_words(part, name) for part in one["words"]) for one in groups),
+    )
+
+
+def _words(found: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+        raise InputError(f"{name}: expected a list of words, found {str(found)[:60]!r}")
+    return tuple(one.casefold() for one in found)
+
+
+@dataclass(frozen=True, eq=False)
+class Contradictions:
+    """Statements and the keywords that they hold."""
+
+    discarded: Bools
+    _denies: Bools = field(repr=False)
+    _values: tuple[Bools, ...] = field(repr=False)  # for each group, statements by lists of words
+    _overlaps: Overlaps = field(repr=False)
+    _texts: tuple[str, ...] = field(repr=False)
+    _least: float = 0.75
+
+    def with_(self, place: int) -> Bools:
+        """Which of the statements contradict the one in that place."""
+        found: Bools = (self._denies != self._denies[place]) & self._overlaps.near(self._texts[place], self._least)
+        for values in self._values:
+            mine = values[place]
+            if mine.any():
+                found = found | (values.any(axis=1) & ~values[:, mine].any(axis=1))
+        return found
+
+
+def contradictions_of(texts: Sequence[str], keywords: Keywords, overlaps: Overlaps, least: float) -> Contradictions:
+    """What keywords say of statements; ``least`` is how much two texts overlap of which one denies the other."""
+    values = tuple(np.stack([_holding(texts, part) for part in group], axis=1) for group in keywords.groups if group)
+    return Contradictions(
+        _holding(texts, keywords.discard), _holding(texts, keywords.negations), values, overlaps, tuple(texts), least
+    )
+
+
+def _holding(texts: Sequence[str], words: Sequence[str]) -> Bools:
+    if not words:
+        return np.zeros(len(texts), bool)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
+    return np.array([pattern.search(text.casefold()) is not None for text in texts], bool)

@@ -1,0 +1,142 @@
+"""Grades from what people said (SUGAR, step 8): Bad, Acceptable or Best for each candidate, by a model of aggregation.
+
+The paper aggregates by minimax conditional entropy (Zhou et al. 2014), which is the default here. A question of which a
+candidate has no grade, or all have the same, must be rated again: it is counted and named, and left out unless wanted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rejoinder.comparison.aggregation import aggregated
+from rejoinder.errors import InputError, brief
+from rejoinder.selection.human_scores import Scores
+from rejoinder.selection.sheet import write_sheet
+from rejoinder.stats.agreement import krippendorff_alpha
+from rejoinder.types import Candidate, Question, Rating, Record, Turn
+
+GRADES = ("Bad", "Acceptable", "Best")
+ASPECT = "grade"  # what the form "grade" asks
+METHOD = "minimax_entropy_ordinal"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Questions with grades, what the card says of them, and the ids of those that must be rated again."""
+
+    questions: tuple[Question, ...]
+    facts: Mapping[str, Any] = field(hash=False)
+    again: tuple[str, ...] = ()
+
+
+def grade(questions: Sequence[Question], records: Iterable[Record], method: str = METHOD, keep: bool = False) -> Graded:
+    """Questions with the grades that their ratings come to; ``keep`` also those that must be rated again.
+
+    A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
+    aspects are passed over.
+    """
+    if method == "mean":
+        raise InputError(
+            "a mean is no grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
+        )
+    known = {_name(question, n) for question in questions for n in range(len(question.candidates))}
+    ratings = [_checked(one) for one in records if isinstance(one, Rating) and one.response in known]
+    ratings = [one for one in ratings if one.aspect == ASPECT]
+    if not ratings:
+        raise InputError(f"nobody rated the aspect {ASPECT!r} of a candidate of this set; give the set that was rated")
+    made = aggregated(ratings, method)[0]
+    found = {one.response: one for one in made.records if isinstance(one, Rating)}
+    given: dict[str, list[int]] = {}
+    for one in sorted(ratings, key=lambda one: one.rater):
+        given.setdefault(str(one.response), []).append(int(one.value))
+    done = [_graded(question, found, given) for question in questions]
+    again = tuple(question.id for question in done if not _is_settled(question))
+    kept = tuple(question for question in done if keep or _is_settled(question))
+    alpha = krippendorff_alpha(made.judged.matrix.values, "ordinal").value
+    facts = {
+        "method": method,
+        "ratings": len(ratings),
+        "raters": len({one.rater for one in ratings}),
+        "alpha": None if math.isnan(alpha) else round(alpha, 4),
+        "counts": _counts(kept, again),
+        "again": list(again),
+    }
+    return Graded(kept, facts, again)
+
+
+def ratings_of(scores: Scores) -> list[Rating]:
+    """What stands on a sheet as ratings; a column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
+    return [
+        Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
+        for (question, candidate), row in scores.items()
+        for n, score in enumerate(row, start=1)
+    ]
+
+
+def _checked(rating: Rating) -> Rating:
+    if rating.aspect == ASPECT and rating.value not in range(len(GRADES)):
+        raise InputError(
+            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades are 0 (Bad), "
+            "1 (Acceptable) and 2 (Best)"
+        )
+    return rating
+
+
+def _name(question: Question, place: int) -> str:
+    return f"{question.id}/{question.candidates[place].id or place}"
+
+
+def _graded(question: Question, found: Mapping[str | None, Rating], given: Mapping[str, list[int]]) -> Question:
+    def one(place: int, candidate: Candidate) -> Candidate:
+        name = _name(question, place)
+        rating = found.get(name)
+        if rating is None:
+            return dataclasses.replace(candidate, grade=None)
+        sure = {"confidence": rating.meta["confidence"]} if "confidence" in rating.meta else {}
+        meta = {**candidate.meta, "ratings": given[name], **sure}
+        return dataclasses.replace(candidate, grade=GRADES[int(rating.value)], meta=meta)
+
+    candidates = tuple(one(place, candidate) for place, candidate in enumerate(question.candidates))
+    grades = [candidate.grade for candidate in candidates]
+    bad = None if None in grades else GRADES[0] in grades
+    return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": bad})
+
+
+def _is_settled(question: Question) -> bool:
+    grades = {candidate.grade for candidate in question.candidates}
+    return None not in grades and len(grades) > 1
+
+
+def _counts(questions: Sequence[Question], again: Sequence[str]) -> dict[str, int]:
+    grades = Counter(str(one.grade) for question in questions for one in question.candidates)
+    reference = [one.grade for question in questions for one in question.candidates if one.source == "reference"]
+    return {
+        "questions": len(questions),
+        "questions to be rated again": len(again),
+        **{f"candidates graded {name}": grades[name] for name in GRADES},
+        "references graded Bad, to be looked at": reference.count(GRADES[0]),
+        "questions without a Best candidate": sum(
+            all(one.grade != GRADES[2] for one in question.candidates) for question in questions
+        ),
+    }
+
+
+RATERS = 3
+
+
+def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
+    """Write a sheet for so many raters, each with a column, and say how many rows it has."""
+    return write_sheet([_shown(question) for question in questions], path, raters)
+
+
+def _shown(question: Question) -> Question:
+    told = [Turn(one.text, "situation") for one in question.situation]
+    if isinstance(goal := question.meta.get("goal"), str):
+        told.insert(0, Turn(goal, "goal"))
+    return dataclasses.replace(question, context=(*told, *question.context))

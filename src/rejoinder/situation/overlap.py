@@ -1,0 +1,68 @@
+"""The overlap coefficient of content words (SUGAR, equation 1), of one text against many at once.
+
+Content words are the words that are no function words (``text.content_words``), without placeholders such as
+``[user]``; the paper takes nouns, verbs, adjectives and adverbs of a tagger that it does not name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from rejoinder.stats.arrays import Bools, Floats, Ints
+from rejoinder.text.tokens import content_words
+
+_PLACEHOLDER = re.compile(r"\[\w+\]('s)?")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The content words of a text."""
+    return content_words(_PLACEHOLDER.sub(" ", text))
+
+
+def overlap(first: str, second: str) -> float:
+    """Shared content words over those of the text that has fewer; 0 where one has none, but 1 for equal texts."""
+    if _same(first) == _same(second):
+        return 1.0
+    one, other = words_of(first), words_of(second)
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+class Overlaps:
+    """Texts whose words are looked up, so that one text can be held against all of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        words = [words_of(text) for text in texts]
+        self._sizes: Ints = np.array([len(one) for one in words], np.int64)
+        self._same = np.array([_same(text) for text in texts], object)
+        places: dict[str, list[int]] = {}
+        for place, one in enumerate(words):
+            for word in one:
+                places.setdefault(word, []).append(place)
+        self._places = {word: np.array(found, np.int64) for word, found in places.items()}
+
+    def with_(self, text: str) -> Floats:
+        """The overlap of a text with each."""
+        words = words_of(text)
+        shared: Floats = np.zeros(len(self._sizes))
+        for word in words:
+            if word in self._places:
+                shared[self._places[word]] += 1
+        found: Floats = shared / np.maximum(np.minimum(self._sizes, len(words)), 1)
+        return np.where(self.same(text), 1.0, found)
+
+    def same(self, text: str) -> Bools:
+        """Which of the texts are this one, capitals and white space aside."""
+        found: Bools = np.asarray(self._same == _same(text), bool)
+        return found
+
+    def near(self, text: str, least: float) -> Bools:
+        """Which of the texts overlap a text at least so much."""
+        found: Bools = self.with_(text) >= least
+        return found
+
+
+def _same(text: str) -> str:
+    return " ".join(text.casefold().split())

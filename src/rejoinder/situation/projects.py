@@ -1,0 +1,182 @@
+"""The human steps of SUGAR as projects of the annotation page: 2 and 5 (situations), 3 and 4 (replies), 8 (grades)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rejoinder.annotation.form import FORMS
+from rejoinder.annotation.unit import FormName
+from rejoinder.data.inputs import DATASET, read
+from rejoinder.data.reader import Source, decode, stream
+from rejoinder.data.schema import from_object
+from rejoinder.data.seeds import Seed, read_seeds, request_and_goal
+from rejoinder.data.writer import write
+from rejoinder.errors import InputError, brief
+from rejoinder.files import whole_file
+from rejoinder.types import Item, Question, Reference, Statement, Turn
+
+
+def read_requests(*given: str | Path) -> list[Item]:
+    """An item for each request: its text as the context, the goal in its meta, and nothing else."""
+    found: dict[str, Item] = {}
+    for name in given:
+        for where, id, request, goal in _requests(str(name)):
+            if id in found:
+                raise InputError(f"{where}: the request {id!r} was there before; give each its own id")
+            found[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
+    return list(found.values())
+
+
+def _requests(name: str) -> Iterator[tuple[str, str, str, str]]:
+    for line in Source(name).lines():
+        found, where = decode(line), str(line.place)
+        if isinstance(found, dict) and "request" in found:
+            texts = [
+                str(found[key]) if type(found.get(key)) is int else found.get(key) for key in ("id", "request", "goal")
+            ]
+            for key, text in zip(("id", "request", "goal"), texts, strict=True):
+                if not isinstance(text, str) or not text.strip():
+                    raise InputError(f"{where}: '{key}' must be a text that is not empty, found {brief(text)}")
+            yield where, str(texts[0]), str(texts[1]), str(texts[2])
+            continue
+        record = from_object(found, line.place)
+        if isinstance(record, Item | Question):
+            yield where, record.id, *request_and_goal(record, where)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step that people do: its number in the paper, the form, and what people are told."""
+
+    number: int
+    form: FormName
+    title: str
+    instructions: str
+
+
+STEPS: dict[str, Step] = {
+    "situation": Step(
+        2,
+        "situation",
+        "What is the situation?",
+        "You see what somebody asks an assistant for, and the goal behind it, which stays unsaid. Write what could be "
+        "seen or measured that would let you guess the goal: facts such as 'The room is hot.', not feelings. Write "
+        "[user] for the person. Leave a field empty where nothing fits.",
+    ),
+    "write": Step(
+        3,
+        "write",
+        "What would a helpful assistant say?",
+        "You see a request and the goal behind it. Write two replies: one that does what is asked and one that cannot, "
+        "with the reason. Each must suggest something more that helps with the goal. Do not ask for details of the "
+        "request itself.",
+    ),
+    "validate": Step(
+        4,
+        "validate",
+        "Does the reply help?",
+        "You see a request, the goal behind it and a reply. Say whether the reply suggests or asks for something new, "
+        "and whether that helps with the goal.",
+    ),
+    "complete": Step(
+        5,
+        "situation",
+        "In what situation does this reply fit?",
+        "You see a request, the goal behind it and a reply. The fields hold facts that were written before: keep those "
+        "that are right, mend or delete the others, and add what the reply takes for granted. Facts must be such as "
+        "could be seen or measured. Write [user] for the person.",
+    ),
+    "grade": Step(
+        8,
+        "grade",
+        "Which reply fits the situation?",
+        "You see a request, what is known of the situation (most of it does not matter) and some replies. Say of each "
+        "whether it is bad here, acceptable, or the best one could say. Several may be best, or none.",
+    ),
+}
+
+
+def write_project(step: str, files: Sequence[str], path: str | Path) -> int:
+    """Write PROJECT.toml (and PROJECT.jsonl, where data must be made for it), and say how many things are shown."""
+    path, told = Path(path), STEPS[step]
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: a project is a .toml file; name it so")
+    if not files:
+        raise InputError(f"no file is named for the step {step!r}")
+    if step in ("situation", "write", "complete"):
+        items = completed(files) if step == "complete" else read_requests(*files)
+        if not items:
+            raise InputError(f"{', '.join(files)}: holds no requests with a goal")
+        shown, count = [str(path.with_suffix(".jsonl"))], len(items)
+        write(items, shown[0])
+    else:
+        shown, count = list(files), sum(read(*files).counts().values())
+    data = [_relative(one, path.parent) for one in shown]
+    lines = [
+        f'form = "{told.form}"',
+        f"data = {json.dumps(data)}",
+        f"title = {json.dumps(told.title)}",
+        f"raters_per_unit = {FORMS[told.form].raters_per_unit}",
+        f"instructions = {json.dumps(told.instructions)}",
+    ]
+    with whole_file(path) as file:
+        file.write(("\n".join(lines) + "\n").encode())
+    return count
+
+
+def _relative(name: str, folder: Path) -> str:
+    return name if name.startswith(DATASET) else os.path.relpath(name, folder).replace(os.sep, "/")
+
+
+def completed(files: Sequence[str]) -> list[Item]:
+    """An item for each request and reply, with the statements that there are: of seeds, or of the steps 2 and 4.
+
+    Items of one id are put together: one file may have the replies (of step 4) and another the statements (of step 2).
+    """
+    items: dict[str, Item] = {}
+    seeds: list[Seed] = []
+    for file in files:
+        if _holds_items(file):
+            for record in stream(file, allow_empty=True):
+                if isinstance(record, Item):
+                    items[record.id] = _joined(items.get(record.id), record)
+        else:
+            seeds += read_seeds(file)
+    replied = (item for item in items.values() if item.references)
+    return [*(one for item in replied for one in _by_reply(item)), *map(item_of, seeds)]
+
+
+def item_of(seed: Seed) -> Item:
+    """A seed as an item: its reply as the reference, its statements as the situation."""
+    meta = {"goal": seed.goal} | ({"polarity": seed.polarity} if seed.polarity else {})
+    statements = tuple(Statement(one.text, one.category) for one in seed.statements)
+    return Item(seed.id, (Turn(seed.request, "user"),), (Reference(seed.reply),), situation=statements, meta=meta)
+
+
+def _holds_items(file: str) -> bool:
+    if file.startswith(DATASET):
+        return False
+    first = decode(next(iter(Source(file).lines())))
+    return isinstance(first, dict) and "request" not in first and "candidates" not in first
+
+
+def _joined(before: Item | None, item: Item) -> Item:
+    if before is None:
+        return item
+    return replace(
+        before,
+        references=tuple(dict.fromkeys((*before.references, *item.references))),
+        situation=tuple(dict.fromkeys((*before.situation, *item.situation))),
+        meta={**before.meta, **item.meta},
+    )
+
+
+def _by_reply(item: Item) -> list[Item]:
+    """One item a reply, since each gets statements of its own."""
+    if len(item.references) == 1:
+        return [item]
+    return [replace(item, id=f"{item.id}/{n}", references=(one,)) for n, one in enumerate(item.references, start=1)]

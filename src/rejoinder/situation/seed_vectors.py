@@ -1,0 +1,74 @@
+"""The seeds as both algorithms look at them: their texts in vectors, and which reply may stand beside which.
+
+A reply may be a distractor of a seed where the two requests and the two goals do not overlap, the two replies are not
+alike, and both have one polarity (SUGAR, Algorithm 1, lines 4 to 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from rejoinder.data.seeds import Seed
+from rejoinder.situation.overlap import Overlaps
+from rejoinder.situation.settings import Settings
+from rejoinder.stats.arrays import Bools, Floats
+
+Encode: TypeAlias = Callable[[Sequence[str]], Floats]  # vectors of length 1, zeros for a blank text
+
+
+@dataclass(frozen=True, eq=False)
+class Matter:
+    """Seeds with the vectors of their requests, statements (the mean of S1) and replies."""
+
+    seeds: tuple[Seed, ...]
+    requests: Floats
+    situations: Floats
+    replies: Floats
+    settings: Settings
+    _requests: Overlaps = field(repr=False)
+    _goals: Overlaps = field(repr=False)
+    _replies: Overlaps = field(repr=False)
+
+    def pool(self, place: int) -> Bools:
+        """Which seeds' replies may be distractors of the seed in that place."""
+        seed, settings = self.seeds[place], self.settings
+        polarities = np.array([one.polarity == seed.polarity for one in self.seeds])
+        alike = self.replies @ self.replies[place] >= settings.similarity
+        near = self._requests.near(seed.request, settings.overlap) | self._goals.near(seed.goal, settings.overlap)
+        found: Bools = polarities & ~alike & ~near
+        found[place] = False
+        return found
+
+    def near(self, place: int) -> Bools:
+        """Which replies say nearly the same as the reply in that place (itself among them)."""
+        return self._replies.near(self.seeds[place].reply, self.settings.overlap)
+
+
+def matter_of(seeds: Sequence[Seed], settings: Settings, encode: Encode) -> Matter:
+    """What both algorithms need of some seeds."""
+    requests, replies = ([getattr(seed, name) for seed in seeds] for name in ("request", "reply"))
+    texts = [statement.text for seed in seeds for statement in seed.statements]
+    vectors = encode([*requests, *replies, *texts]).astype(np.float64)
+    n = len(seeds)
+    situations: Floats = np.zeros((n, vectors.shape[1]))
+    start = 2 * n
+    for place, seed in enumerate(seeds):
+        part = vectors[start : start + len(seed.statements)]
+        start += len(seed.statements)
+        if len(part):
+            mean = part.mean(axis=0)
+            situations[place] = mean / (float(np.linalg.norm(mean)) or 1.0)
+    return Matter(
+        tuple(seeds),
+        vectors[:n],
+        situations,
+        vectors[n : 2 * n],
+        settings,
+        Overlaps(requests),
+        Overlaps([seed.goal for seed in seeds]),
+        Overlaps(replies),
+    )

@@ -1,0 +1,104 @@
+"""The statements of a question (SUGAR, Appendix B.2): what matters, what goes with the distractors, and the rest.
+
+Statement s of category c is worth
+
+    f(s; R, S') = max EmbSim(s, r in R) - max EmbSim(s, s' in S'_c) - 1/2 max EmbSim(s, s' in S' of other categories)
+
+(equation 2; a maximum over nothing is 0). The categories are gone through in turn, and the best of each is added: first
+from the statements of the distractors, as long as one is worth 0 or more, then from those of all seeds, until there
+are l. Statements that overlap a candidate, that keywords rule out, or of whose category one is enough are never added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.data.questions import CATEGORIES
+from rejoinder.situation.statement_pool import Shelf
+from rejoinder.stats.arrays import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Places on the shelf: what is relevant, what was added to it for the distractors and from all seeds, and more.
+
+    ``further`` are drawn at random from what may still be added: the distractors beyond those of l.
+    """
+
+    relevant: tuple[int, ...]
+    near: tuple[int, ...]
+    filled: tuple[int, ...]
+    further: tuple[int, ...] = ()
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        """All that was added, in order."""
+        return (*self.near, *self.filled)
+
+
+class Choosing:
+    """A situation that grows by one statement after the other."""
+
+    def __init__(self, shelf: Shelf, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float):
+        """Begin with the relevant statements; the candidates are given by texts and by vectors."""
+        self._shelf = shelf
+        self._gain: Floats = (shelf.vectors @ replies.T).max(axis=1)
+        self._within: Floats = np.full(len(shelf.vectors), -np.inf)
+        self._across: Floats = np.full(len(shelf.vectors), -np.inf)
+        self.free: Bools = ~shelf.contradictions.discarded
+        for text in texts:
+            self.free &= ~shelf.overlaps.near(text, overlap)
+        self.n = 0
+        for place in relevant:
+            self.add(place)
+
+    def add(self, place: int) -> None:
+        """Take a statement in."""
+        shelf = self._shelf
+        alike = shelf.vectors @ shelf.vectors[place]
+        mine = shelf.categories == shelf.categories[place]
+        self._within[mine] = np.maximum(self._within[mine], alike[mine])
+        self._across[~mine] = np.maximum(self._across[~mine], alike[~mine])
+        self.free &= ~shelf.barred_by(place)
+        self.n += 1
+
+    def worth(self) -> Floats:
+        """f of every statement on the shelf, after what was taken in (equation 2)."""
+        within, across = (np.where(np.isinf(best), 0.0, best) for best in (self._within, self._across))
+        return self._gain - within - across / 2
+
+    def grow(self, among: Bools, size: int, least: float = -np.inf) -> list[int]:
+        """Add the best of each category in turn until there are ``size`` or none is worth ``least``; what was added."""
+        added: list[int] = []
+        going = True
+        while going and self.n < size:
+            going = False
+            for number in range(len(CATEGORIES)):
+                places = np.flatnonzero(self.free & among & (self._shelf.categories == number))
+                if self.n >= size or not len(places):
+                    continue
+                worth = self.worth()[places]
+                if worth.max() >= least:
+                    added.append(int(places[worth.argmax()]))
+                    self.add(added[-1])
+                    going = True
+        return added
+
+
+def situation_of(choosing: Choosing, relevant: Sequence[int], of_distractors: Bools, size: int) -> Situation:
+    """What is relevant and what was added to it; more than ``size`` where so much is relevant."""
+    near = choosing.grow(of_distractors, size, least=0.0)
+    filled = choosing.grow(np.ones_like(of_distractors), size)
+    return Situation(tuple(relevant), tuple(near), tuple(filled))
+
+
+def further(choosing: Choosing, n: int, random: np.random.Generator) -> tuple[int, ...]:
+    """So many more statements at random of what may still be added (SUGAR, section 4.4); fewer where few are left."""
+    drawn: list[int] = []
+    while len(drawn) < n and choosing.free.any():
+        drawn.append(int(random.choice(np.flatnonzero(choosing.free))))
+        choosing.add(drawn[-1])
+    return tuple(drawn)

@@ -1,0 +1,47 @@
+"""More statements for seeds, written by a model (SUGAR, step 6): three of each category, for people to look through."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from rejoinder.data.questions import CATEGORIES
+from rejoinder.data.seeds import Seed, checked_category
+from rejoinder.models.statements.model import BEAM, Asked, StatementWriter
+from rejoinder.types import Statement
+
+_WINDOW = 32  # seeds that are written for together
+
+
+def with_statements(
+    seeds: Sequence[Seed],
+    writer: StatementWriter,
+    categories: Sequence[str] = CATEGORIES,
+    n: int = BEAM,
+    beam: int = BEAM,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Seed]:
+    """Seeds with up to n more statements of each category; what is there already is not said twice."""
+    wanted = [checked_category(category, "categories") for category in dict.fromkeys(categories)]
+    made: list[Seed] = []
+    for start in range(0, len(seeds), _WINDOW):
+        part = seeds[start : start + _WINDOW]
+        asked = [Asked(seed.request, seed.goal, seed.reply, category) for seed in part for category in wanted]
+        written = writer.write(asked, n, beam)
+        for place, seed in enumerate(part):
+            texts = written[place * len(wanted) : (place + 1) * len(wanted)]
+            made.append(_with(seed, wanted, texts))
+        if progress is not None:
+            progress(len(made), len(seeds))
+    return made
+
+
+def _with(seed: Seed, categories: Sequence[str], written: Sequence[Sequence[str]]) -> Seed:
+    known = {" ".join(one.text.casefold().split()) for one in seed.statements}
+    more: list[Statement] = []
+    for category, texts in zip(categories, written, strict=True):
+        for text in texts:
+            if text.casefold() not in known:
+                known.add(text.casefold())
+                more.append(Statement(text, category, True))
+    return dataclasses.replace(seed, statements=(*seed.statements, *more))

@@ -1,0 +1,79 @@
+"""What a source is: it proposes candidates for the place of a reply.
+
+A source is a *value* like a metric: a frozen dataclass whose fields are its parameters, one file each in this folder,
+with ``parse_source(str(source)) == source``. Laid over a corpus it becomes a proposer, which is asked about *moments*
+of that corpus (a turn, the turns before it being the context) or about items from anywhere.
+
+What every proposer owes: nothing that says the same as the true reply or as a turn of the context (case and punctuation
+aside); for a moment of the corpus, nothing from another split; never the same words twice for one moment; the same
+candidates for the same moment, seed and k, whatever else is asked for. Where there are fewer than k, the list is short.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+
+from rejoinder import spec as specs
+from rejoinder.errors import SpecError
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.registry import load, modules
+from rejoinder.types import Candidate, Item
+
+PACKAGE = "rejoinder.sources"
+
+
+class Moment(NamedTuple):
+    """A turn of a dialogue of the corpus, counted from 0: the true reply to the turns before it."""
+
+    dialogue: str
+    turn: int
+
+
+Place: TypeAlias = Moment | Item
+
+
+class Proposer(Protocol):
+    """A source over a corpus."""
+
+    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+        """Up to k candidates for each place, in order; those that nothing can be said for get an empty list."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where candidates come from; subclasses are frozen dataclasses in one file each."""
+
+    # Who proposed it, in one line.
+    citation: ClassVar[str] = ""
+    # Raised whenever the same input may give other candidates.
+    version: ClassVar[int] = 1
+
+    def over(self, corpus: Corpus) -> Proposer:
+        """The source, ready to draw from a corpus."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return specs.write(type(self).__module__.rpartition(".")[2], self)
+
+
+def source_names() -> list[str]:
+    """Every source that can be typed by name."""
+    return modules(PACKAGE)
+
+
+def source_class(name: str) -> type[Source]:
+    """The class behind a source's name."""
+    module = load(PACKAGE, name, "source")
+    for found in vars(module).values():
+        if isinstance(found, type) and issubclass(found, Source) and found.__module__ == module.__name__:
+            return found
+    raise SpecError(f"{module.__name__} defines no Source")
+
+
+def parse_source(spec: str) -> Source:
+    """The source that a spec such as ``same_partner(exclusive=True)`` names."""
+    typed = specs.read(spec, "source")
+    return specs.construct(source_class(typed.name), typed)

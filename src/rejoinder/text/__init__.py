@@ -1,0 +1,1 @@
+"""Text: tokens, normal forms, sentences, similarity, English."""

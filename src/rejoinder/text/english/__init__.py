@@ -1,0 +1,1 @@
+"""English by rule and word list: verbs, contractions, synonyms, tenses, discourse markers."""

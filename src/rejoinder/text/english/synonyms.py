@@ -1,0 +1,85 @@
+"""Which English words are synonyms: those that share a synset of WordNet 3.0, inflected forms included.
+
+The synonyms come from WordNet 3.0 (Princeton University; Miller 1995), cut down to single words by
+``tools/build_synonyms.py`` and shipped as ``wordnet/synonyms.json.gz`` under WordNet's own licence, which stands
+beside it. The table is read when the first word is looked up.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+from importlib.resources import files
+from typing import NamedTuple, TypeAlias
+
+import orjson
+
+Meaning: TypeAlias = int | str  # a synset's number, or a base form, which stands for all synsets of its own
+
+_WORDS_KEPT = 2**17
+# How WordNet takes regular endings off, nouns before verbs before adjectives. METEOR tries them in this order whatever
+# the part of speech and stops at the first that leaves a word.
+_ENDINGS = (
+    ("s", ""),
+    ("ses", "s"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+    ("es", "e"),
+    ("es", ""),
+    ("ed", "e"),
+    ("ed", ""),
+    ("ing", "e"),
+    ("ing", ""),
+    ("er", ""),
+    ("est", ""),
+    ("er", "e"),
+    ("est", "e"),
+)
+
+
+class Table(NamedTuple):
+    """The synsets of each word that stand for more than that word, and the base forms of irregular forms."""
+
+    synsets: dict[str, list[int]]
+    exceptions: dict[str, list[str]]
+
+
+@functools.lru_cache(_WORDS_KEPT)
+def meanings(word: str) -> frozenset[Meaning]:
+    """What a word may mean; two words are synonyms where they have a meaning in common."""
+    synsets = _table().synsets
+    forms = base_forms(word)
+    return frozenset(forms).union(*(synsets[form] for form in forms))
+
+
+def base_forms(word: str) -> list[str]:
+    """The word itself where WordNet has it, and what it is an inflected form of."""
+    synsets, exceptions = _table()
+    forms = [word] if word in synsets else []
+    if word in exceptions:
+        return forms + exceptions[word]
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and (form := word[: len(word) - len(ending)] + instead) in synsets:
+            return [*forms, form]
+    return forms
+
+
+@functools.cache
+def digest() -> str:
+    """The first 12 digits of the sha256 of the table (of its JSON, before gzip)."""
+    return hashlib.sha256(_json()).hexdigest()[:12]
+
+
+@functools.cache
+def _table() -> Table:
+    found = orjson.loads(_json())
+    return Table(found["words"], found["exceptions"])
+
+
+def _json() -> bytes:
+    return gzip.decompress((files("rejoinder.text.english") / "wordnet" / "synonyms.json.gz").read_bytes())

@@ -1,0 +1,171 @@
+"""Training of the bi-encoder: every turn of a window is encoded once and is context, reply and false reply in turn.
+
+In-batch negatives of one corpus (Henderson et al. 2019), both ways; turns of the same dialogue count as false replies
+too, with a small weight (SSREM's same-conversation set), and so do replies that were spoiled by rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.models.aptness.network import UTTERANCES, BiEncoder
+from rejoinder.training.batch import Texts, cut, keep, stacked
+from rejoinder.training.optimizer import Average, Schedule, optimizer_of
+from rejoinder.training.packed import utterance_vectors
+from rejoinder.training.sampling import UTTERANCE_TOKENS, Corpus, Places, Vocabulary, roughened, spoiled
+from rejoinder.training.tokens import BETWEEN
+
+
+@dataclass(frozen=True)
+class BiRecipe:
+    """What decides the bi-encoder, beside the data, the base and the seed."""
+
+    steps: int = 1_700
+    windows: int = 512  # a step, of 6 turns each
+    merged: int = 384  # pairs a step whose context is one text
+    spoiled: int = 256  # replies a step that are spoiled by rule
+    rate: float = 1.5e-4
+    head_rate: float = 5e-4
+    scale: float = 20.0
+    earlier: float = 1.0  # the weight of an utterance of the context as a false reply
+    later: float = 0.1  # the weight of what is said after the reply: it may fit as well
+    similarity: float = 10.0  # the weight of keeping the base's similarities
+    average: float = 0.999
+
+
+def train_bi_encoder(
+    network: BiEncoder,
+    corpus: Corpus,
+    weights: Tensor,
+    words: Vocabulary,
+    recipe: BiRecipe,
+    generator: torch.Generator,
+    base: Tensor | None,
+    said: Callable[[int, float], None],
+) -> None:
+    """Train in place; ``base`` holds a vector of the untrained encoder for each turn of the corpus."""
+    scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
+    trunk = list(network.trunk.parameters())
+    heads = [*network.context.parameters(), *network.reply.parameters()]
+    optimizer = optimizer_of([(trunk, recipe.rate), (heads, recipe.head_rate), ([scale], 1e-3)])
+    schedule = Schedule(optimizer, recipe.steps)
+    average = Average(network, recipe.average)
+    network.train()
+    for step in range(recipe.steps):
+        which = torch.multinomial(weights, 1, generator=generator)
+        loss = _loss(network, corpus, which, words, recipe, generator, base, scale)
+        schedule.step(loss, network)
+        average.update(network)
+        if step % 100 == 99 or step + 1 == recipe.steps:
+            said(step + 1, float(loss.detach()))
+    average.copy_to(network)
+    network.eval()
+
+
+def _windows(corpus: Corpus, which: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Turn numbers of windows of neighbouring turns, and which of them lie in the dialogue."""
+    turn = corpus.random_turns(which.expand(count), generator)
+    first, last = corpus.first[corpus.dialogue[turn]], corpus.first[corpus.dialogue[turn] + 1] - 1
+    back = torch.randint(0, UTTERANCES, turn.shape, generator=generator, device=corpus.device)
+    start = torch.maximum(first, torch.minimum(turn - back, last - UTTERANCES + 1))
+    turns = start[:, None] + torch.arange(UTTERANCES, device=corpus.device)
+    return turns.clamp(max=corpus.tokens.turns - 1), turns <= last[:, None]
+
+
+def _loss(
+    network: BiEncoder,
+    corpus: Corpus,
+    which: Tensor,
+    words: Vocabulary,
+    recipe: BiRecipe,
+    generator: torch.Generator,
+    base: Tensor | None,
+    scale: Tensor,
+) -> Tensor:
+    device = corpus.device
+    windows, inside = _windows(corpus, which, recipe.windows, generator)
+    turns = windows[inside]
+    places = corpus.random_places(which.expand(recipe.merged), generator)
+    one_text = corpus.contexts(places)
+    one_text = keep(one_text, one_text.ids != BETWEEN)
+    replies = corpus.texts(places.reply)
+    spoil = Places(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
+    kinds = torch.randint(0, 5, spoil.reply.shape, generator=generator, device=device)
+    true = Texts(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
+    false = spoiled(corpus, spoil, true, words, generator, kinds)
+    natural = stacked([corpus.texts(turns), one_text, replies])
+    texts = stacked([roughened(natural, words, generator), cut(false, UTTERANCE_TOKENS, "right")])
+    vectors = utterance_vectors(network, texts)
+
+    n, m = len(turns), recipe.merged
+    pieces, mask, reply_place = _contexts_of_windows(inside, generator)
+    of_windows = network.context(vectors[:n][pieces], mask)
+    alone = vectors[n : n + m, None]
+    one = torch.zeros(m, UTTERANCES, device=device)
+    one[:, 0] = 1
+    of_merged = network.context(functional.pad(alone, (0, 0, 0, UTTERANCES - 1)), one)
+    contexts = torch.cat([of_windows, of_merged])
+    candidates = network.reply(torch.cat([vectors[:n], vectors[n + m :]]))
+    own = torch.cat([reply_place, torch.arange(n, n + m, device=device)])
+    # What the candidates are: texts that are equal to the true reply are no false ones; spoiled ones equal nothing.
+    spoiled_ones = torch.full((len(kinds),), -1, device=device)
+    known = Known(
+        torch.cat([turns, places.reply, spoil.reply - 1]),
+        torch.cat([corpus.same[turns], corpus.same[places.reply], spoiled_ones]),
+        torch.cat([corpus.dialogue[turns], corpus.dialogue[places.reply], corpus.dialogue[spoil.reply]]),
+    )
+    logits = scale.exp().clamp(max=60) * contexts @ candidates.T
+    forward = functional.cross_entropy(logits + known.log_weights(own, recipe), own)
+    pairs = torch.arange(len(own), device=device)
+    back = logits[:, own].T + known.at(own).log_weights(pairs, recipe)
+    backward = functional.cross_entropy(back, pairs)
+    loss = (forward + backward) / 2
+    if base is not None and recipe.similarity:
+        some = torch.randperm(n, generator=generator, device=device)[:768]
+        mine, theirs = vectors[some], base[turns[some]].float()
+        loss = loss + recipe.similarity * functional.mse_loss(mine @ mine.T, theirs @ theirs.T)
+    return loss
+
+
+def _contexts_of_windows(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each turn but a window's first: the places of those before it, newest first; which exist; its own place."""
+    device = inside.device
+    place = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
+    rows, columns = torch.nonzero(inside & (torch.arange(inside.shape[1], device=device) > 0), as_tuple=True)
+    back = columns[:, None] - 1 - torch.arange(UTTERANCES, device=device)
+    mask = back >= 0
+    # A third sees only the last one or two utterances: many files hold no more.
+    short = torch.rand(len(rows), generator=generator, device=device) < 0.33
+    few = torch.randint(1, 3, rows.shape, generator=generator, device=device)
+    mask &= ~short[:, None] | (torch.arange(UTTERANCES, device=device) < few[:, None])
+    return place[rows[:, None], back.clamp(min=0)], mask.float(), place[rows, columns]
+
+
+class Known(NamedTuple):
+    """What is known of each candidate."""
+
+    turn: Tensor
+    same: Tensor
+    dialogue: Tensor
+
+    def at(self, places: Tensor) -> Known:
+        """Of some of the candidates."""
+        return Known(self.turn[places], self.same[places], self.dialogue[places])
+
+    def log_weights(self, own: Tensor, recipe: BiRecipe) -> Tensor:
+        """Added to the logits: 0 for the true reply and for other dialogues, minus much for equal texts."""
+        mine = self.at(own)
+        found = torch.zeros(len(own), len(self.same), device=own.device)
+        together = mine.dialogue[:, None] == self.dialogue
+        before = mine.turn[:, None] > self.turn
+        found = found.masked_fill(together & before, math.log(recipe.earlier))
+        found = found.masked_fill(together & ~before, math.log(recipe.later))
+        found = found.masked_fill((mine.same[:, None] == self.same) & (self.same >= 0), -1e4)
+        return found.scatter(1, own[:, None], 0.0)

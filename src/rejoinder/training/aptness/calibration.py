@@ -1,0 +1,85 @@
+"""From raw scores to a probability: how the two networks are weighed, and how the sum becomes calibrated.
+
+The weights are chosen on held-out places: the true reply against other replies of the same corpus and, counting a
+tenth, against replies that were spoiled by rule. Then the sum is fitted, by itself, to what the probability means: the
+true reply rather than another human reply from the same kind of conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.stats.calibration import calibration as reliability
+from rejoinder.training.aptness.held_out import OTHERS, SPOILED, Raw, summary
+
+_SPOILED_WEIGHT = 0.1  # of all kinds together, where the other replies count 1
+_RIDGE = 1e-4
+
+Floats = NDArray[np.float64]
+
+
+def calibrate(raw: Raw) -> dict[str, dict[str, float]]:
+    """The weights of the features for ``both``, ``bi`` and ``cross``."""
+    weights = _fit(
+        [raw.bi, raw.cross], np.r_[np.ones(OTHERS), np.full(len(SPOILED), _SPOILED_WEIGHT * OTHERS / len(SPOILED))]
+    )
+    plain = np.ones(OTHERS)
+    total = weights[0] * raw.bi + weights[1] * raw.cross
+    scale, bias = _fit([total], plain)
+    found = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
+    for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
+        scale, bias = _fit([scores], plain)
+        found[name] = {name: scale, "bias": bias}
+    return {model: {key: round(float(value), 5) for key, value in of.items()} for model, of in found.items()}
+
+
+def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
+    """Logistic regression; the true replies weigh as much as the false ones, and corpora as they come (evenly)."""
+    from scipy.optimize import minimize
+
+    columns = 1 + len(weight_of_others)
+    inputs = np.stack([*(part[:, :columns].ravel() for part in scores), np.ones(scores[0][:, :columns].size)])
+    label = np.tile(np.r_[1.0, -np.ones(columns - 1)], len(scores[0]))
+    weight = np.tile(np.r_[weight_of_others.sum(), weight_of_others], len(scores[0]))
+    weight = weight / weight.sum()
+    spread = inputs.std(axis=1)
+    spread[spread < 1e-9] = 1  # the bias, and a network that says the same of everything
+    inputs = inputs / spread[:, None]
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        margin = label * (w @ inputs)
+        value = float((weight * np.logaddexp(0, -margin)).sum()) + _RIDGE * float(w @ w)
+        slope = -label * weight / (1 + np.exp(np.clip(margin, -60, 60)))
+        return value, inputs @ slope + 2 * _RIDGE * w
+
+    found: Floats = minimize(loss, np.zeros(len(inputs)), jac=True, method="L-BFGS-B").x / spread
+    return found
+
+
+def measured_on(raw: Raw, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Figures for the card: of pairs won, of first places among 20, by attack, and the calibration error by corpus."""
+    found: dict[str, Any] = {"places": len(raw.corpus), "pairs": {}, "first_of_20": {}, "attacks": {}, "ece": {}}
+    for model, weights in calibration.items():
+        odds = weights.get("bias", 0.0) + np.zeros_like(raw.bi)
+        for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
+            if name in weights:
+                odds = odds + weights[name] * scores
+        reached = summary(odds, raw.corpus, corpora)
+        found["pairs"][model] = round(reached.pairs, 4)
+        found["first_of_20"][model] = round(reached.top, 4)
+        found["attacks"][model] = reached.spoiled
+        found["ece"][model] = {
+            name: round(_error(odds[raw.corpus == i]), 4) for i, name in enumerate(corpora) if (raw.corpus == i).any()
+        }
+    return found
+
+
+def _error(odds: NDArray[np.float64]) -> float:
+    """The expected calibration error: the true replies weigh as much as the others together."""
+    probability = 1 / (1 + np.exp(-np.clip(odds[:, : 1 + OTHERS], -60, 60)))
+    true, others = np.repeat(probability[:, 0], OTHERS), probability[:, 1:].ravel()
+    return reliability(np.r_[true, others], np.r_[np.ones(len(true)), np.zeros(len(others))]).error

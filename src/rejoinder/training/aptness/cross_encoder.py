@@ -1,0 +1,107 @@
+"""Training of the cross-encoder: the true reply against false ones of several kinds, each with its weight.
+
+It starts from the trained bi-encoder. False replies: of the same corpus, of any corpus, of the same conversation
+(SSREM; with little weight: many would do), and spoiled by rule, the fixed generic reply of IDK among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.models.aptness.network import CrossEncoder
+from rejoinder.training.batch import Pairs, Texts, cut, joined, stacked
+from rejoinder.training.optimizer import Average, Schedule, optimizer_of
+from rejoinder.training.packed import pair_log_odds
+from rejoinder.training.sampling import REPLY_TOKENS, Corpus, Vocabulary, merged, roughened, spoiled
+
+_KINDS = 6  # a true reply and five false ones
+
+
+@dataclass(frozen=True)
+class CrossRecipe:
+    """What decides the cross-encoder, beside the data, the start and the seed."""
+
+    steps: int = 1_400
+    places: int = 512  # a step; six replies to each
+    rate: float = 1e-4
+    head_rate: float = 5e-4
+    same_corpus: float = 0.5  # weights of the kinds of false replies; there are two of this one
+    any_corpus: float = 0.2
+    same_dialogue: float = 0.3
+    spoiled: float = 0.3
+    true: float = 1.5
+    rank: float = 0.3  # the weight of the softmax over a place's replies, beside each reply's own loss
+    average: float = 0.998
+
+
+def train_cross_encoder(
+    network: CrossEncoder,
+    corpus: Corpus,
+    weights: Tensor,
+    words: Vocabulary,
+    recipe: CrossRecipe,
+    generator: torch.Generator,
+    said: Callable[[int, float], None],
+) -> None:
+    """Train in place; the word embeddings stay the bi-encoder's, which are shared."""
+    network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
+    heads = [*network.gather.parameters(), *network.head.parameters()]
+    optimizer = optimizer_of([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
+    schedule = Schedule(optimizer, recipe.steps)
+    average = Average(network, recipe.average)
+    network.train()
+    for step in range(recipe.steps):
+        which = torch.multinomial(weights, recipe.places, replacement=True, generator=generator)
+        pairs, weight = _step(corpus, which, words, recipe, generator)
+        loss = _loss(network, pairs, weight, recipe)
+        schedule.step(loss, network)
+        average.update(network)
+        if step % 100 == 99 or step + 1 == recipe.steps:
+            said(step + 1, float(loss.detach()))
+    average.copy_to(network)
+    network.eval()
+
+
+def _step(
+    corpus: Corpus, which: Tensor, words: Vocabulary, recipe: CrossRecipe, generator: torch.Generator
+) -> tuple[Pairs, Tensor]:
+    """The pairs of a step, kind by kind, the true ones first, and the weight of each."""
+    device = corpus.device
+    n = len(which)
+    places = corpus.random_places(which, generator)
+    contexts = roughened(merged(corpus.contexts(places), 0.35, generator), words, generator)
+    true = corpus.texts(places.reply, REPLY_TOKENS)
+    others = [corpus.random_turns(which, generator) for _ in range(2)]
+    anywhere = torch.randint(0, corpus.tokens.turns, (n,), generator=generator, device=device)
+    first, after = corpus.first[corpus.dialogue[places.reply]], corpus.first[corpus.dialogue[places.reply] + 1]
+    share = torch.rand(n, generator=generator, device=device)
+    nearby = first + (share * (after - first)).long()
+    turns = [places.reply, *others, anywhere, nearby]
+    kinds = torch.randint(0, 5, (n,), generator=generator, device=device)
+    natural = stacked([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
+    rough = roughened(natural, words, generator)
+    false = cut(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+    weight = torch.tensor(
+        [recipe.true, recipe.same_corpus, recipe.same_corpus, recipe.any_corpus, recipe.same_dialogue, recipe.spoiled],
+        device=device,
+    )[:, None].expand(-1, n)
+    equal = torch.stack([corpus.same[turn] == corpus.same[places.reply] for turn in turns[1:]])
+    few = (kinds == 0) & (true.lengths < 4)  # a short reply reversed may be as good
+    off = torch.cat([torch.zeros(1, n, dtype=torch.bool, device=device), equal, few[None]])
+    contexts = Texts(contexts.ids.repeat(_KINDS, 1), contexts.lengths.repeat(_KINDS))
+    return joined(contexts, stacked([rough, false])), weight.masked_fill(off, 0.0).contiguous()
+
+
+def _loss(network: CrossEncoder, pairs: Pairs, weight: Tensor, recipe: CrossRecipe) -> Tensor:
+    """The mean loss of the places: of each reply by itself, and of the true one among its place's."""
+    logits = pair_log_odds(network, pairs).view(_KINDS, -1)
+    label = torch.zeros_like(logits)
+    label[0] = 1
+    loss = (functional.binary_cross_entropy_with_logits(logits, label, reduction="none") * weight).sum(0)
+    ranked = logits + torch.log(weight.clamp(min=1e-6) / weight[0])
+    return (loss + recipe.rank * (torch.logsumexp(ranked, 0) - ranked[0])).mean()

@@ -1,0 +1,163 @@
+"""The recipe of `aptness`: from dialogue corpora and MiniLM to the folder that the package ships.
+
+Trains on the split ``train``, weighs and calibrates on ``valid``, and says in the card what was reached on ``test``. No
+rating is looked at.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rejoinder.errors import InputError
+from rejoinder.models.aptness.export import export_pair
+from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
+from rejoinder.models.device import torch_device
+from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
+from rejoinder.training.aptness.calibration import calibrate, measured_on
+from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder
+from rejoinder.training.aptness.held_out import raw_scores
+from rejoinder.training.base import open_base, open_trunk
+from rejoinder.training.licence import LICENCES, licence_of
+from rejoinder.training.packed import utterance_vectors
+from rejoinder.training.sampling import Corpus, Vocabulary
+from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
+from rejoinder.types import Dialogue
+
+
+@dataclass(frozen=True)
+class AptnessRecipe:
+    """All that decides the networks, beside the corpora and the base."""
+
+    seed: int = 0
+    corpora: tuple[str, ...] = ()  # all of the file's when empty
+    bi: BiRecipe = field(default_factory=BiRecipe)
+    cross: CrossRecipe = field(default_factory=CrossRecipe)
+    power: float = 0.7  # a corpus of n turns is drawn from as often as n to this power, times its preference
+    preferences: Mapping[str, float] = field(
+        default_factory=lambda: {"dailydialog": 2.0, "irc_ubuntu": 0.7, "mrda": 0.4, "sgd": 0.5, "swda": 0.6}
+    )
+    places: int = 400  # a corpus, that weights are chosen on and figures come from
+
+
+def train_aptness(
+    dialogues: Iterable[Dialogue],
+    target: Path,
+    recipe: AptnessRecipe,
+    base: str = "minilm",
+    device: str | None = None,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Train both networks and write their folder; what was measured on ``test``."""
+    on = device_of(device)
+    folder, tokenizer = open_base(base)
+    splits = read_tokens(dialogues, tokenizer, recipe.corpora)
+    check_splits(splits, ("valid", "test"))
+    _make(target)
+    say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
+    words = Vocabulary.of(tokenizer, generic_replies(), on)
+    bi, cross = train_networks(folder, splits["train"], words, recipe, on, say)
+    calibration = calibrate(raw_scores(bi, cross, Corpus(splits["valid"], on), words, recipe.places))
+    test = Corpus(splits["test"], on)
+    measured = measured_on(raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration)
+    say(f"on test: the true reply beats another in {100 * measured['pairs']['both']:.1f}% (macro average of corpora)")
+    about = {
+        "version": "1",
+        "licence": licence_of(splits["train"].corpora),
+        "base": base,
+        "seed": recipe.seed,
+        "data": {corpus: LICENCES.get(corpus, "not known") for corpus in splits["train"].corpora},
+        "recipe": _plain(asdict(recipe)),
+        "measured": measured,
+    }
+    export_pair(bi, cross, tokenizer, calibration, about, target)
+    return measured
+
+
+def train_networks(
+    base: Path,
+    tokens: CorpusTokens,
+    words: Vocabulary,
+    recipe: AptnessRecipe,
+    device: torch.device,
+    say: Callable[[str], None],
+) -> tuple[BiEncoder, CrossEncoder]:
+    """Train the bi-encoder, then the cross-encoder from it."""
+    torch.manual_seed(recipe.seed)
+    torch.set_float32_matmul_precision("high")
+    generator = torch.Generator(device).manual_seed(recipe.seed)
+    corpus = Corpus(tokens, device)
+    weights = corpus_weights(corpus, recipe)
+    bi = BiEncoder(open_trunk(base)).to(device)
+    similar = base_vectors(bi, corpus)
+    told = _telling("bi-encoder", recipe.bi.steps, say)
+    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, told)
+    del similar
+    cross = CrossEncoder(copy.deepcopy(bi.trunk)).to(device)
+    told = _telling("cross-encoder", recipe.cross.steps, say)
+    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, told)
+    return bi, cross
+
+
+def device_of(name: str | None) -> torch.device:
+    """The device of a name; without one what $REJOINDER_DEVICE says, else a GPU where there is one."""
+    if name is None:
+        return torch.device(torch_device())
+    try:
+        found = torch.device(name)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise InputError(f"there is no device {name!r} to train on; name cuda (where there is one) or cpu")
+    return found
+
+
+@torch.no_grad()
+def base_vectors(bi: BiEncoder, corpus: Corpus) -> Tensor:
+    """The vector of each turn before training: what similarities are kept by."""
+    bi.eval()
+    order = torch.argsort(corpus.end - corpus.begin)
+    dimensions = int(bi.trunk.config.hidden_size)
+    found = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
+    for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
+        found[part] = utterance_vectors(bi, corpus.texts(part)).half()
+    return found
+
+
+def corpus_weights(corpus: Corpus, recipe: AptnessRecipe) -> Tensor:
+    """How often each corpus is drawn from."""
+    sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** recipe.power
+    liked = [recipe.preferences.get(name, 1.0) for name in corpus.tokens.corpora]
+    return (sizes * torch.tensor(liked, device=corpus.device)).float()
+
+
+def generic_replies() -> list[str]:
+    """Replies that fit nearly everywhere: false ones in training."""
+    return (resources.files(__package__) / "generic.txt").read_text(encoding="utf-8").splitlines()
+
+
+def _make(folder: Path) -> None:
+    """Make the folder before the training, not after it: so that nothing is lost where that cannot be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
+
+
+def _telling(what: str, steps: int, say: Callable[[str], None]) -> Callable[[int, float], None]:
+    return lambda step, loss: say(f"{what}: step {step:,} of {steps:,}, loss {loss:.3f}")
+
+
+def _plain(value: Any) -> Any:
+    """A recipe as JSON holds it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return list(value) if isinstance(value, tuple) else value

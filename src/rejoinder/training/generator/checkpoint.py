@@ -1,0 +1,96 @@
+"""Where the training of a generator stands, in two files: arrays and JSON, nothing that can run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import torch
+
+from rejoinder.errors import InputError
+from rejoinder.models.tensors import read_tensors, write_tensors
+
+if TYPE_CHECKING:
+    from rejoinder.models.generator.network import GeneratorNetwork
+
+ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
+
+
+@dataclass
+class Standing:
+    """All that the next step depends on, beside the weights and the moments of the optimiser."""
+
+    best: dict[str, Any]
+    step: int = 0
+    epoch: int = 0
+    at: int = 0  # batches of the epoch that are done
+    best_loss: float = float("inf")
+    best_step: int = 0
+    history: list[list[float]] = field(default_factory=list)
+
+
+def save(
+    folder: Path,
+    network: GeneratorNetwork,
+    optimizer: torch.optim.Adam,
+    standing: Standing,
+    recipe: Any,
+    examples: int,
+) -> None:
+    """Write a checkpoint; the note comes last and names the arrays it belongs to."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [name for name, _ in network.named_parameters()]
+    moments = optimizer.state_dict()["state"]
+    tensors = {f"now.{k}": v for k, v in network.state_dict().items()} | {
+        f"best.{k}": v for k, v in standing.best.items()
+    }
+    for number, state in moments.items():
+        tensors |= {f"{key}.{names[number]}": value for key, value in state.items()}
+    arrays = {k: v.detach().float().cpu().numpy() for k, v in tensors.items()}
+    scratch = folder / f"{ARRAYS}.{standing.step}"
+    write_tensors(scratch, arrays)
+    note = {k: v for k, v in vars(standing).items() if k != "best"} | {"of": _of(recipe, examples)}
+    part = folder / (NOTE + ".part")
+    part.write_bytes(orjson.dumps(note))
+    part.replace(folder / NOTE)
+    for old in folder.glob(f"{ARRAYS}.*"):
+        if old != scratch:
+            old.unlink()
+
+
+def resume(
+    folder: Path, network: GeneratorNetwork, optimizer: torch.optim.Adam, recipe: Any, examples: int
+) -> Standing:
+    """The checkpoint of a folder put into the network and the optimiser; a new start where there is none."""
+    if not (folder / NOTE).is_file():
+        return Standing({name: value.detach().clone() for name, value in network.state_dict().items()})
+    try:
+        note = orjson.loads((folder / NOTE).read_bytes())
+        if note.pop("of") != _of(recipe, examples):
+            raise InputError(f"{folder}: holds another training (other data or options); name another folder")
+        arrays = read_tensors(folder / f"{ARRAYS}.{note['step']}")
+    except (KeyError, ValueError):
+        raise InputError(f"{folder / NOTE}: is no checkpoint of a generator; delete it and train anew") from None
+    device = next(network.parameters()).device
+    parts: dict[str, dict[str, Any]] = {}
+    for name, array in arrays.items():
+        kind, _, rest = name.partition(".")
+        parts.setdefault(kind, {})[rest] = torch.from_numpy(array).to(device)
+    network.load_state_dict(parts.pop("now"))
+    best = parts.pop("best")
+    known = optimizer.state_dict()
+    known["state"] = {
+        number: {key: values[name] for key, values in parts.items()}
+        for number, (name, _) in enumerate(network.named_parameters())
+    }
+    optimizer.load_state_dict(known)
+    return Standing(best, **note)
+
+
+def _of(recipe: Any, examples: int) -> str:
+    """What is being trained; more steps of it are the same training."""
+    told = asdict(recipe)
+    del told["steps"]
+    return f"{orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()} {examples}"

@@ -1,0 +1,116 @@
+"""What a generator is trained on: every turn but the first of each dialogue, after up to three turns before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rejoinder.errors import InputError
+from rejoinder.models.generator.text import BEGIN, END, PADDING, TurnReader
+from rejoinder.types import Dialogue
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Contexts and replies as one long row of ids, with where each begins and how long it is."""
+
+    ids: NDArray[np.int32]
+    context: NDArray[np.int64]  # examples, 2: begin and length
+    reply: NDArray[np.int64]  # the same; the marks that begin and end a reply are among the ids
+
+    def __len__(self) -> int:
+        return len(self.reply)
+
+    @property
+    def lengths(self) -> Numbers:
+        """The tokens of each example."""
+        found: Numbers = self.context[:, 1] + self.reply[:, 1]
+        return found
+
+    def some(self, count: int, seed: int) -> Examples:
+        """A seeded sample, in order; all of them where there are no more."""
+        if count >= len(self):
+            return self
+        which = np.sort(np.random.default_rng(seed).permutation(len(self))[:count])
+        return Examples(self.ids, self.context[which], self.reply[which])
+
+
+def of_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
+    """The dialogues of a split; a smaller fraction is a part of a larger one, drawn by the dialogues' ids."""
+    found = [d for d in dialogues if d.split == split and len(d.turns) > 1]
+    kept = [d for d in found if _share(d.id) < fraction] if fraction < 1 else found
+    if not kept:
+        raise InputError(f"no dialogue of two turns or more has the split {split!r}; a generator needs train and valid")
+    return kept
+
+
+def examples_of(dialogues: Sequence[Dialogue], reader: TurnReader) -> Examples:
+    """The examples of dialogues; an empty turn is nobody's reply."""
+    turns = iter(reader.ids([turn.text for dialogue in dialogues for turn in dialogue.turns]))
+    rows: list[Sequence[int]] = []
+    for dialogue in dialogues:
+        said = [next(turns) for _ in dialogue.turns]
+        for place in range(1, len(said)):
+            if said[place]:
+                rows += (reader.joined(said[:place]), (BEGIN, *said[place][: reader.limits.reply_tokens], END))
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
+    places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
+    return Examples(ids, places[::2], places[1::2])
+
+
+def batches_of(examples: Examples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
+    """Batches of about one length with so many tokens each, filling counted, in an order of the epoch's own."""
+    random = np.random.default_rng((seed, epoch))
+    context, reply = examples.context[:, 1], examples.reply[:, 1]
+    order = np.lexsort((random.random(len(examples)), reply, context // 4))
+    found, start, widest, longest = [], 0, 0, 0
+    for at, one in enumerate(order.tolist()):
+        wide, long = max(widest, int(context[one])), max(longest, int(reply[one]))
+        if at > start and (wide + long) * (at - start + 1) > tokens:
+            found.append(order[start:at])
+            start, wide, long = at, int(context[one]), int(reply[one])
+        widest, longest = wide, long
+    found.append(order[start:])
+    return [found[i] for i in random.permutation(len(found))]
+
+
+class Feeder:
+    """Examples on the device that they are computed on: a batch is gathered there."""
+
+    def __init__(self, examples: Examples, device: torch.device) -> None:
+        self._examples = examples
+        self._ids = torch.from_numpy(examples.ids).to(device)
+        self._device = device
+
+    def batch(self, which: Numbers) -> tuple[Tensor, Tensor, Tensor]:
+        """Contexts and replies with their marks, filled up, and the contexts' lengths on the CPU."""
+        context, lengths = self._gather(self._examples.context[which])
+        reply, _ = self._gather(self._examples.reply[which])
+        return context, reply, lengths
+
+    def all(self, tokens: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Every example once."""
+        yield from map(self.batch, batches_of(self._examples, tokens, 0, 0))
+
+    def _gather(self, places: NDArray[Any]) -> tuple[Tensor, Tensor]:
+        begin, length = (torch.from_numpy(np.ascontiguousarray(column)) for column in places.T)
+        width = int(length.max())
+        at = torch.arange(width, device=self._device)[None]
+        far = length.to(self._device, non_blocking=True)[:, None]
+        index = (begin.to(self._device, non_blocking=True)[:, None] + at).clamp(max=len(self._ids) - 1)
+        return torch.where(at < far, self._ids[index], PADDING).long(), length
+
+
+def _share(name: str) -> float:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") / 2**64

@@ -1,0 +1,193 @@
+"""The recipe of the ten generators of Sato et al. (2020), Appendix B: cross-entropy, Adam at 1e-4, 6,000 tokens a step.
+
+What it keeps is the state with the lowest loss on the split ``valid``. The same seed gives the same network on a CPU,
+and a training that was stopped goes on from its checkpoint to the same end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from rejoinder.errors import InputError
+from rejoinder.models.device import threads
+from rejoinder.models.generator.model import save_generator
+from rejoinder.models.generator.network import GeneratorNetwork, Shape
+from rejoinder.models.generator.text import PADDING, Limits, TurnReader, learn_pieces
+from rejoinder.training.aptness.recipe import device_of
+from rejoinder.training.generator.checkpoint import Standing, resume, save
+from rejoinder.training.generator.data import Examples, Feeder, batches_of, examples_of, of_split
+from rejoinder.training.licence import licence_of
+from rejoinder.types import Dialogue
+
+CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
+
+
+@dataclass(frozen=True)
+class GeneratorRecipe:
+    """All that decides a generator beside the dialogues."""
+
+    shape: Shape = field(default_factory=Shape)
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    steps: int = 30_000
+    tokens: int = 6_000  # a step, of contexts and replies, filling counted
+    rate: float = 1e-4  # steady
+    fraction: float = 1.0  # of the dialogues to train on
+    check: int = 2_000  # steps between two looks at the held-out loss
+    held_out: int = 4_000  # examples of it
+
+
+@dataclass
+class Training:
+    """A training on its way."""
+
+    recipe: GeneratorRecipe
+    network: GeneratorNetwork
+    optimizer: torch.optim.Adam
+    train: Feeder
+    valid: Feeder
+    examples: Examples
+    standing: Standing
+    say: Callable[[str], None]
+
+
+def train_generator(
+    dialogues: Iterable[Dialogue],
+    target: Path,
+    recipe: GeneratorRecipe,
+    *,
+    pieces: str | None = None,
+    snapshots: Collection[int] = (),
+    device: str | None = None,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Train on ``train``, choose on ``valid``, and write the folder; ``step-N`` in it for each snapshot.
+
+    ``pieces`` is the ``tokenizer.json`` of another generator, so that several share one vocabulary; without it one is
+    learned from all turns of ``train``.
+    """
+    on = device_of(device)
+    known = list(dialogues)
+    whole = of_split(known, "train")
+    if pieces is None:
+        pieces = learn_pieces((t.text for d in whole for t in d.turns), recipe.shape.vocabulary)
+    reader = TurnReader(pieces, recipe.limits)
+    if reader.size > recipe.shape.vocabulary:
+        raise InputError(f"the vocabulary has {reader.size:,} pieces, more than the {recipe.shape.vocabulary:,} wanted")
+    used = of_split(whole, "train", recipe.fraction)
+    examples = examples_of(used, reader)
+    held = examples_of(of_split(known, "valid"), reader).some(recipe.held_out, 0)
+    say(f"{len(examples):,} replies of {len(used):,} dialogues to train on, {len(held):,} held out, on {on}")
+    training = _begin(recipe, examples, held, on, target, say)
+    corpora = sorted({d.corpus or "" for d in used})
+    about = {"recipe": asdict(recipe), "corpora": corpora, "licence": licence_of(corpora), "citation": CITATION}
+    _run(training, target, sorted(snapshots), lambda folder, told: _write(training, folder, reader, about | told))
+    standing = training.standing
+    training.network.load_state_dict(standing.best)
+    measured = {"valid_loss": round(standing.best_loss, 4), "step": standing.best_step, "history": standing.history}
+    _write(training, target, reader, about | {"measured": measured})
+    return measured
+
+
+def _begin(
+    recipe: GeneratorRecipe,
+    examples: Examples,
+    held: Examples,
+    device: torch.device,
+    target: Path,
+    say: Callable[[str], None],
+) -> Training:
+    torch.manual_seed(recipe.seed)
+    torch.set_num_threads(threads())
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cuda.enable_cudnn_sdp(
+            False
+        )  # it prepares itself anew for each shape, and each batch has another
+    network = GeneratorNetwork(recipe.shape, PADDING).to(device)
+    optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
+    standing = resume(target, network, optimizer, recipe, len(examples))
+    if standing.step:
+        say(f"goes on after step {standing.step:,}")
+    return Training(recipe, network, optimizer, Feeder(examples, device), Feeder(held, device), examples, standing, say)
+
+
+def _run(training: Training, target: Path, snapshots: list[int], write: Callable[[Path, dict[str, Any]], None]) -> None:
+    recipe, now = training.recipe, training.standing
+    begun, begun_at = time.monotonic(), now.step
+    while now.step < recipe.steps:
+        batches = batches_of(training.examples, recipe.tokens, recipe.seed, now.epoch)
+        for at in range(now.at, len(batches)):
+            loss = _step(training, batches[at])
+            now.step, now.at = now.step + 1, at + 1
+            if now.step in snapshots:
+                write(target / f"step-{now.step}", {"measured": {"valid_loss": held_out_loss(training)}})
+            if now.step % recipe.check == 0 or now.step == recipe.steps:
+                rate = (now.step - begun_at) / (time.monotonic() - begun)
+                _check(training, target, float(loss), rate)
+            if now.step == recipe.steps:
+                return
+        now.epoch, now.at = now.epoch + 1, 0
+
+
+def _step(training: Training, which: Any) -> torch.Tensor:
+    now = training.standing
+    torch.manual_seed((training.recipe.seed << 32) + now.step)  # of dropout: what a resumed training must repeat
+    training.network.train()
+    loss = _loss(training.network, *training.train.batch(which))
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(training.network.parameters(), 1.0)
+    training.optimizer.step()
+    training.optimizer.zero_grad(set_to_none=True)
+    return loss.detach()
+
+
+def _loss(
+    network: GeneratorNetwork,
+    context: torch.Tensor,
+    reply: torch.Tensor,
+    lengths: torch.Tensor,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    with torch.autocast(context.device.type, torch.bfloat16, enabled=context.device.type == "cuda"):
+        logits = network.logits(network(context, reply[:, :-1], lengths))
+    return functional.cross_entropy(
+        logits.float().flatten(0, 1), reply[:, 1:].flatten(), ignore_index=PADDING, reduction=reduction
+    )
+
+
+def _check(training: Training, target: Path, loss: float, rate: float) -> None:
+    now = training.standing
+    held = held_out_loss(training)
+    now.history.append([now.step, round(loss, 4), round(held, 4)])
+    if held < now.best_loss:
+        now.best_loss, now.best_step = held, now.step
+        now.best = {name: value.detach().clone() for name, value in training.network.state_dict().items()}
+    training.say(
+        f"step {now.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held:.3f} "
+        f"(perplexity {math.exp(held):.1f}), {rate:.1f} steps a second"
+    )
+    save(target, training.network, training.optimizer, now, training.recipe, len(training.examples))
+
+
+@torch.no_grad()
+def held_out_loss(training: Training) -> float:
+    """The cross-entropy a token on the held-out examples."""
+    training.network.eval()
+    total, count = 0.0, 0
+    for context, reply, lengths in training.valid.all(4 * training.recipe.tokens):
+        total += float(_loss(training.network, context, reply, lengths, "sum"))
+        count += int((reply[:, 1:] != PADDING).sum())
+    return total / count
+
+
+def _write(training: Training, folder: Path, reader: TurnReader, about: dict[str, Any]) -> None:
+    save_generator(folder, training.network, reader.serialized, training.recipe.limits, about)

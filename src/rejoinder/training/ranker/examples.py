@@ -1,0 +1,152 @@
+"""Questions with graded candidates as token ids, ready to be trained on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rejoinder.data.questions import DISTRACTORS, RELEVANT, WHOLE, ranks, shown
+from rejoinder.errors import InputError
+from rejoinder.models.aptness.calibration import Ids
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.ranker.rows import RankerLimits, plain, request_ids, texts_of
+from rejoinder.types import Question
+
+Encode = Callable[[Sequence[str]], list[list[int]]]
+REFERENCE, DISTRACTOR = "reference", "distractor"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement's ids, and whether it matters (None where nobody said)."""
+
+    ids: Ids
+    relevant: bool | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate's ids, its grade as a number, and the question that it was written for, where known."""
+
+    ids: Ids
+    grade: float
+    written_for: str | None
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known."""
+
+    id: str
+    asked: str  # the request's text: examples with one request belong together
+    polarity: str
+    request: Ids
+    goal: Ids
+    candidates: tuple[Candidate, ...]
+    situations: dict[str, tuple[Statement, ...]]
+
+
+def examples_of(
+    questions: Sequence[Question], encode: Encode, marks: Marks, limits: RankerLimits
+) -> tuple[list[Example], int]:
+    """The examples of questions, and how many were left out because all their candidates have one grade."""
+    useful = [question for question in questions if len(set(_gains(question))) > 1]
+    known = _Known(encode)
+    known.read([text for question in useful for part in texts_of(question) for text in part])
+    known.read([plain(str(question.meta.get("goal", ""))) for question in useful])
+    made = [_example(question, known, marks, limits) for question in useful]
+    found = [one for one in made if len({candidate.grade for candidate in one.candidates}) > 1]
+    if not found:
+        raise InputError("there is nothing to train a ranker on: no question has candidates of different grades")
+    return found, len(questions) - len(found)
+
+
+def _gains(question: Question) -> list[float]:
+    """The grades as numbers that nDCG can sum up."""
+    found = ranks(question)
+    if found and min(found) < 0:
+        raise InputError(
+            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+        )
+    return found
+
+
+class _Known:
+    """The ids of every text that was read."""
+
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+        self._ids: dict[str, Ids] = {}
+
+    def read(self, texts: Sequence[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._ids]
+        self._ids.update(zip(new, map(tuple, self._encode(new)), strict=True))
+
+    def __getitem__(self, text: str) -> Ids:
+        if text not in self._ids:
+            self.read([text])
+        return self._ids[text]
+
+
+def _example(question: Question, known: _Known, marks: Marks, limits: RankerLimits) -> Example:
+    situations = {WHOLE: _statements(question, known)}
+    if not question.situation or any(statement.relevant is not None for statement in question.situation):
+        situations[RELEVANT] = tuple(found for found in situations[WHOLE] if found.relevant)
+    for count in DISTRACTORS:
+        if question.meta.get("expanded") and count in question.meta.get("distractors", {}):
+            situations[count] = _statements(shown([question], count)[0], known)
+    context = [known[plain(turn.text)] for turn in question.context]
+    return Example(
+        question.id,
+        " ".join(turn.text for turn in question.context),
+        str(question.meta.get("polarity", "")),
+        tuple(request_ids(context, marks, limits)),
+        known[plain(str(question.meta.get("goal", "")))],
+        tuple(
+            Candidate(known[plain(one.text)], grade, {REFERENCE: question.id, DISTRACTOR: one.id}.get(one.source or ""))
+            for one, grade in zip(question.candidates, ranks(question), strict=True)
+            if one.text.strip()
+        ),
+        situations,
+    )
+
+
+def _statements(question: Question, known: _Known) -> tuple[Statement, ...]:
+    return tuple(Statement(known[plain(one.text)], one.relevant) for one in question.situation)
+
+
+def without_others(examples: Sequence[Example]) -> list[Example]:
+    """The examples without candidates that are the references of questions not among them.
+
+    SUGAR's distractors are references of other questions, also of held-out ones: who trains on those as bad replies
+    learns that the right answers of the test are bad. An example that keeps no two grades is left out.
+    """
+    own = {example.id for example in examples}
+    found = []
+    for example in examples:
+        kept = tuple(one for one in example.candidates if one.written_for is None or one.written_for in own)
+        if len({one.grade for one in kept}) > 1:
+            found.append(replace(example, candidates=kept))
+    return found
+
+
+def best_replies(examples: Sequence[Example]) -> dict[str, list[tuple[str, Candidate]]]:
+    """The best replies of all examples with the request that they answer, by polarity."""
+    found: dict[str, list[tuple[str, Candidate]]] = {}
+    for example in examples:
+        best = max(example.candidates, key=lambda one: one.grade)
+        found.setdefault(example.polarity, []).append((example.asked, best))
+    return found
+
+
+def with_negatives(
+    example: Example, others: dict[str, list[tuple[str, Candidate]]], count: int, drawn: random.Random
+) -> Example:
+    """The example with some replies to other requests, of its polarity, among its candidates: as bad as its worst."""
+    pool = others[example.polarity]
+    worst = min(one.grade for one in example.candidates)
+    picked = [drawn.choice(pool) for _ in range(count)]
+    own = {one.ids for one in example.candidates}
+    added = tuple(replace(one, grade=worst) for asked, one in picked if asked != example.asked and one.ids not in own)
+    return replace(example, candidates=example.candidates + added)

@@ -1,0 +1,191 @@
+"""Requests and offers that belong together, mined from common sense (SUGAR, section 3.2 and Limitations).
+
+Who asks for one thing that a goal needs may be offered another: goals and what they need come from ATOMIC (xNeed read
+backwards, xIntent) and ConceptNet (HasPrerequisite read backwards, MotivatedByGoal). Only verb phrases that stand at
+least five times in the requests of a corpus ("please ...", "could you ...") are asked for.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional
+
+from rejoinder.data.knowledge import read_triples
+from rejoinder.errors import InputError
+from rejoinder.models.aptness.calibration import Ids
+from rejoinder.models.ranker.rows import pair_row
+from rejoinder.training.ranker.recipe import RankerRecipe
+from rejoinder.training.ranker.steps import Steps, half, tensors
+from rejoinder.types import Dialogue
+
+if TYPE_CHECKING:
+    from rejoinder.training.ranker.start import Start
+
+SEEN = 5
+_MOST_WORDS = 7
+_REQUEST = re.compile(
+    r"\b(?:please|can you|could you|would you|will you|can i|could i|may i|i would like to|i'd like to|i want to|"
+    r"help me|let me|let us|let's)(?: please| also| just| help me| kindly)? ([a-z][a-z' -]*)"
+)
+_SMALL = frozenset("a an the my your his her its our their some any this that these those me you it up to".split())
+_PERSON = re.compile(r"\bperson ?[xyz](?: ?'s)?\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"^(?:person ?x|he|she) ")
+_TO = re.compile(r"^(?:to|for (?:him|her|them) to|they)\s+(?:to\s+)?")
+_STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|seem|know|none)\b")
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """A goal, what it needs, and what else helps; ``asked`` are those of the needs that people ask for."""
+
+    goal: str
+    asked: tuple[str, ...]
+    helps: tuple[str, ...]
+
+
+def mine(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen: int = SEEN) -> list[Pursuit]:
+    """The pursuits in which somebody may ask for one thing and be offered another."""
+    needs: dict[str, set[str]] = defaultdict(set)
+    for path in knowledge:
+        for triple in read_triples(path):
+            for goal, need in _pairs(triple.head, triple.relation, triple.tail):
+                needs[goal].add(need)
+    phrases = {_key(need): need for found in needs.values() for need in found}
+    counts = request_counts(dialogues, set(phrases))
+    found = []
+    for goal, helps in sorted(needs.items()):
+        asked = tuple(sorted(need for need in helps if counts[_key(need)] >= seen))
+        if asked and len(helps) > 1:
+            found.append(Pursuit(goal, asked, tuple(sorted(helps))))
+    if not found:
+        raise InputError(
+            "nothing could be mined: no verb phrase of the knowledge is asked for five times in the corpus"
+        )
+    return found
+
+
+def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
+    """How often each wanted phrase (its words that are not small ones) begins what somebody asks for."""
+    found: Counter[str] = Counter()
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            for phrase in _REQUEST.findall(turn.text.lower()):
+                words = [word for word in phrase.split() if word not in _SMALL][:_MOST_WORDS]
+                for end in range(1, len(words) + 1):
+                    if (key := " ".join(words[:end])) in wanted:
+                        found[key] += 1
+    return found
+
+
+def _pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
+    """(goal, need) of a triple, where it has them."""
+    both = {
+        "xNeed": (head, tail),
+        "xIntent": (tail, head),
+        "HasPrerequisite": (head, tail),
+        "MotivatedByGoal": (tail, head),
+    }.get(relation)
+    if both is None:
+        return
+    goal, need = (_phrase(text) for text in both)
+    if goal and need and goal != need:
+        yield goal, need
+
+
+def _phrase(text: str) -> str:
+    """A verb phrase without "to" and persons; nothing where it is a state, too long, or has a gap."""
+    found = " ".join(text.lower().strip().rstrip(".").split())
+    spoken_of = _SUBJECT.sub("", found)
+    if spoken_of != found:  # "PersonX opens a window": to open a window
+        first, _, rest = spoken_of.partition(" ")
+        found = f"{_base(first)} {rest}".strip()
+    found = _PERSON.sub("someone", _TO.sub("", found)).strip()
+    words = found.split()
+    fits = 1 <= len(words) <= _MOST_WORDS and "_" not in found and not _STATE.match(found)
+    return found if fits else ""
+
+
+def _base(verb: str) -> str:
+    """A verb without the ending of the third person, as far as its letters tell."""
+    irregular = {"goes": "go", "does": "do", "has": "have", "is": "be"}
+    if verb in irregular:
+        return irregular[verb]
+    if verb.endswith("ies") and len(verb) > 4:
+        return verb[:-3] + "y"
+    if verb.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us")) else verb
+
+
+def _key(phrase: str) -> str:
+    return " ".join(word for word in phrase.split() if word not in _SMALL)
+
+
+Mined = Sequence[Pursuit]
+_REQUESTS = (
+    "Please {}.",
+    "Can you help me {}?",
+    "Could you {} for me?",
+    "I would like to {}.",
+    "Can I {}?",
+    "Help me {}.",
+)
+_OFFERS = (
+    "Sure. Would you like me to {} too?",
+    "Of course. Shall I also {}?",
+    "Yes, I can {} as well.",
+    "Certainly. Do you want to {} first?",
+    "Sorry, that is not possible now. Would you like to {} instead?",
+)
+_GOAL = "The user wants to {}."
+_OFFERED, _QUESTIONS, _TOLD = 6, 64, 0.3
+
+
+def train_on_mined(start: Start, mined: Mined, recipe: RankerRecipe, place: torch.device, drawn: random.Random) -> str:
+    """Train the reader for some steps; what came of it, in one line."""
+    offers = {help_ for one in mined for help_ in one.helps}
+    mined = [one for one in mined if len(one.helps) < len(offers)]
+    if not mined:
+        raise InputError("the mined pursuits all need the same things, so none has a wrong offer; give more knowledge")
+    network = start.reader.to(place)
+    steps = Steps(network, recipe.mined, recipe.mined_rate, recipe)
+    known: dict[str, Ids] = {}
+    loss = torch.zeros(())
+    for _ in range(recipe.mined):
+        texts = [_question(drawn, mined) for _ in range(_QUESTIONS)]
+        flat = list(dict.fromkeys(text for parts in texts for text in parts if text not in known))
+        known.update(zip(flat, map(tuple, start.encode(flat)), strict=True))
+        rows = [
+            pair_row([known[goal]] if goal else [], known[asked], known[offer], start.marks, recipe.limits)
+            for goal, asked, *offers in texts
+            for offer in offers
+        ]
+        network.train()
+        with half(place):
+            scores = network(*tensors(rows, start.marks.padding, place)).float().view(-1, _OFFERED)
+        loss = -functional.log_softmax(scores, 1)[:, 0].mean()
+        steps.step([loss])
+    return f"{recipe.mined} steps on {len(mined):,} mined pursuits: loss {float(loss.detach()):.3f}"
+
+
+def _question(drawn: random.Random, mined: Mined) -> tuple[str, ...]:
+    """The goal (mostly not told), a request, the offer that serves the goal, and offers of other pursuits."""
+    one = drawn.choice(mined)
+    asked = drawn.choice(one.asked)
+    helps = drawn.choice([help_ for help_ in one.helps if help_ != asked])
+    wording = drawn.choice(_OFFERS)
+    others: list[str] = []
+    while len(others) < _OFFERED - 1:
+        other = drawn.choice(drawn.choice(mined).helps)
+        if other not in one.helps:
+            others.append(wording.format(other))
+    goal = _GOAL.format(one.goal) if drawn.random() < _TOLD else ""
+    return (goal, drawn.choice(_REQUESTS).format(asked), wording.format(helps), *others)

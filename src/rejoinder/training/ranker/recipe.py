@@ -1,0 +1,39 @@
+"""What decides a ranker, beside the data and the seed's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rejoinder.data.questions import WHOLE
+from rejoinder.models.ranker.card import EMBEDDED, Choice, Kind
+from rejoinder.models.ranker.rows import RankerLimits
+
+
+@dataclass(frozen=True)
+class RankerRecipe:
+    """SUGAR's settings (section 4.2), with a rate that suits small encoders."""
+
+    kind: Kind = "situated"
+    given: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
+    encoder: str = EMBEDDED
+    seed: int = 0
+    epochs: int = 8  # held-out questions like the fourth to the seventh best
+    batch: int = 32  # questions
+    rate: float = 1e-4
+    head_rate: float = 5e-4
+    margin: float = 1.0
+    decay: float = 0.05
+    norm: float = 5.0  # of the gradient, at most
+    warm_up: float = 0.05
+    own: bool = True  # leave candidates out that were written for questions beyond the training split
+    distractors: bool = True  # a situated ranker also reads situations with more distractors than they have
+    negatives: int = 2  # replies to other requests of the training split, a question and epoch, as bad ones
+    goal: float = 0.0  # share of the questions that are asked by their goal instead of the request
+    mined: int = 0  # steps on pairs mined from common sense, before everything else
+    mined_rate: float = 5e-5
+    chooser_epochs: int = 4
+    chooser_rate: float = 1e-4
+    chooser_layers: int = 3
+    inner: int = 2  # parts: what a chooser tells of a training question is told by one that has not seen it
+    choice: Choice = field(default_factory=Choice)
+    limits: RankerLimits = field(default_factory=RankerLimits)

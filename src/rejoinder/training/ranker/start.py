@@ -1,0 +1,77 @@
+"""What the training of a ranker starts from, and how it ends: the embedded networks, or any encoder of transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.errors import InputError
+from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.network import float_networks
+from rejoinder.models.catalog.manifest import require
+from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.ranker import card as cards
+from rejoinder.models.ranker.card import EMBEDDED, RankerCard
+from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.statement_choice import Words
+from rejoinder.training.ranker.recipe import RankerRecipe
+from rejoinder.training.ranker.steps import freeze_words
+
+if TYPE_CHECKING:
+    from rejoinder.training.ranker.chooser import Reading
+
+
+@dataclass(frozen=True)
+class Start:
+    """The reader to be trained, the trunk that choosers start from, and how texts become ids."""
+
+    reader: Any
+    trunk: Any
+    marks: Marks
+    words: Words
+    tokenizer: TextTokenizer
+    limits: RankerLimits
+
+    @property
+    def encode(self) -> Callable[[Sequence[str]], list[list[int]]]:
+        """The ids of texts."""
+        return self.tokenizer.pieces
+
+
+def start_of(recipe: RankerRecipe) -> Start:
+    """What a recipe starts from."""
+    shipped = require("aptness")
+    card = aptness_card.read(shipped)
+    words = Words(shipped / aptness_card.EMBEDDINGS, card.dimensions)
+    if recipe.encoder == EMBEDDED:
+        bi, cross = float_networks(shipped)
+        freeze_words(cross)
+        tokenizer = read_tokenizer(shipped / cards.TOKENIZER, recipe.limits.row_tokens)
+        return Start(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits)
+    if recipe.kind != "cross":
+        raise InputError(
+            "a situated ranker starts from the embedded networks; leave out --encoder, or take --kind cross"
+        )
+    from rejoinder.models.ranker.transformers import limits_of, marks_of, open_hub_reader
+
+    reader, serialized = open_hub_reader(recipe.encoder)
+    limits = limits_of(reader, recipe.limits)
+    return Start(reader, None, marks_of(serialized), words, TextTokenizer(serialized, limits.row_tokens), limits)
+
+
+def finish(start: Start, reading: Reading, recipe: RankerRecipe, about: dict[str, Any], target: Path) -> None:
+    """Write the trained ranker."""
+    if recipe.encoder == EMBEDDED:
+        from rejoinder.models.ranker.export import export_ranker
+
+        export_ranker(
+            start.reader, reading.chooser, reading.weights, recipe.given, recipe.choice, recipe.limits, about, target
+        )
+        return
+    from rejoinder.models.ranker.transformers import save_hub_ranker
+
+    card = RankerCard("cross", recipe.encoder, recipe.given, {}, start.marks, limits=start.limits, about=about)
+    save_hub_ranker(start.reader, start.tokenizer.serialized, card, target)

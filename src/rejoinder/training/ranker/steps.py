@@ -1,0 +1,113 @@
+"""Steps of a ranker's training: rows to tensors, the linear schedule, and the scores of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rejoinder.models.aptness.calibration import Numbers
+from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.batching import pad
+from rejoinder.training.ranker.recipe import RankerRecipe
+
+_ROWS = 256  # at a time, where nothing is learned
+_TOKENS = 3_072  # at a time on a CPU, where something is: more takes gigabytes, and is no faster
+
+
+def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The ids, which of them are real, and which belong to the candidate."""
+    tokens, mask = pad([row.ids for row in rows], padding)
+    begins = np.array([row.reply_at for row in rows])
+    kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+    ids, real, of_candidate = (torch.from_numpy(part).to(device, non_blocking=True) for part in (tokens, mask, kinds))
+    return ids, real, of_candidate
+
+
+def parts_of(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
+    """What a step computes at a time, each question by the lengths of its rows: all of it on a GPU, some on a CPU.
+
+    Questions of about the same length go together.
+    """
+    if device.type != "cpu":
+        return [list(range(len(lengths)))]
+    parts: list[list[int]] = [[]]
+    rows = 0
+    for question in sorted(range(len(lengths)), key=lambda n: -max(lengths[n], default=0)):
+        longest = max(lengths[(parts[-1] or [question])[0]], default=0)
+        if parts[-1] and (rows + len(lengths[question])) * longest > _TOKENS:
+            parts.append([])
+            rows = 0
+        parts[-1].append(question)
+        rows += len(lengths[question])
+    return parts
+
+
+class Steps:
+    """AdamW with a linear warm-up and a linear way down, and a bound on the gradient."""
+
+    def __init__(self, network: Any, steps: int, rate: float, recipe: RankerRecipe) -> None:
+        self._network = network
+        trunk = [p for name, p in network.named_parameters() if name.startswith("trunk.") and p.requires_grad]
+        heads = [p for name, p in network.named_parameters() if not name.startswith("trunk.")]
+        groups = [{"params": trunk, "lr": rate}, {"params": heads, "lr": recipe.head_rate}]
+        self._optimizer = torch.optim.AdamW(groups, weight_decay=recipe.decay)
+        warm = max(1.0, recipe.warm_up * steps)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer, lambda at: min((at + 1) / warm, max(0.0, (steps - at) / max(1.0, steps - warm)))
+        )
+        self._norm = recipe.norm
+
+    def step(self, losses: Iterable[Tensor]) -> Tensor:
+        """One step down the sum of losses, which are computed one after the other; the sum."""
+        total = torch.zeros(())
+        for loss in losses:
+            loss.backward()  # type: ignore[no-untyped-call]
+            total = total.to(loss.device) + loss.detach()
+        nn.utils.clip_grad_norm_(self._network.parameters(), self._norm)
+        self._optimizer.step()
+        self._schedule.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        return total
+
+
+def freeze_words(network: Any) -> None:
+    """Keep the words' vectors, which are shared with `aptness`, as they are."""
+    network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
+
+
+def half(device: torch.device) -> Any:
+    """bfloat16 on a GPU and on a CPU that computes it fast, float32 elsewhere."""
+    fast = device.type == "cuda" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return torch.autocast(device.type, torch.bfloat16, enabled=fast)
+
+
+@torch.no_grad()
+def scores_of(network: nn.Module, rows: Sequence[Row], padding: int, device: torch.device) -> Numbers:
+    """The score of each row; rows of about the same length together."""
+    network.eval()
+    order = np.argsort([len(row.ids) for row in rows], kind="stable")
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), _ROWS):
+        batch = order[start : start + _ROWS]
+        # In float32: bfloat16 keeps so few digits that candidates would tie.
+        found[batch] = network(*tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+    return found
+
+
+def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float, of: int | None = None) -> Tensor:
+    """The mean of max(0, margin - (better - worse)) over all pairs of candidates of one question with unlike grades.
+
+    Where these are only some of the questions of a step, ``of`` is how many pairs all of them have.
+    """
+    pairs = pairs_of(grades, questions)
+    lost = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
+    return lost.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
+
+
+def pairs_of(grades: Tensor, questions: Tensor) -> Tensor:
+    """Whether one candidate is better than another of its question."""
+    return (questions[:, None] == questions[None]) & (grades[:, None] > grades[None])

@@ -1,0 +1,72 @@
+"""Where a training of SSREM, RSREM or RUBER stands, in a file: arrays and numbers, nothing that can run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.models.speaker.network import Array
+
+CHECKPOINT = "checkpoint.npz"
+
+
+@dataclass
+class State:
+    """Where a training stands: all that its next step depends on."""
+
+    weights: dict[str, Array]
+    means: dict[str, Array]
+    spreads: dict[str, Array]
+    best: dict[str, Array]
+    step: int = 0
+    epoch: int = 0
+    begin: int = 0  # the place in the order of the epoch
+    lost: float = 0.0  # in this epoch so far
+    best_loss: float = float("inf")
+    best_epoch: int = -1
+    history: list[dict[str, float]] = field(default_factory=list)  # the losses of each epoch
+
+    @classmethod
+    def at_start(cls, weights: dict[str, Array]) -> State:
+        """Before the first step."""
+        zeros = [{name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2)]
+        copy = {name: array.copy() for name, array in weights.items()}
+        return cls(weights, zeros[0], zeros[1], copy)
+
+
+_ARRAYS = ("weights", "means", "spreads", "best")
+
+
+def save(path: Path, state: State, of: str) -> None:
+    """Write a checkpoint; ``of`` names what is being trained. It is whole or not there."""
+    told = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
+    told["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
+    note = np.frombuffer(orjson.dumps({**told, "of": of}), np.uint8)
+    arrays = {f"{part}.{name}": array for part in _ARRAYS for name, array in getattr(state, part).items()}
+    scratch = path.with_suffix(".part")
+    with scratch.open("wb") as file:
+        np.savez(file, note=note, **arrays)
+    scratch.replace(path)
+
+
+def load(path: Path, of: str) -> State:
+    """Read a checkpoint; one of another training is an error."""
+    try:
+        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as held:
+            told: dict[str, Any] = orjson.loads(held["note"].tobytes())
+            parts: dict[str, Any] = {
+                part: {n.partition(".")[2]: held[n] for n in held if n.startswith(part + ".")} for part in _ARRAYS
+            }
+    except (OSError, ValueError, KeyError, BadZipFile):
+        raise InputError(f"{path}: is no checkpoint of a training; delete it and train anew") from None
+    if told.pop("of") != of:
+        raise InputError(f"{path}: is of another training (other data or options); give those, or another folder")
+    told["best_loss"] = float("inf") if told["best_loss"] is None else told["best_loss"]
+    return State(**parts, **told)

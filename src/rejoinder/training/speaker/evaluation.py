@@ -1,0 +1,179 @@
+"""How well a scorer tells the true reply from those of the speaker sets (Bak and Oh 2020, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import InputError, SpecError
+from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.speakers import SETS, SpeakerSet
+from rejoinder.metric import parse
+from rejoinder.models.speaker.model import F, SpeakerScorer
+from rejoinder.models.speaker.network import Array
+from rejoinder.stats.correlation import midranks
+from rejoinder.training.speaker.places import split_turns, views_of
+from rejoinder.training.turn_vectors import TurnVectors
+from rejoinder.types import Item, Pair, Reference, Response
+
+TRUE = "true"
+COLUMNS = (TRUE, *SETS)
+_AT_ONCE = 2_048
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """f of the true reply of each place and of one reply from each set (NaN where a set has none)."""
+
+    turns: Numbers  # the true replies, as the corpus numbers them; each as often as was drawn
+    scores: Array  # (n, 5), in the order of COLUMNS
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How far a set lies from the true replies, over the places that have a reply from it."""
+
+    n: int
+    mean: float  # of the set's scores
+    true: float  # of the true replies of these places
+    gap: float  # the difference of the two means, over the root of the mean of the two variances
+    auc: float  # how probable it is that a true reply has a higher score than one of the set
+    won: float  # how often the true reply has the higher score at its own place; ties count half
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a scorer tells apart on some places."""
+
+    places: int
+    true: float  # mean score of the true replies
+    sets: dict[str, Apart]
+    first: float  # how often the true reply has the highest score of the five; chance is .2
+    first_places: int  # that have a reply from each set
+
+
+def told_apart(
+    scorer: SpeakerScorer,
+    vectors: TurnVectors,
+    split: str = "test",
+    seed: int = 0,
+    draws: int = 1,
+    exclusive: bool = False,
+) -> Told:
+    """Score the places of a split with replies from each set; ``exclusive`` takes the sets without the smaller ones."""
+    turns = split_turns(vectors, split, scorer.card.views)
+    kinds = [SpeakerSet(name, exclusive and name in ("same_partner", "same_speaker")) for name in SETS]
+    sample = vectors.corpus.speakers.sample
+    found = []
+    for draw in range(draws):
+        for start in range(0, len(turns), _AT_ONCE):
+            part = turns[start : start + _AT_ONCE]
+            views = views_of(vectors, part, scorer.card.views)
+            drawn = [part]
+            drawn += [sample(of, part, 1, keys_of(part, seed + draw, salt))[:, 0] for salt, of in enumerate(kinds)]
+            found.append(np.stack([scorer.raw(views, vectors.replies(replies)) for replies in drawn], axis=1))
+    return Told(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *found]))
+
+
+def measure(told: Told) -> Measured:
+    """Means, gaps and how often the true reply wins."""
+    scores = told.scores
+    true = scores[:, 0]
+    whole = ~np.isnan(scores).any(axis=1)
+    first = np.asarray((scores[whole, :1] > scores[whole, 1:]).all(axis=1))
+    return Measured(
+        len(scores),
+        float(true.mean()) if len(true) else float("nan"),
+        {name: _apart(true, scores[:, column]) for column, name in enumerate(COLUMNS) if column},
+        float(first.mean()) if len(first) else float("nan"),
+        int(whole.sum()),
+    )
+
+
+def _apart(true: Array, other: Array) -> Apart:
+    there = ~np.isnan(other)
+    n = int(there.sum())
+    if not n:
+        return Apart(0, *[float("nan")] * 5)
+    true, other = true[there], other[there]
+    spread = float(np.sqrt((true.var() + other.var()) / 2))
+    won = float(np.mean((true > other) + 0.5 * (true == other)))
+    gap = float(true.mean() - other.mean())
+    return Apart(n, float(other.mean()), float(true.mean()), gap / spread if spread else 0.0, auc(true, other), won)
+
+
+def auc(true: Array, other: Array) -> float:
+    """How probable it is that one of ``true`` is above one of ``other``; ties count half (Mann and Whitney 1947)."""
+    ranks = midranks(np.concatenate([true, other]).astype(np.float64))
+    return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
+
+
+def plain(measured: Measured) -> dict[str, Any]:
+    """What a card says of it."""
+    return {
+        "places": measured.places,
+        "first_of_five": _round(measured.first),
+        "mean": {TRUE: _round(measured.true), **{name: _round(of.mean) for name, of in measured.sets.items()}},
+        "gap": {name: _round(of.gap) for name, of in measured.sets.items()},
+        "auc": {name: _round(of.auc) for name, of in measured.sets.items()},
+    }
+
+
+def _round(value: float) -> float | None:
+    return None if np.isnan(value) else round(value, 4)
+
+
+_PLACES = 20_000  # for f
+_REFERENCED = 400  # for g, which costs more
+
+
+def bounds_of(
+    scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
+) -> dict[str, tuple[float, float]]:
+    """The bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
+    metric = parse(reference)
+    if metric.needs != {"references"}:
+        raise SpecError(f"g compares a reply with references only; {reference!r} needs {sorted(metric.needs)}")
+    order = np.random.default_rng([seed, 2]).permutation(train)[:_PLACES]
+    values = []
+    for start in range(0, len(order), _AT_ONCE):
+        turns = order[start : start + _AT_ONCE]
+        views = views_of(vectors, turns, scorer.card.views)
+        values += [scorer.raw(views, vectors.replies(replies)) for replies in _replies(vectors.corpus, turns, seed)]
+    pairs = _pairs(vectors.corpus, order[:_REFERENCED], seed)
+    return {
+        F: _ends(np.concatenate(values), "f"),
+        str(metric): _ends(np.array(metric.score(pairs)), reference),
+    }
+
+
+def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
+    """The true replies of some places, and one from each set; -1 where there is none."""
+    drawn = [
+        corpus.speakers.sample(SpeakerSet(name), turns, 1, keys_of(turns, seed, salt))[:, 0]
+        for salt, name in enumerate(SETS)
+    ]
+    return [turns, *drawn]
+
+
+def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
+    """Each reply with the true one as its reference."""
+    pairs = []
+    for column, replies in enumerate(_replies(corpus, turns, seed)):
+        for turn, reply in zip(turns.tolist(), replies.tolist(), strict=True):
+            if reply >= 0:
+                item = Item(f"{turn}", (), (Reference(corpus.text(turn)),))
+                pairs.append(Pair(item, Response(f"{turn}/{column}", item.id, "drawn", corpus.text(reply))))
+    return pairs
+
+
+def _ends(values: Array, name: str) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        raise InputError(f"{name} can say nothing of the replies in training, so it has no bounds; take another one")
+    if known.min() == known.max():
+        raise InputError(f"{name} says the same of all replies in training, so it has no bounds; give more dialogues")
+    return round(float(known.min()), 6), round(float(known.max()), 6)

@@ -1,0 +1,168 @@
+"""The places that SSREM, RSREM and RUBER are trained on: a true reply in its context, and negatives from the sets.
+
+A place is a turn that says something, after turns that do. Its negatives are drawn anew in every epoch: one from each
+of the same conversation, partner and speaker and of the others (SSREM, equation 3 of Bak and Oh 2020), four of the
+others (RSREM), or one (RUBER). None of them stands in the context or says the same as a turn of it. Where a set has
+nothing for a place, the place does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.speakers import SETS, SpeakerSet
+from rejoinder.models.speaker.model import View
+from rejoinder.models.speaker.network import Array, Kind, centred, side_by_side
+from rejoinder.models.speaker.vectors import Utterances
+from rejoinder.training.turn_vectors import TurnVectors
+
+NEGATIVES: dict[Kind, tuple[tuple[SpeakerSet, int], ...]] = {
+    "ssrem": tuple((SpeakerSet(name), 1) for name in SETS),
+    "rsrem": ((SpeakerSet("random"), 4),),
+    "ruber": ((SpeakerSet("random"), 1),),
+}
+_COPY = 99  # the salt of a copy's draw, beside those of the sets
+_AT_ONCE = 65_536
+_PART = 4_096  # rows that are in memory together while a matrix is made
+_REPLIES, _CONTEXTS = "replies.npy", "contexts.npy"
+
+
+class Rows(NamedTuple):
+    """Some places as a network reads them; ``there`` says which replies are, the true one (the first) always."""
+
+    contexts: Array  # (n, views * d)
+    replies: Array  # (n, k, d)
+    there: NDArray[np.bool_]
+
+
+def split_turns(vectors: TurnVectors, split: str, views: tuple[View, ...]) -> Numbers:
+    """The places of a split."""
+    corpus = vectors.corpus
+    names = np.array([name == split for name, _ in corpus.groups])
+    turns = corpus.moments()
+    turns = turns[names[corpus.group[corpus.dialogue[turns]]]]
+    turns = turns[vectors.said(turns) > 0]
+    most = max(view.turns for view in views)
+    parts = [turns[start : start + _AT_ONCE] for start in range(0, len(turns), _AT_ONCE)]
+    return np.concatenate([np.zeros(0, np.int64), *(part[_context_says(vectors, part, most)] for part in parts)])
+
+
+def _context_says(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.bool_]:
+    first = vectors.corpus.starts[vectors.corpus.dialogue[turns]]
+    says = np.zeros(len(turns), bool)
+    for age in range(1, int(min(most, (turns - first).max(initial=0))) + 1):
+        earlier = turns - age
+        says |= (earlier >= first) & (vectors.said(np.maximum(earlier, 0)) > 0)
+    return says
+
+
+def negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
+    """The turns that are drawn as negatives of some places, a line each; -1 where a set has nothing."""
+    drawn = [
+        corpus.speakers.sample(of, turns, k, keys_of(turns, seed, salt)) for salt, (of, k) in enumerate(NEGATIVES[kind])
+    ]
+    return np.concatenate(drawn, axis=1)
+
+
+def copies(corpus: Corpus, turns: Numbers, seed: int, most: int) -> Numbers:
+    """A turn of each place's context: what a reply that copies would say."""
+    first = np.maximum(corpus.starts[corpus.dialogue[turns]], turns - most)
+    random = (keys_of(turns, seed, _COPY) >> np.uint64(11)).astype(np.float64) / 2**53
+    chosen: Numbers = first + (random * (turns - first)).astype(np.int64)
+    return chosen
+
+
+def views_of(vectors: TurnVectors, turns: Numbers, views: tuple[View, ...]) -> list[Utterances]:
+    """The views of what was said before some turns."""
+    return [vectors.contexts(turns, view.decay, view.turns) for view in views]
+
+
+def mean_of(vectors: TurnVectors, turns: Numbers) -> Array:
+    """The mean of the true replies of some places, at half precision: what is trained on is what is stored."""
+    total = np.zeros(vectors.matrix.shape[1])
+    for start in range(0, len(turns), _PART):
+        total += vectors.replies(turns[start : start + _PART]).vectors.sum(axis=0, dtype=np.float64)
+    return np.asarray((total / len(turns)).astype(np.float16).astype(np.float32))
+
+
+class Inputs:
+    """The vectors of places and replies as networks read them, worked out once and memory-mapped in a folder."""
+
+    def __init__(
+        self, vectors: TurnVectors, turns: Numbers, views: tuple[View, ...], mean: Array, folder: Path
+    ) -> None:
+        self._row, self._there = vectors.row, vectors.weights > 0
+        self._turns = turns  # sorted
+
+        def replies(begin: int, end: int) -> Array:
+            return centred(vectors.matrix[begin:end], mean)
+
+        def contexts(begin: int, end: int) -> Array:
+            return side_by_side(views_of(vectors, turns[begin:end], views), mean)
+
+        self._replies = _mapped(folder / _REPLIES, vectors.matrix.shape, replies)
+        self._contexts = _mapped(folder / _CONTEXTS, (len(turns), len(views) * len(mean)), contexts)
+
+    def rows(self, turns: Numbers, drawn: Numbers) -> Rows:
+        """Some places with their true replies and negatives."""
+        candidates = np.concatenate([turns[:, None], drawn], axis=1)
+        row = self._row[np.maximum(candidates, 0)]
+        there = (candidates >= 0) & self._there[row]
+        return Rows(self._contexts[np.searchsorted(self._turns, turns)], self._replies[row], there)
+
+
+def remove_inputs(folder: Path) -> None:
+    """Delete what a training kept beside its checkpoint."""
+    for name in (_REPLIES, _CONTEXTS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _mapped(path: Path, shape: tuple[int, ...], part: Callable[[int, int], Array]) -> Array:
+    """A matrix in a file, computed part by part unless it is there; the file appears when it is whole."""
+    if not path.is_file():
+        scratch = path.with_suffix(".part")
+        matrix = np.lib.format.open_memmap(scratch, "w+", np.dtype(np.float32), shape)
+        for begin in range(0, shape[0], _PART):
+            end = min(begin + _PART, shape[0])
+            matrix[begin:end] = part(begin, end)
+        matrix.flush()
+        scratch.replace(path)
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
+def check_sets(corpus: Corpus, kind: Kind, turns: Numbers) -> str:
+    """How many places have each set, in words; an error where a scorer of this kind cannot be trained."""
+    if not len(turns):
+        raise InputError("no dialogue of the split 'train' has two turns that say something known; give longer ones")
+    found = [
+        int((corpus.speakers.sample(of, turns, 1, keys_of(turns, 0))[:, 0] >= 0).sum()) for of, _ in NEGATIVES[kind]
+    ]
+    names = [of.name.replace("_", " ") for of, _ in NEGATIVES[kind]]
+    if not found[-1]:
+        raise InputError(
+            "all turns of a corpus are by one speaker, so nothing that others say can be told from the true replies; "
+            "give dialogues of several speakers"
+        )
+    if kind == "ssrem" and not any(found[:-1]):
+        raise InputError(
+            "no turn has another by the same speaker to be told from (are the speakers missing?); name the speakers of "
+            "the turns, or train rsrem, which needs none"
+        )
+    shares = ", ".join(f"{name} {100 * n / len(turns):.0f}%" for name, n in zip(names, found, strict=True))
+    counted = f"{len(turns):,} places to train on; of these have negatives: {shares}"
+    rare = [f"{name} ({n:,})" for name, n in zip(names, found, strict=True) if n < 0.005 * len(turns)]
+    if kind == "ssrem" and rare:
+        counted += (
+            f"\nwarning: too few of {len(turns):,} places have a negative of {' and '.join(rare)} for ssrem to learn "
+            "from it; give dialogues whose speakers keep their names from one dialogue to the next (A, B and user do "
+            "not count), or train rsrem, which needs no speakers"
+        )
+    return counted

@@ -1,0 +1,207 @@
+"""The training loop of SSREM, RSREM and RUBER: Adam (Kingma and Ba 2015) over places drawn in an order of their own.
+
+What happens at a step follows from the seed, the epoch and the step alone. So a training that was killed goes on from
+its last checkpoint to the very weights that it would have come to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.indexes.corpus import Numbers
+from rejoinder.models.speaker.network import Array, Network, Weights
+from rejoinder.training.speaker.checkpoint import State
+from rejoinder.training.speaker.places import Rows
+
+Loss: TypeAlias = Literal["classification", "ranking", "margin"]
+MARGIN = 0.5  # by which RUBER's true reply must be ahead of its negative
+STEP = 0.1  # by which, in the ranking loss, a reply must be ahead of that of the next set
+
+
+class Lost(NamedTuple):
+    """A loss and its slopes."""
+
+    loss: float
+    slopes: Array
+
+
+def classification(scores: Array, there: NDArray[np.bool_], temperature: float) -> Lost:
+    """Minus the log-likelihood of the true reply among those that are there (Bak and Oh 2020, equations 4 and 5).
+
+    The likelihood goes by exp(f / temperature); the paper's temperature is 1.
+    """
+    odds = np.where(there, scores / temperature, -np.inf)
+    odds = odds - odds.max(axis=1, keepdims=True)
+    chances = np.exp(odds)
+    total = chances.sum(axis=1, keepdims=True)
+    slopes = chances / total
+    loss = float((np.log(total[:, 0]) - odds[:, 0]).mean())
+    slopes[:, 0] -= 1
+    return Lost(loss, slopes / (temperature * len(scores)))
+
+
+def ranking(scores: Array, there: NDArray[np.bool_], step: float = STEP) -> Lost:
+    """How far each two replies are from their order: true, same conversation, partner, speaker, random.
+
+    A pair whose sets stand d apart in that order must be apart by d steps; what is missing counts, as a mean over the
+    pairs of a row. This is the ranking loss that the paper names as its next step (section 8).
+    """
+    k = scores.shape[1]
+    slopes = np.zeros_like(scores)
+    loss = np.zeros(len(scores))
+    pairs = np.maximum(sum((there[:, i] & there[:, j]) for i in range(k) for j in range(i + 1, k)), 1)
+    for i in range(k):
+        for j in range(i + 1, k):
+            behind = (j - i) * step - (scores[:, i] - scores[:, j])
+            short = (behind > 0) & there[:, i] & there[:, j]
+            loss += np.where(short, behind, 0) / pairs
+            slopes[:, i] -= short / pairs
+            slopes[:, j] += short / pairs
+    return Lost(float(loss.mean()), slopes / len(scores))
+
+
+def margin(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> Lost:
+    """How far the true reply is from being ahead of each negative by a margin (Tao et al. 2018)."""
+    behind = np.where(there[:, 1:], ahead - scores[:, :1] + scores[:, 1:], 0)
+    short = (behind > 0).astype(scores.dtype)
+    count = np.maximum(there[:, 1:].sum(axis=1, keepdims=True), 1)
+    slopes = np.concatenate([-(short / count).sum(axis=1, keepdims=True), short / count], axis=1)
+    loss = float((np.maximum(behind, 0) / count).sum(axis=1).mean())
+    return Lost(loss, slopes / len(scores))
+
+
+def loss_of(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> Lost:
+    """The loss of a name."""
+    if name == "classification":
+        return classification(scores, there, temperature)
+    return ranking(scores, there) if name == "ranking" else margin(scores, there)
+
+
+_DECAYS, _SMALL = (0.9, 0.999), 1e-8
+_LEAST_RATE = 0.02  # of the first; the rate falls evenly from the first step to the last
+_SECONDS = 30.0  # between two checkpoints in mid-epoch
+_TOLD = 2.0  # seconds between two lines of progress
+_AHEAD = 16  # batches whose negatives are drawn together
+
+
+class Problem(Protocol):
+    """What is trained on: places by their number, and the loss."""
+
+    @property
+    def n(self) -> int:
+        """How many places there are to train on."""
+        ...
+
+    def drawn(self, places: Numbers, epoch: int) -> Numbers:
+        """The negatives of some places in an epoch."""
+        ...
+
+    def rows(self, places: Numbers, drawn: Numbers) -> Rows:
+        """The places as a network reads them."""
+        ...
+
+    def loss(self, scores: Array, rows: Rows) -> Lost:
+        """The loss of a batch's scores."""
+        ...
+
+    def held_out(self, network: Network, weights: dict[str, Array]) -> float:
+        """The loss over held-out places; for a likelihood, minus its logarithm."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a training steps."""
+
+    epochs: int
+    batch: int
+    rate: float
+    pull: float  # of the weights back to their start
+    patience: int  # epochs without a better held-out loss after which it ends
+    seed: int
+
+
+def fit(
+    network: Network,
+    problem: Problem,
+    state: State,
+    start: Weights,
+    pace: Pace,
+    keep: Callable[[State], None],
+    say: Callable[[str], None],
+) -> State:
+    """Train to the end, from wherever the state stands; ``start``: the first weights, ``keep``: writes a checkpoint."""
+    while state.epoch < pace.epochs and state.epoch - state.best_epoch <= pace.patience:
+        begun = time.perf_counter()
+        _epoch(network, problem, state, start, pace, keep, say)
+        held_out = problem.held_out(network, state.weights)
+        loss = state.lost / problem.n
+        if held_out < state.best_loss:
+            state.best_loss, state.best_epoch = held_out, state.epoch
+            state.best = {name: array.copy() for name, array in state.weights.items()}
+        state.history.append({"train": round(loss, 6), "valid": round(held_out, 6)})
+        spent = time.perf_counter() - begun
+        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {spent:.1f} s")
+        state.epoch, state.begin, state.lost = state.epoch + 1, 0, 0.0
+        keep(state)
+    return state
+
+
+def _epoch(
+    network: Network,
+    problem: Problem,
+    state: State,
+    start: Weights,
+    pace: Pace,
+    keep: Callable[[State], None],
+    say: Callable[[str], None],
+) -> None:
+    order = np.random.default_rng([pace.seed, state.epoch]).permutation(problem.n)
+    total = pace.epochs * -(-problem.n // pace.batch)
+    kept = told = begun = time.perf_counter()
+    from_here = state.begin
+    ahead = pace.batch * _AHEAD
+    while state.begin < problem.n:
+        # Blocks begin at multiples of their size, wherever a training goes on.
+        block = order[state.begin : (state.begin // ahead + 1) * ahead]
+        drawn = problem.drawn(block, state.epoch)
+        for begin in range(0, len(block), pace.batch):
+            places, negatives = block[begin : begin + pace.batch], drawn[begin : begin + pace.batch]
+            rows = problem.rows(places, negatives)
+            found = network.scores(state.weights, rows.contexts, rows.replies)
+            lost = problem.loss(found.scores, rows)
+            slopes = lost.slopes.astype(rows.contexts.dtype)
+            gradient = network.gradient(state.weights, rows.contexts, rows.replies, found, slopes)
+            _step(state, gradient, start, pace, total)
+            state.lost += lost.loss * len(places)
+            state.begin += len(places)
+            now = time.perf_counter()
+            if now - told > _TOLD:
+                rate = (state.begin - from_here) / (now - begun)
+                done = 100 * state.begin / problem.n
+                say(
+                    f"epoch {state.epoch + 1}, {done:.0f}%: loss {state.lost / state.begin:.4f}, {rate:,.0f} contexts/s"
+                )
+                told = now
+            if now - kept > _SECONDS:
+                keep(state)
+                kept = now
+
+
+def _step(state: State, gradient: Weights, start: Weights, pace: Pace, total: int) -> None:
+    """One step of Adam; the pull back to the start stands apart from the gradient (Loshchilov and Hutter 2019)."""
+    rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
+    state.step += 1
+    first, second = (1 - decay**state.step for decay in _DECAYS)
+    for name, slope in gradient.items():
+        mean, spread, weights = state.means[name], state.spreads[name], state.weights[name]
+        mean += (1 - _DECAYS[0]) * (slope - mean)
+        spread += (1 - _DECAYS[1]) * (slope * slope - spread)
+        moved = mean / (first * (np.sqrt(spread / second) + _SMALL)) + pace.pull * (weights - start[name])
+        weights -= np.float32(rate) * moved

@@ -1,0 +1,262 @@
+"""The recipes of SSREM, RSREM (Bak and Oh 2020) and RUBER (Tao et al. 2018): dialogues to a folder; needs no torch.
+
+Trains on the split ``train``, stops by ``valid``, and says in the card what was reached on ``test``. No rating is
+looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import orjson
+
+from rejoinder.errors import InputError
+from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.models.speaker import model as cards
+from rejoinder.models.speaker.model import F, ScorerCard, SpeakerScorer, View
+from rejoinder.models.speaker.network import Array, Kind, Network, network_of
+from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
+from rejoinder.training.licence import LICENCES, licence_of
+from rejoinder.training.speaker.checkpoint import CHECKPOINT, State, load, save
+from rejoinder.training.speaker.evaluation import bounds_of, measure, plain, told_apart
+from rejoinder.training.speaker.places import (
+    Inputs,
+    Rows,
+    check_sets,
+    copies,
+    mean_of,
+    negatives,
+    remove_inputs,
+    split_turns,
+)
+from rejoinder.training.speaker.steps import Loss, Lost, Pace, fit, loss_of
+from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
+from rejoinder.types import Dialogue
+
+_FEW = 100  # numbers a vector
+
+
+@dataclass(frozen=True)
+class ScorerRecipe:
+    """All that decides a scorer, beside the dialogues and V."""
+
+    kind: Kind = "ssrem"
+    seed: int = 0
+    epochs: int = 6
+    loss: Loss | None = None  # classification; for ruber margin
+    copies: bool = False  # a turn of the context as one more negative
+    temperature: float = 0.25  # of the classification; the paper's is 1
+    views: tuple[View, ...] = (View(1.0, 1), View(0.6, 6), View(1.0, 40))
+    scale: float = 3.0  # of the identity that M begins with
+    rate: float = 1e-3
+    pull: float = 1.0  # of the weights back to their start, with each step times the rate
+    batch: int = 512
+    patience: int = 2
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InputError(f"a scorer is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        if self.loss is None:
+            object.__setattr__(self, "loss", "margin" if self.kind == "ruber" else "classification")
+        allowed = {"ssrem": ("classification", "ranking"), "rsrem": ("classification",), "ruber": ("margin",)}[
+            self.kind
+        ]
+        if self.loss not in allowed:
+            raise InputError(f"{self.kind} is trained with the loss {' or '.join(allowed)}, not {self.loss!r}")
+
+    def plain(self) -> dict[str, Any]:
+        """As a card says it."""
+        return {**asdict(self), "views": [list(view) for view in self.views]}
+
+    @property
+    def pace(self) -> Pace:
+        """How the training steps."""
+        return Pace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
+
+
+def recipe_of(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
+    """The recipe of a scorer over some V, with what is chosen otherwise; short vectors are learned faster."""
+    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _FEW else {}
+    return ScorerRecipe(kind, **{**few, **chosen})
+
+
+SPLITS = ("train", "valid", "test")
+REFERENCES: dict[Kind, str] = {"ssrem": "sentence_mover", "rsrem": "sentence_mover", "ruber": "ruber_g"}
+CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # of the published ones, those with lasting speakers
+_HELD_OUT = 20_000  # places of ``valid`` that the held-out loss goes by
+_HELD_OUT_SEED = 2**40  # its negatives are never those of an epoch
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places of a training as its loop asks for them."""
+
+    recipe: ScorerRecipe
+    corpus: Corpus
+    train: Numbers
+    valid: Numbers
+    mean: Array
+    inputs: Inputs
+
+    @property
+    def n(self) -> int:
+        """How many places there are to train on."""
+        return len(self.train)
+
+    def drawn(self, places: Numbers, epoch: int) -> Numbers:
+        """The negatives of some places in an epoch."""
+        return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
+
+    def rows(self, places: Numbers, drawn: Numbers) -> Rows:
+        """Some places as a network reads them."""
+        return self.inputs.rows(self.train[places], drawn)
+
+    def loss(self, scores: Array, rows: Rows) -> Lost:
+        """The loss of a batch."""
+        # A copy is the worst of negatives wherever the order of the sets counts.
+        return loss_of(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
+
+    def held_out(self, network: Network, weights: dict[str, Array]) -> float:
+        """The loss over ``valid``, its negatives always the same."""
+        total = 0.0
+        for start in range(0, len(self.valid), self.recipe.batch):
+            turns = self.valid[start : start + self.recipe.batch]
+            rows = self.inputs.rows(turns, self._negatives(turns, _HELD_OUT_SEED))
+            total += len(turns) * self.loss(network.scores(weights, rows.contexts, rows.replies).scores, rows).loss
+        return total / len(self.valid)
+
+    def _negatives(self, turns: Numbers, seed: int) -> Numbers:
+        corpus = self.corpus
+        found = negatives(corpus, self.recipe.kind, turns, seed)
+        if not self.recipe.copies:
+            return found
+        most = max(view.turns for view in self.recipe.views)
+        return np.concatenate([found, copies(corpus, turns, seed, most)[:, None]], axis=1)
+
+
+def train_scorer(
+    dialogues: Iterable[Dialogue],
+    target: Path,
+    recipe: ScorerRecipe,
+    encoder: str = "aptness",
+    corpora: Sequence[str] = (),
+    reference: str | None = None,
+    resume: bool = False,
+    say: Callable[[str], None] = print,
+) -> ScorerCard:
+    """Train a scorer and write its folder; with ``resume``, go on from the folder's checkpoint where it has one."""
+    opened = open_utterance_vectors(encoder)
+    corpus = read_corpus(dialogues, corpora, recipe.seed)
+    vectors = turn_vectors(corpus, opened, say)
+    if not (resume and (target / CHECKPOINT).is_file()):
+        remove_inputs(target)  # of another training
+    places = open_places(recipe, vectors, target, say)
+    state = train_places(places, target, opened, resume, say)
+    weights = {**state.best, cards.MEAN: places.mean}
+    names = sorted({str(name) for _, name in corpus.groups if name is not None})
+    about = {
+        "recipe": recipe.plain(),
+        "data": {name: LICENCES.get(name, "not known") for name in names},
+        "places": {"train": places.n, "valid": len(places.valid)},
+        "licence": derived_licence(names, opened),
+        "citation": "Tao et al. 2018" if recipe.kind == "ruber" else "Bak and Oh 2020",
+        "history": state.history,
+        "best_epoch": state.best_epoch + 1,
+    }
+    unbound = ScorerCard(recipe.kind, encoder, opened.digest, recipe.views, {F: (0.0, 1.0)}, "", about)
+    scorer = SpeakerScorer(unbound, weights, opened)
+    say("bounds of f and g over places of training")
+    bounds = bounds_of(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
+    about["measured"] = measured_by_corpus(scorer, vectors)
+    card = cards.write(target, replace(unbound, bounds=bounds), weights)
+    (target / CHECKPOINT).unlink(missing_ok=True)
+    remove_inputs(target)
+    return card
+
+
+def open_places(recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: Callable[[str], None]) -> Places:
+    """The places of the splits ``train`` and ``valid``; what they are read from is kept in a folder."""
+    train, valid = (split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
+    say(check_sets(vectors.corpus, recipe.kind, train))
+    if not len(valid):
+        raise InputError(
+            "no dialogue of the split 'valid' has two turns that say something known; give more dialogues, or say in "
+            "'split' which are held out"
+        )
+    kept = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
+    mean = mean_of(vectors, train)
+    folder.mkdir(parents=True, exist_ok=True)
+    inputs = Inputs(vectors, np.sort(np.concatenate([train, kept])), recipe.views, mean, folder)
+    return Places(recipe, vectors.corpus, train, kept, mean, inputs)
+
+
+def train_places(
+    places: Places, target: Path, opened: UtteranceVectors, resume: bool, say: Callable[[str], None]
+) -> State:
+    """Train over places, with a checkpoint in a folder; the state at the end has the best weights."""
+    recipe, network = places.recipe, network_of(places.recipe.kind)
+    of = _name(recipe, opened, places.corpus)
+    path = target / CHECKPOINT
+    random = np.random.default_rng([recipe.seed, 1])
+    start = network.start(opened.dimensions, len(recipe.views), recipe.scale, random)
+    state = State.at_start({name: array.copy() for name, array in start.items()})
+    if resume and path.is_file():
+        state = load(path, of)
+        done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
+        say(f"going on {done if state.epoch < recipe.epochs else 'after the last epoch'}")
+    return fit(network, places, state, start, recipe.pace, lambda at: save(path, at, of), say)
+
+
+def _name(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
+    """What a training is, for its checkpoint."""
+    parts = [orjson.dumps(recipe.plain()).decode(), opened.digest, corpus.digest]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
+    """The dialogues of some corpora (of all, where none is named), each with a split."""
+    found = list(dict.fromkeys(corpora))
+    try:
+        return Corpus.of(_with_split(dialogues, found, seed))
+    except InputError as error:
+        if found and "no dialogues" in str(error):
+            raise InputError(f"the files have no dialogue of the corpora {', '.join(found)}; name others") from None
+        raise
+
+
+def _with_split(dialogues: Iterable[Dialogue], corpora: Sequence[str], seed: int) -> Iterator[Dialogue]:
+    for dialogue in dialogues:
+        if not corpora or dialogue.corpus in corpora:
+            yield dialogue if dialogue.split else replace(dialogue, split=split_of(dialogue.id, seed))
+
+
+def split_of(name: str, seed: int = 0) -> str:
+    """The split of a dialogue that has none: of ten, eight to learn from, one to stop by, one to report on."""
+    number = int.from_bytes(hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest(), "little")
+    return ("valid", "test", *["train"] * 8)[number % 10]
+
+
+def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
+    """The licence of weights that come from corpora and from vectors: the stricter one, where both are known."""
+    of_data = licence_of(corpora)
+    if "not known" in (of_data, vectors.licence):
+        return "not known"
+    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data
+
+
+def measured_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
+    """What is told apart on the split ``test`` of each corpus."""
+    told = told_apart(scorer, vectors, "test")
+    corpus = vectors.corpus
+    of = np.array([name for _, name in corpus.groups], object)[corpus.group[corpus.dialogue[told.turns]]]
+    names = sorted({str(name) for name in of})
+    return {
+        name: plain(measure(replace(told, turns=told.turns[mine], scores=told.scores[mine])))
+        for name in names
+        if (mine := of.astype(str) == name).any()
+    }
