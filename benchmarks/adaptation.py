@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.language_model import CONTEXT, a_model, replies
-from rejoinder.models.delorean.decoder import Job, _banned, adapt
-from rejoinder.models.delorean.passes import Target, backward, forward, start
-from rejoinder.models.delorean.settings import Delorean
-from rejoinder.models.device import threads
+from rejoinder.models.delorean.decoder import DeloreanTask, _token_penalties, adapt
+from rejoinder.models.delorean.passes import Target, backward, forward, initial_logits
+from rejoinder.models.delorean.settings import DeloreanSettings
+from rejoinder.models.device import count_threads
 from rejoinder.models.language_model.model import LanguageModel
 from rejoinder.models.language_model.prompt_format import context_ids
 
-SETTINGS = Delorean(stop="never")
+SETTINGS = DeloreanSettings(stop="never")
 PLACES = 16
 
 
@@ -49,13 +49,13 @@ def a_step(model: LanguageModel, rounds: int = 3) -> list[dict[str, Any]]:
     """Seconds for one backward and one forward pass of one candidate, all three ways in turn."""
     import torch
 
-    torch.set_num_threads(threads())
-    banned = _banned(model)
+    torch.set_num_threads(count_threads())
+    banned = _token_penalties(model)
     text = model.reply_ids(replies(1)[0])[:PLACES]
     target = Target.of([text], model.network.device)
     with torch.no_grad():
         reading = model.read(CONTEXT, PLACES)
-        first = start(model.network, reading, target, SETTINGS, banned)
+        first = initial_logits(model.network, reading, target, SETTINGS, banned)
         ways = {
             "cached": lambda: forward(model.network, reading, backward(first, target, SETTINGS), SETTINGS, banned),
             "read anew": lambda: forward(
@@ -91,7 +91,7 @@ def a_step(model: LanguageModel, rounds: int = 3) -> list[dict[str, Any]]:
 
 def together(model: LanguageModel, count: int = 8) -> dict[str, Any]:
     """Candidates a second on a GPU, in one batch against one by one."""
-    jobs = [Job(CONTEXT, text) for text in replies(count)]
+    jobs = [DeloreanTask(CONTEXT, text) for text in replies(count)]
     settings = dataclasses.replace(SETTINGS, iterations=3, extra=0)
     adapt(model, jobs, settings)  # the first pass on a GPU chooses its kernels
     alone, _ = timed(lambda: [adapt(model, [job], settings) for job in jobs], 2)

@@ -18,7 +18,7 @@ from benchmarks.encoding import made_up
 from benchmarks.synthetic import sentences
 from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
-from rejoinder.models.device import quiet, threads
+from rejoinder.models.device import count_threads, silence_transformers
 
 ROUNDS = 4
 BETWEEN = "[unused0]"
@@ -72,9 +72,9 @@ class Rivals:
         from sentence_transformers.base.modules import Transformer
         from sentence_transformers.sentence_transformer.modules import Pooling
 
-        from rejoinder.models.aptness.network import float_networks, mean_of
+        from rejoinder.models.aptness.network import float_networks, masked_mean
 
-        torch.set_num_threads(threads())
+        torch.set_num_threads(count_threads())
         bi, cross = float_networks(folder)
 
         class Head(torch.nn.Module):
@@ -86,11 +86,11 @@ class Rivals:
 
             def forward(self, given: dict[str, Any]) -> dict[str, Any]:
                 states, mask, kinds = (given[k] for k in ("token_embeddings", "attention_mask", "token_type_ids"))
-                context, reply = mean_of(states, mask * (1 - kinds)), mean_of(states, mask * kinds)
+                context, reply = masked_mean(states, mask * (1 - kinds)), masked_mean(states, mask * kinds)
                 gathered = self.gather(torch.cat([states[:, 0], context, reply, context * reply], dim=-1))
                 return {**given, "scores": self.head(torch.tanh(gathered))}
 
-        with quiet():
+        with silence_transformers():
             for name, network in (("bi", bi), ("cross", cross)):
                 network.trunk.save_pretrained(scratch / name)
                 _tokenizer(folder).save_pretrained(scratch / name)

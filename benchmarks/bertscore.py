@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.encoding import folder_of_minilm, made_up
 from rejoinder.metrics.bertscore import Bertscore
-from rejoinder.models.device import quiet, threads
+from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.types import Item, Pair, Reference, Response
 
 REFERENCES = SYSTEMS = 5
@@ -46,8 +46,8 @@ def the_package(folder: Path) -> Any:
     import torch
     from bert_score import BERTScorer
 
-    torch.set_num_threads(threads())
-    with quiet():
+    torch.set_num_threads(count_threads())
+    with silence_transformers():
         scorer: Any = BERTScorer(model_type=str(folder), num_layers=LAYERS, device="cpu")
     scorer._tokenizer.model_max_length = 256
     return scorer

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.levels import Level
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.permutation import Swap, permutation_test
-from rejoinder.stats.resampling import Unit
+from rejoinder.stats.resampling import ResamplingUnit
 
 Random = np.random.Generator
 R_WITHIN, R_BETWEEN = 0.5, 0.7
@@ -90,11 +90,11 @@ def _population(rho: float, method: Method) -> float:
 def _correlation(random: Random, seed: int, method: Method, n: int, rho: float) -> bool:
     x, noise = random.normal(size=(2, n))
     y = rho * x + math.sqrt(1 - rho**2) * noise
-    found = correlation_intervals({"x": x}, y, Plan(method=method, n_resamples=600, seed=seed))["x"]
+    found = correlation_intervals({"x": x}, y, BootstrapPlan(method=method, n_resamples=600, seed=seed))["x"]
     return found.low <= _population(rho, method) <= found.high
 
 
-def _level(random: Random, seed: int, at: Level, unit: Unit, n_systems: int, n_items: int) -> bool:
+def _level(random: Random, seed: int, at: Level, unit: ResamplingUnit, n_systems: int, n_items: int) -> bool:
     systems, items = np.repeat(np.arange(n_systems), n_items), np.tile(np.arange(n_items), n_systems)
     sides = []
     for size, r in ((n_systems, R_BETWEEN), (n_systems * n_items, R_WITHIN)):
@@ -103,7 +103,7 @@ def _level(random: Random, seed: int, at: Level, unit: Unit, n_systems: int, n_i
     x, y = (sides[0][k][systems] + sides[1][k] for k in range(2))
     of_means = (R_BETWEEN + R_WITHIN / n_items) / (1 + 1 / n_items)
     truth = _population(of_means if at == "system" else R_WITHIN, "spearman")
-    plan = Plan(at=at, resample=unit, n_resamples=600, seed=seed)
+    plan = BootstrapPlan(at=at, resample=unit, n_resamples=600, seed=seed)
     found = correlation_intervals({"x": x}, y, plan, systems=systems, items=items)["x"]
     return found.low <= truth <= found.high
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.models.catalog.manifest import ModelMissingError, require
-from rejoinder.models.device import quiet, threads
+from rejoinder.models.catalog.manifest import ModelMissingError, require_model
+from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.models.encoder.cache import CachedEncoder
 from rejoinder.models.encoder.export import export_encoder
 from rejoinder.models.encoder.onnx import OnnxEncoder
-from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.models.encoder.probe_sentences import probe_texts
 
 ROUNDS = 4
 WORDS_OF_AN_UTTERANCE = 11.5  # the mean of DailyDialog's, which are mostly short and sometimes long
@@ -25,7 +25,7 @@ WORDS_OF_AN_UTTERANCE = 11.5  # the mean of DailyDialog's, which are mostly shor
 def made_up(count: int) -> list[str]:
     """Distinct utterances of English words, as long as people's are."""
     random = np.random.default_rng(0)
-    words = sorted({word for text in utterances() for word in text.split()})
+    words = sorted({word for text in probe_texts() for word in text.split()})
     lengths = np.clip(random.lognormal(np.log(WORDS_OF_AN_UTTERANCE) - 0.32, 0.8, 2 * count), 1, 80).astype(int)
     found = dict.fromkeys(" ".join(random.choice(words, length)) for length in lengths)
     return list(found)[:count]
@@ -51,7 +51,7 @@ def said(count: int) -> tuple[list[str], str]:
 def folder_of_minilm(spare: Path) -> Path:
     """The model where it is in the cache, else a network of the same shape with random weights."""
     try:
-        return require("minilm")
+        return require_model("minilm")
     except ModelMissingError:
         save_random(spare)
         export_encoder(spare, spare, "random")
@@ -63,7 +63,7 @@ def save_random(folder: Path) -> None:
     from transformers import BertConfig, BertModel
 
     tokenizer: Any = BertWordPieceTokenizer()
-    tokenizer.train_from_iterator(utterances(), vocab_size=2_000, show_progress=False)
+    tokenizer.train_from_iterator(probe_texts(), vocab_size=2_000, show_progress=False)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     shape: Any = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
@@ -85,9 +85,9 @@ def measure(count: int = 10_000, compared: int = 2_000) -> list[dict[str, Any]]:
     texts, kind = said(count)
     with tempfile.TemporaryDirectory() as scratch:
         folder = folder_of_minilm(Path(scratch) / "random")
-        with quiet():
+        with silence_transformers():
             other = SentenceTransformer(str(folder), device="cpu")
-        torch.set_num_threads(threads())
+        torch.set_num_threads(count_threads())
         plain = OnnxEncoder(folder)
         for encode in (plain.encode, other.encode):  # neither is measured while it warms up
             encode(texts[:64])

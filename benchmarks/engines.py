@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from benchmarks.synthetic import sentences
-from rejoinder.engines.base import Engine, Work, in_order
+from rejoinder.engines.base import Engine, WorkerSpec, order_results
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
@@ -88,8 +88,8 @@ def plain(path: Path, given: Iterator[Batch]) -> float:
 
 def by_engine(engine: Engine, path: Path, given: Iterator[Batch]) -> float:
     """The same by an engine."""
-    work = Work("benchmarks.engines:RowsWorker", (str(path), METRIC))
-    return sum(sum(values) for values in in_order(engine.compute(work, given)))
+    work = WorkerSpec("benchmarks.engines:RowsWorker", (str(path), METRIC))
+    return sum(sum(values) for values in order_results(engine.compute(work, given)))
 
 
 def ray() -> tuple[Engine | None, float]:

@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.encoding import folder_of_minilm, made_up
 from benchmarks.language_model import CONTEXT, replies, save_random
 from rejoinder.models import device
-from rejoinder.models.catalog.manifest import ModelMissingError, require
-from rejoinder.models.device import Device, threads
+from rejoinder.models.catalog.manifest import ModelMissingError, require_model
+from rejoinder.models.device import Device, count_threads
 
 COMPARED = {"aptness": 400, "encoder": 2_000, "language model": 20}  # rows, which the CPU computes too
 MORE = {"aptness": 50, "encoder": 40, "language model": 100}  # as many times that on a GPU
@@ -109,19 +109,19 @@ def training(on: Device) -> list[Measured]:
 
     from rejoinder.models.aptness.network import float_networks
     from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
-    from rejoinder.training.sampling import Corpus, Vocabulary
+    from rejoinder.training.sampling import TokenCorpus, TokenProperties
     from rejoinder.training.tokens import read_tokens
     from rejoinder.types import Dialogue, Turn
 
-    folder, where = require("aptness"), torch.device(device.torch_device())
+    folder, where = require_model("aptness"), torch.device(device.torch_device())
     tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
     texts = made_up(4_000)
     talks = [
         Dialogue(str(i), tuple(Turn(text) for text in texts[8 * i : 8 * i + 8]), corpus="made up", split="train")
         for i in range(len(texts) // 8)
     ]
-    corpus = Corpus(read_tokens(talks, tokenizer)["train"], where)
-    words = Vocabulary.of(tokenizer, ["ok", "i see", "yes"], where)
+    corpus = TokenCorpus(read_tokens(talks, tokenizer)["train"], where)
+    words = TokenProperties.of(tokenizer, ["ok", "i see", "yes"], where)
     network = float_networks(folder)[0].to(where)
     drawn = torch.Generator(where).manual_seed(0)
 
@@ -144,7 +144,7 @@ def _entry(name: str, unit: str, n: int, tokens: int, seconds: float, turns: int
 
 def measure(on: Device, encoder_folder: Path, model_folder: Path, out: Path) -> None:
     """Measure everything on the device that this process was asked for, and write it down."""
-    where = device.graphs()
+    where = device.graph_backend()
     parts = [aptness(on), encoder(on, encoder_folder), language_model(on, model_folder), (training(on), {})]
     arrays = {name: values for _, found in parts for name, values in found.items()}
     np.savez(out.with_suffix(".npz"), **arrays)
@@ -182,7 +182,7 @@ def _gpu() -> str | None:
 def _language_model(spare: Path) -> Path:
     """SmolLM2-135M where it is in the cache, else a smaller network of random weights."""
     try:
-        return require("smollm2-135m")
+        return require_model("smollm2-135m")
     except ModelMissingError:
         import torch
 
@@ -211,7 +211,7 @@ def main(out: Path | None) -> int:
         found = _devices(scratch, gpu)
         apart = compared(scratch / "cpu.npz", scratch / "cuda.npz") if gpu else []
     for on, about in found.items():
-        where = f"{gpu}, graphs by {about['graphs by']}" if on == "cuda" else f"CPU, {threads()} threads"
+        where = f"{gpu}, graphs by {about['graphs by']}" if on == "cuda" else f"CPU, {count_threads()} threads"
         for i, entry in enumerate(about["entries"]):
             more = [f"{entry[key]:,} {key}" for key in ("tokens/s", "turns/s") if key in entry]
             times = entry["rate"] / found["cpu"]["entries"][i]["rate"]
@@ -222,7 +222,12 @@ def main(out: Path | None) -> int:
     if not gpu:
         print("no GPU here: install onnxruntime-gpu, or torch with CUDA and onnx, on a machine that has one")
     if out is not None:
-        machine = {"machine": platform.machine(), "threads": threads(), "gpu": gpu, "date": time.strftime("%Y-%m-%d")}
+        machine = {
+            "machine": platform.machine(),
+            "threads": count_threads(),
+            "gpu": gpu,
+            "date": time.strftime("%Y-%m-%d"),
+        }
         out.write_text(json.dumps({**machine, "devices": found, "apart": apart}, indent=1) + "\n")
     return 1 if any(one.get("differ by more") for one in apart) else 0
 

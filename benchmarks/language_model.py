@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.models.catalog.manifest import ModelMissingError
-from rejoinder.models.device import Device, quiet
+from rejoinder.models.device import Device, silence_transformers
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.models.language_model.prompt_format import context_ids
 from rejoinder.types import Turn
@@ -38,7 +38,7 @@ def a_model(device: Device = "cpu") -> LanguageModel:
     try:
         return load_language_model("smollm2-135m", device=device)
     except ModelMissingError:
-        with tempfile.TemporaryDirectory() as folder, quiet():
+        with tempfile.TemporaryDirectory() as folder, silence_transformers():
             save_random(Path(folder) / "random-12-layers")
             return load_language_model(Path(folder) / "random-12-layers", device=device)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.metrics.meteor import FUNCTION_WORDS, Meteor, sentence
+from rejoinder.metrics.meteor import FUNCTION_WORDS, Meteor, parse_sentence
 from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
 
@@ -61,7 +61,7 @@ def _seconds_of_nltk(pairs: list[Pair], wordnet: ServedWordNet) -> float:
 def made_up(responses: int, seed: int = 0) -> list[Pair]:
     """Replies and references of 4 to 18 words by Zipf's law; the common ones are those with the most synsets."""
     random = np.random.default_rng(seed)
-    synsets = synonyms._table().synsets
+    synsets = synonyms._load_table().synsets
     known = sorted((w for w in synsets if w.isalpha() and len(w) > 2), key=lambda w: (-len(synsets[w]), w))
     words = np.array([".", ",", "i", "you", "the", "to", *sorted(FUNCTION_WORDS), *known[:8_000]])
     chances = 1 / np.arange(1, len(words) + 1)
@@ -77,7 +77,7 @@ def made_up(responses: int, seed: int = 0) -> list[Pair]:
 
 
 def _tokens(text: str) -> list[str]:
-    return [word.text for word in sentence(text).words]
+    return [word.text for word in parse_sentence(text).words]
 
 
 class ServedWordNet:
@@ -85,7 +85,7 @@ class ServedWordNet:
 
     def __init__(self) -> None:
         members = defaultdict(list)
-        for word, numbers in synonyms._table().synsets.items():
+        for word, numbers in synonyms._load_table().synsets.items():
             for number in numbers:
                 members[number].append(_Lemma(word))
         self._members = members
@@ -93,7 +93,7 @@ class ServedWordNet:
 
     def synsets(self, word: str) -> list[_Synset]:
         if word not in self._found:
-            synsets = synonyms._table().synsets
+            synsets = synonyms._load_table().synsets
             numbers = sorted({n for form in synonyms.base_forms(word) for n in synsets[form]})
             self._found[word] = [_Synset(self._members[number]) for number in numbers]
         return self._found[word]

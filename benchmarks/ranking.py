@@ -46,13 +46,13 @@ def situated(count: int) -> tuple[list[Question], str]:
 def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     """A situated one and a plain one."""
     from rejoinder.models.ranker.export import export_ranker
-    from rejoinder.models.ranker.network import Chooser, first_layers
+    from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
     from rejoinder.training.ranker.recipe import RankerRecipe
-    from rejoinder.training.ranker.start import start_of
+    from rejoinder.training.ranker.start import open_start
 
     recipe = RankerRecipe()
-    start = start_of(recipe)
-    chooser = Chooser(first_layers(start.trunk, recipe.chooser_layers))
+    start = open_start(recipe)
+    chooser = ChooserNetwork(copy_first_layers(start.trunk, recipe.chooser_layers))
     weights = np.ones(start.words.count, np.float32)
     for name, of, counted in (("situated", chooser, weights), ("cross", None, None)):
         export_ranker(start.reader, of, counted, recipe.given, recipe.choice, recipe.limits, {}, folder / name)

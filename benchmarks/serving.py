@@ -26,9 +26,9 @@ import numpy as np
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import RejoinderError
 from rejoinder.scoring.api import score
-from rejoinder.selection.answers import ask
+from rejoinder.selection.answers import score_questions
 from rejoinder.server.api.records import question_of
-from rejoinder.server.api.service import Desk
+from rejoinder.server.api.service import ApiService
 
 CLIENTS = 32
 METRIC = "aptness(model='bi')"
@@ -197,16 +197,16 @@ def throughput(server: Server, count: int, rounds: int = 3) -> dict[str, Any]:
 
 def ranking(server: Server, count: int) -> dict[str, Any]:
     """The median seconds of one question after the other, beside the library's; all texts are new."""
-    desk, chance = Desk(), random.Random(1)
+    desk, chance = ApiService(), random.Random(1)
     name = desk.default_system
     system, took = desk.offer.system(name), []
     asked(server, [Asked("/rank", json.dumps(question(chance)).encode()) for _ in range(5)], 1)
-    ask(system, [question_of({"id": "q", **question(chance)})])
+    score_questions(system, [question_of({"id": "q", **question(chance)})])
     log = Log()
     for _ in range(count):
         one = question_of({"id": "q", **question(chance)})
         begun = time.perf_counter()
-        ask(system, [one])
+        score_questions(system, [one])
         took.append(time.perf_counter() - begun)
     log, _ = asked(server, [Asked("/rank", json.dumps(question(chance)).encode()) for _ in range(count)], 1)
     if log.ends != {"200": count}:

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.synthetic import sentences
 from rejoinder.data.datasets import read_dataset
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.paths import data_home
 from rejoinder.sources._base import Moment, parse_source
@@ -59,7 +59,7 @@ def measure(turns: int = TURNS) -> list[dict[str, Any]]:
 def sample(corpus: Corpus, of: SpeakerSet, moments: np.ndarray[Any, np.dtype[np.int64]]) -> float:
     """Candidates drawn a second; moments that have none cost time and count for nothing."""
     begun = time.process_time()
-    drawn = corpus.speakers.sample(of, moments, 1, keys_of(moments, 0))
+    drawn = corpus.speakers.sample(of, moments, 1, draw_keys(moments, 0))
     return int((drawn >= 0).sum()) / (time.process_time() - begun)
 
 

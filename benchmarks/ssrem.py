@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.synthetic import sentences
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.models.speaker.vectors import Utterances
-from rejoinder.training.speaker.trainer import ScorerRecipe, open_places, train_places
-from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
+from rejoinder.models.speaker.vectors import WeightedVectors
+from rejoinder.training.speaker.trainer import ScorerRecipe, prepare_places, train_places
+from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue, Turn
 
 SECONDS = 20.0
@@ -28,11 +28,11 @@ class Drawn:
 
     name, digest, dimensions, licence = "drawn", "drawn", _DIMENSIONS, "none"
 
-    def utterances(self, texts: Sequence[str]) -> Utterances:
+    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
         """A random vector a text."""
         random = np.random.default_rng(len(texts))
         vectors = random.normal(size=(len(texts), self.dimensions)).astype(np.float32)
-        return Utterances(vectors, np.array([bool(text.strip()) for text in texts], np.float32))
+        return WeightedVectors(vectors, np.array([bool(text.strip()) for text in texts], np.float32))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """None."""
@@ -72,9 +72,9 @@ def _epoch(dialogues: list[Dialogue], folder: Path) -> dict[str, float]:
     import tracemalloc
 
     corpus = Corpus.of(dialogues)
-    vectors: TurnVectors = turn_vectors(corpus, Drawn(), lambda line: None)
+    vectors: TurnVectors = open_turn_vectors(corpus, Drawn(), lambda line: None)
     recipe = ScorerRecipe("ssrem", epochs=1)
-    places = open_places(recipe, vectors, folder, lambda line: None)
+    places = prepare_places(recipe, vectors, folder, lambda line: None)
     places.drawn(np.arange(1), 0)  # the index of speakers, built once
     begun = time.perf_counter()
     train_places(places, folder, Drawn(), False, lambda line: None)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.stats.comparison import difference_interval
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.stats.correlation import kendall
+from rejoinder.stats.paired_difference import difference_interval
 from rejoinder.stats.permutation import permutation_test
 
 ROWS = 10_000
@@ -35,7 +35,7 @@ def _bootstrap(tied: bool) -> dict[str, Any]:
         for x in scores.values():
             spearmanr(x[rows], ratings[rows])
 
-    ours = _seconds(lambda: correlation_intervals(scores, ratings, Plan(n_resamples=RESAMPLES)), 3)
+    ours = _seconds(lambda: correlation_intervals(scores, ratings, BootstrapPlan(n_resamples=RESAMPLES)), 3)
     kind = "ratings of five grades" if tied else "ratings without ties"
     name = f"bootstrap of {METRICS} Spearman correlations, {ROWS:,} rows, {RESAMPLES:,} resamples, {kind}"
     return _entry(name, ours, "a loop over scipy.stats.spearmanr", _seconds(plain, LOOPS) * RESAMPLES, 10.0)

@@ -12,10 +12,10 @@ from benchmarks.synthetic import records
 from rejoinder.comparison import rated_scores
 from rejoinder.comparison.trust import trust
 from rejoinder.data.collection import Collection
-from rejoinder.scoring.result import Facts, Scores
+from rejoinder.scoring.result import MetricFacts, Scores
 from rejoinder.types import Rating
 
-FACTS = Facts("made up", (-99.0, 99.0), True, frozenset())
+FACTS = MetricFacts("made up", (-99.0, 99.0), True, frozenset())
 
 
 def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
@@ -37,7 +37,7 @@ def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
 def measure(responses: int = 10_000, metrics: int = 12) -> list[dict[str, Any]]:
     """Seconds for the whole of ``trust``, baselines, ceilings and 1,000 resamples included."""
     scores, data = rated(responses, metrics)
-    rated_scores.gather(scores, data)  # words are tokenised once, as in a process that has just scored them
+    rated_scores.gather_evidence(scores, data)  # words are tokenised once, as in a process that has just scored them
     begun = time.perf_counter()
     found = trust(scores, data)
     seconds = time.perf_counter() - begun

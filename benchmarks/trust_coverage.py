@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.trust import plan_for
+from rejoinder.comparison.trust import make_bootstrap_plan
 from rejoinder.stats.arrays import Floats, Ints
-from rejoinder.stats.bootstrap import Plan, resample_correlations
+from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.permutation import Swap, permutation_test
-from rejoinder.stats.resampling import Unit, resampled_p
+from rejoinder.stats.resampling import ResamplingUnit, bootstrap_p_value
 from rejoinder.table import Table, to_markdown
 
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "trust-coverage.json"
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
     method: Method
     dialogues: int
     has_effect: bool
-    unit: Unit = "dialogues"
+    unit: ResamplingUnit = "dialogues"
 
 
 def cells() -> Iterator[Cell]:
@@ -81,7 +81,7 @@ def measure(cell: Cell, rounds: int) -> dict[str, Any]:
     begun = time.perf_counter()
     for seed in range(rounds):
         ratings, scores = simulate(random, rows, ICC if cell.has_effect else 0.0)
-        plan = replace(plan_for(cell.unit == "dialogues", cell.method, RESAMPLES, seed), resample=cell.unit)
+        plan = replace(make_bootstrap_plan(cell.unit == "dialogues", cell.method, RESAMPLES, seed), resample=cell.unit)
         holds, p = _trial(scores, ratings, rows, plan, wanted)
         covered += holds
         bootstrap += p < 0.05
@@ -107,7 +107,9 @@ def measure(cell: Cell, rounds: int) -> dict[str, Any]:
     }
 
 
-def _trial(scores: dict[str, Floats], ratings: Floats, rows: Ints, plan: Plan, wanted: float) -> tuple[int, float]:
+def _trial(
+    scores: dict[str, Floats], ratings: Floats, rows: Ints, plan: BootstrapPlan, wanted: float
+) -> tuple[int, float]:
     """How many of both metrics' intervals hold the truth, and the p of the difference between them."""
     done = resample_correlations(scores, ratings, plan, dialogues=rows)
     n_units = int(done.n_units[0])
@@ -116,7 +118,7 @@ def _trial(scores: dict[str, Floats], ratings: Floats, rows: Ints, plan: Plan, w
         found = plan.interval(float(value), samples, len(ratings), 0, n_units)
         holds += found.low <= wanted <= found.high
     sign = 1.0 if done.values[0] > done.values[1] else -1.0
-    return holds, resampled_p(sign * (done.samples[:, 0] - done.samples[:, 1]), n_units, plan.kind)
+    return holds, bootstrap_p_value(sign * (done.samples[:, 0] - done.samples[:, 1]), n_units, plan.kind)
 
 
 def reaches(entry: dict[str, Any]) -> bool:

@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.processes import resident, tree
 from benchmarks.synthetic import sentences
-from rejoinder.data.parquet import schema
+from rejoinder.data.parquet import arrow_schema
 from rejoinder.data.shards import manifest
-from rejoinder.data.shards.manifest import Catalogue, Entry
+from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
 
 FEW, MANY = 100_000, 1_000_000
 TURNS_A_DIALOGUE, TURNS_A_SHARD = 5, 50_000
@@ -70,12 +70,12 @@ def _pool() -> tuple[list[str], list[str], list[str]]:
     return pool, heads, [" ".join(some[len(some) // 2 + 1 :]) for some in words]
 
 
-def write_shard(path: Path, begin: int, end: int) -> Entry:
+def write_shard(path: Path, begin: int, end: int) -> ShardEntry:
     """Some turns as one Parquet file."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
-    ours = schema()
+    ours = arrow_schema()
     with ParquetWriter(path, ours, compression="zstd") as file:
         for first in range(begin, end, _GROUP):
             rows = [row for both in turns(first, min(first + _GROUP, end)) for row in both]
@@ -83,7 +83,7 @@ def write_shard(path: Path, begin: int, end: int) -> Entry:
             file.write_table(pa.Table.from_arrays(columns, schema=ours))
     n = end - begin
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Entry(path.name, path.stat().st_size, sha256, {"item": n, "response": n}, -(-n // TURNS_A_DIALOGUE))
+    return ShardEntry(path.name, path.stat().st_size, sha256, {"item": n, "response": n}, -(-n // TURNS_A_DIALOGUE))
 
 
 def write_shards(folder: Path, n: int) -> Path:
@@ -94,7 +94,7 @@ def write_shards(folder: Path, n: int) -> Path:
             write_shard(folder / f"{number:05}.parquet", begin, min(begin + TURNS_A_SHARD, n))
             for number, begin in enumerate(range(0, n, TURNS_A_SHARD))
         ]
-        (folder / manifest.NAME).write_bytes(manifest.encode(Catalogue(entries)))
+        (folder / manifest.NAME).write_bytes(manifest.encode(ShardManifest(entries)))
     return folder
 
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from rejoinder.annotation.store.base import Store
-from rejoinder.server.annotation_app import app_of
+from rejoinder.server.annotation_app import make_annotation_app
 from rejoinder.server.limits import Limits, Rate
-from rejoinder.server.server import listen, url_of
+from rejoinder.server.server import listen, socket_url
 from tests.annotate_site import FORMS, FREE, OPEN, store_of
 from tests.annotation_projects import answer_to
 
@@ -133,8 +133,10 @@ def project_at(folder: Path, form: str = "rate", extra: str = "", tables: str = 
 def served(store: Store, limits: Limits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
     """The address of a server of this process."""
     listening = listen("127.0.0.1", 0)
-    url = url_of(listening)
-    config = uvicorn.Config(app_of(store.project, store, url, limits, clock), lifespan="off", log_level="error")
+    url = socket_url(listening)
+    config = uvicorn.Config(
+        make_annotation_app(store.project, store, url, limits, clock), lifespan="off", log_level="error"
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

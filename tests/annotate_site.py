@@ -17,8 +17,8 @@ import pytest
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.units import units_of
-from rejoinder.server.annotation_app import app_of
+from rejoinder.annotation.units import make_units
+from rejoinder.server.annotation_app import make_annotation_app
 from rejoinder.server.limits import Limits, Rate
 
 FORMS = ("rate", "candidates", "grade", "references", "review", "write", "situation", "validate", "errors", "compare")
@@ -77,7 +77,7 @@ def store_of(path: Path, clock: Callable[[], float] | None = None) -> Store:
     project = read_project(path)
     store = open_store(project, None, clock) if clock else open_store(project)
     OPEN.append(store)
-    store.load(units_of(project))
+    store.load(make_units(project))
     return store
 
 
@@ -93,7 +93,9 @@ def client_of(store: Store, limits: Limits = FREE, **options: Any) -> Any:
     """A client of the project's app that keeps cookies."""
     from starlette.testclient import TestClient
 
-    return TestClient(app_of(store.project, store, limits=limits, **options), base_url="http://127.0.0.1:8700")
+    return TestClient(
+        make_annotation_app(store.project, store, limits=limits, **options), base_url="http://127.0.0.1:8700"
+    )
 
 
 def entered(store: Store, name: str = "ann", role: Any = "rater", limits: Limits = FREE) -> Any:

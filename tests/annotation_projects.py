@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 from typing import Any, get_args
 
-from rejoinder.annotation.fields import NONE, fields_of
+from rejoinder.annotation.fields import NONE, list_fields
 from rejoinder.annotation.form import FORMS, LABELS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.unit import Answer, FormName, Unit, Value
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import Collection, collect
 from rejoinder.types import Candidate, Item, Question, Record, Reference, Response, Statement, Turn
 
@@ -66,14 +66,14 @@ def units_for(project: Project, items: int = 4) -> list[Unit]:
     found = data(items)
     if FORMS[project.form].shows == "candidates":
         found = Collection(questions=found.questions)
-    return units_of(project, found)
+    return make_units(project, found)
 
 
 def answer_to(project: Project, unit: Unit, seed: object = 0) -> Answer:
     """A valid answer that depends on the seed alone."""
     drawn = random.Random(f"{seed} {unit.id}")
     answer: Answer = {}
-    for field in fields_of(project, unit):
+    for field in list_fields(project, unit):
         if field.only_if is not None and answer.get(field.only_if[0]) != field.only_if[1]:
             continue
         answer[field.name] = _value(drawn, field.kind, field)

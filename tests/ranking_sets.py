@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.selection.ranking.result import Ranked
+from rejoinder.selection.ranking.result import RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Candidate, Question, Statement, Turn
 
@@ -30,9 +30,9 @@ def situated(
     return Question(name, (Turn(request, "user"),), candidates, statements, meta=meta)
 
 
-def ranked_of(questions: Sequence[Question], given: str = "u+S", **scores: Sequence[Sequence[float]]) -> Ranked:
+def ranked_of(questions: Sequence[Question], given: str = "u+S", **scores: Sequence[Sequence[float]]) -> RankingResult:
     """What rankers said, by their names."""
-    return Ranked(questions, given, {name: [tuple(line) for line in lines] for name, lines in scores.items()})
+    return RankingResult(questions, given, {name: [tuple(line) for line in lines] for name, lines in scores.items()})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.selection.result import Selected
+from rejoinder.selection.result import SelectionResult
 from rejoinder.systems import System
 from rejoinder.types import Candidate, Question, Turn
 
@@ -20,14 +20,14 @@ def question(
     return Question(name, (Turn(context or f"context of {name}"),), candidates, dialogue=dialogue)
 
 
-def selected_of(questions: Sequence[Question], **places: Sequence[int | Sequence[int] | None]) -> Selected:
+def selected_of(questions: Sequence[Question], **places: Sequence[int | Sequence[int] | None]) -> SelectionResult:
     """What systems selected, by the places of it; None is an unanswered question, several places are a tie."""
 
     def line(one: Question, place: int | Sequence[int] | None) -> tuple[float, ...]:
         at = () if place is None else (place,) if isinstance(place, int) else tuple(place)
         return tuple(math.nan if place is None else float(n in at) for n in range(len(one.candidates)))
 
-    return Selected(
+    return SelectionResult(
         questions, {name: [line(q, p) for q, p in zip(questions, of, strict=True)] for name, of in places.items()}
     )
 

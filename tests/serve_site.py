@@ -12,13 +12,13 @@ from typing import Any
 
 from rejoinder.scoring.run import Plan, run
 from rejoinder.selection.select import select
-from rejoinder.server.api.auth import Gate
-from rejoinder.server.api.limits import Load, serving_limits
-from rejoinder.server.api.service import Desk
+from rejoinder.server.api.auth import TokenAuth
+from rejoinder.server.api.limits import LoadLimits, serving_limits
+from rejoinder.server.api.service import ApiService
 from rejoinder.server.api.specs import Offer
 from rejoinder.server.limits import Limits
-from rejoinder.server.pages.app import explore_app
-from rejoinder.server.pages.context import House
+from rejoinder.server.pages.app import make_explore_app
+from rejoinder.server.pages.context import PageContext
 from rejoinder.server.pages.library import Library
 
 TOKEN = "a-token-for-tests-only"
@@ -77,20 +77,20 @@ def library_at(folder: Path, text: str = "Is the kitchen open?") -> Path:
 
 
 def house_of(
-    folder: Path | None = None, load: Load | None = None, allow: Sequence[str] = (), corpus: str | None = None
-) -> House:
+    folder: Path | None = None, load: LoadLimits | None = None, allow: Sequence[str] = (), corpus: str | None = None
+) -> PageContext:
     """A server that is not reached over any network."""
-    desk = Desk(Offer(allow), load or Load(), corpus)
-    return House(desk, Gate(TOKEN, URL), Library([str(folder)] if folder else []))
+    desk = ApiService(Offer(allow), load or LoadLimits(), corpus)
+    return PageContext(desk, TokenAuth(TOKEN, URL), Library([str(folder)] if folder else []))
 
 
 @contextlib.contextmanager
-def client_of(house: House, limits: Limits | None = None, token: str | None = TOKEN) -> Iterator[Any]:
+def client_of(house: PageContext, limits: Limits | None = None, token: str | None = TOKEN) -> Iterator[Any]:
     """A client with the token."""
     from starlette.testclient import TestClient
 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    app = explore_app(house, limits or serving_limits())
+    app = make_explore_app(house, limits or serving_limits())
     with TestClient(app, base_url=URL, headers=headers, raise_server_exceptions=False) as client:
         yield client
     house.desk.close()

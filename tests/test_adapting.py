@@ -10,17 +10,17 @@ import pytest
 
 from rejoinder import spec as specs
 from rejoinder.augmentation import adaptation
-from rejoinder.augmentation.acceptance import Acceptance, Outcome, judge
-from rejoinder.augmentation.adaptation import adapt, adapted, parse
+from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, judge_adaptations
+from rejoinder.augmentation.adaptation import adapt, adapt_proposals, parse_delorean
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, key_of
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.models.delorean.decoder import Job
-from rejoinder.models.delorean.settings import Delorean
+from rejoinder.models.delorean.decoder import DeloreanTask
+from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.types import Turn
 
 CONTEXT = (Turn("how was the train"), Turn("it was fast"))
-QUICK = Delorean(iterations=2, updates=2, extra=2)
+QUICK = DeloreanSettings(iterations=2, updates=2, extra=2)
 TEXTS = ["the cat sat on the mat", "i like the night train very much", "", "ok"]
 
 
@@ -51,7 +51,7 @@ def test_every_proposal_comes_back_in_order_with_what_it_was_made_of(tiny: Path)
             assert (one.proposal.text, one.proposal.origin) == (text, None)
     assert any(one.verdict == "adapted" for one in found)
     assert found[2].verdict == "left alone"
-    assert [one.proposal for one in adapt(pairs(), QUICK)] == adapted(pairs(), QUICK)
+    assert [one.proposal for one in adapt(pairs(), QUICK)] == adapt_proposals(pairs(), QUICK)
 
 
 def test_a_second_call_finishes_from_the_cache(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_a_second_call_finishes_from_the_cache(tiny: Path, monkeypatch: pytest.M
     assert adapt(pairs(), QUICK) == first
     assert adapt(pairs()[::-1], QUICK) == first[::-1]
     with pytest.raises(AssertionError, match="was opened"):
-        adapt(pairs(), Delorean(iterations=1, extra=2))
+        adapt(pairs(), DeloreanSettings(iterations=1, extra=2))
 
 
 def test_a_killed_command_goes_on_where_it_stopped(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,19 +106,19 @@ def test_results_made_elsewhere_serve_without_a_model(tiny: Path, tmp_path: Path
 
 
 def test_settings_have_a_spec() -> None:
-    settings = Delorean(mixing=0.9, iterations=10)
-    assert parse("delorean(iterations=10, mixing=0.9)") == settings
-    assert parse(specs.write("delorean", settings)) == settings
+    settings = DeloreanSettings(mixing=0.9, iterations=10)
+    assert parse_delorean("delorean(iterations=10, mixing=0.9)") == settings
+    assert parse_delorean(specs.format_spec("delorean", settings)) == settings
     with pytest.raises(SpecError, match="known: delorean"):
-        parse("gibbs")
+        parse_delorean("gibbs")
     with pytest.raises(SpecError, match="mixing must be from 0 to 1"):
-        parse("delorean(mixing=2)")
+        parse_delorean("delorean(mixing=2)")
 
 
-def judged(text: str, new: str | None, gain: float = 1.0, worst: float = -8.0, **acceptance: Any) -> Outcome:
+def judged(text: str, new: str | None, gain: float = 1.0, worst: float = -8.0, **acceptance: Any) -> AdaptationOutcome:
     """What is made of an adaptation, without a language model."""
     kept = Adaptation(new, 3, Likelihood(-3.0, -9.0), Likelihood(-3.0 + gain, worst))
-    (outcome,) = judge([(CONTEXT, Proposal(text, "retrieval"))], [kept], Acceptance(**acceptance))
+    (outcome,) = judge_adaptations([(CONTEXT, Proposal(text, "retrieval"))], [kept], Acceptance(**acceptance))
     return outcome
 
 
@@ -168,13 +168,13 @@ def test_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_keys_tell_apart_whatever_decides_a_text() -> None:
-    base = Job((Turn("a", "Ann"), Turn("b")), "c")
+    base = DeloreanTask((Turn("a", "Ann"), Turn("b")), "c")
     jobs = [
         base,
-        Job((Turn("a", "Bob"), Turn("b")), "c"),
-        Job((Turn("a", "Ann"),), "bc"),
-        Job((), "c"),
-        Job((), "\ud800"),
+        DeloreanTask((Turn("a", "Bob"), Turn("b")), "c"),
+        DeloreanTask((Turn("a", "Ann"),), "bc"),
+        DeloreanTask((), "c"),
+        DeloreanTask((), "\ud800"),
     ]
-    keys = {key_of("s", job) for job in jobs} | {key_of("t", base)}
+    keys = {adaptation_key("s", job) for job in jobs} | {adaptation_key("t", base)}
     assert len(keys) == len(jobs) + 1

@@ -10,9 +10,16 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.stats.aggregation import Votes, aggregate, dawid_skene, methods, minimax_entropy, minimax_entropy_ordinal
+from rejoinder.stats.aggregation import (
+    Votes,
+    aggregate,
+    dawid_skene,
+    list_methods,
+    minimax_entropy,
+    minimax_entropy_ordinal,
+)
 from rejoinder.stats.aggregation._minimax import Structure, _Dual
-from rejoinder.stats.aggregation.minimax_entropy_ordinal import cuts
+from rejoinder.stats.aggregation.minimax_entropy_ordinal import cut_features
 from tests.simulated_raters import simulate
 
 # Twenty units, six raters, a dot where a rater did not rate; the thirteenth unit has no ratings.
@@ -168,7 +175,7 @@ def test_what_cannot_be_aggregated_is_said() -> None:
         aggregate([[float(i)] for i in range(40)], "mode")
     with pytest.raises(SpecError, match="did you mean 'dawid_skene'"):
         aggregate([[1, 2]], "dawid-skene")
-    assert set(methods()) == {*OWN, "glad", "mace"}
+    assert set(list_methods()) == {*OWN, "glad", "mace"}
 
 
 def slow_value(votes: Votes, structure: Structure, weights: np.ndarray, penalties: tuple[float, ...]) -> float:
@@ -200,7 +207,7 @@ def slow_value(votes: Votes, structure: Structure, weights: np.ndarray, penaltie
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_dual_of_minimax_entropy_is_as_written_and_so_is_its_slope(ordered: bool) -> None:
     votes = Votes.of([[0, 1, None], [2, 2, 1], [None, 0, 0], [1, 2, 1]])
-    own = cuts(3) if ordered else np.eye(9)
+    own = cut_features(3) if ordered else np.eye(9)
     structure = Structure(np.eye(3).reshape(-1, 1), own, own)
     dual = _Dual(votes, structure, 0.25)
     assert dual.penalties[1:] == (0.25 * 9, 0.25 * 9 * 4 / 3)  # votes a rater 10 / 3, votes a unit 10 / 4
@@ -215,7 +222,7 @@ def test_the_dual_of_minimax_entropy_is_as_written_and_so_is_its_slope(ordered: 
 
 
 def test_cuts_tell_classes_and_labels_below_from_above() -> None:
-    found = cuts(3)
+    found = cut_features(3)
     assert found.shape == (9, 8)
     assert (found.sum(axis=1) == 2).all()  # one of four cells for each of two cuts
     pairs = {(c, k): found[c * 3 + k].reshape(2, 2, 2) for c in range(3) for k in range(3)}

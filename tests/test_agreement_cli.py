@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.comparison.aggregation import aggregated
-from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.aggregation import aggregate_ratings
+from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.comparison.trust import trust
 from rejoinder.comparison.trust_tables import agreement_table
 from rejoinder.data.writer import write
@@ -151,7 +151,7 @@ def test_two_ways_of_aggregation_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_aggregated_ratings_say_how_sure_they_are(tmp_path: Path) -> None:
     records = [Rating(f"r{r}", "apt", float(v), "x") for r, v in enumerate([1, 1, 2, 1])]
-    (made,) = aggregated(records, "mode")
+    (made,) = aggregate_ratings(records, "mode")
     assert made.records[0].rater == "aggregate:mode"
     assert made.records[0].meta == {
         "n": 4,
@@ -162,7 +162,7 @@ def test_aggregated_ratings_say_how_sure_they_are(tmp_path: Path) -> None:
         "high": 2.0,
         "probabilities": {"1": 0.75, "2": 0.25},
     }
-    (made,) = aggregated(records, "mean")
+    (made,) = aggregate_ratings(records, "mean")
     assert set(made.records[0].meta) == {"n", "standard_error", "low", "high"}
 
 
@@ -218,7 +218,7 @@ def test_compare_ranks_systems_by_preferences(tmp_path: Path) -> None:
 def test_a_system_that_never_lost_is_shrunk_and_said_to_be() -> None:
     records = [r for r in duels() if not isinstance(r, Preference)]
     records += [Preference(f"i{i}", f"i{i}/a", f"i{i}/b", "r", "first") for i in range(20)]
-    (found,) = preferred(records)
+    (found,) = rank_by_preference(records)
     assert found.ranking.strengths[0].system == "a"
     assert "Strengths are shrunk towards 0 (by 0.1): nobody took a point from a" in " ".join(found.table().notes)
 
@@ -265,16 +265,16 @@ answer = { appropriate = 1 }
 
 
 def test_a_project_tells_its_agreement_and_its_checks(tmp_path: Path) -> None:
-    from rejoinder.annotation.fields import fields_of
+    from rejoinder.annotation.fields import list_fields
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.units import units_of
+    from rejoinder.annotation.units import make_units
 
     write([record for record in replies(items=5) if not isinstance(record, Rating)], tmp_path / "data.jsonl")
     (tmp_path / "project.toml").write_text(PROJECT)
     project = read_project(tmp_path / "project.toml")
     store = open_store(project)
-    store.load(units_of(project))
+    store.load(make_units(project))
     for name in ("ann", "bob", "careless"):
         rater = store.who(store.add_rater(name))
         assert rater is not None
@@ -282,7 +282,7 @@ def test_a_project_tells_its_agreement_and_its_checks(tmp_path: Path) -> None:
             unit = assignment.unit
             shown = unit.payload["replies"][0]["text"]
             wanted = 1 if "choose 1" in shown else 5 if "choose 5" in shown else 1 + len(shown.split()) % 5
-            answer = {field.name: 3 if name == "careless" else wanted for field in fields_of(project, unit)}
+            answer = {field.name: 3 if name == "careless" else wanted for field in list_fields(project, unit)}
             store.submit(rater, assignment.id, answer, seconds=7.0)
     store.close()
     found = tables(run("agreement", tmp_path / "project.toml", "--format", "json", "--resamples", 100))

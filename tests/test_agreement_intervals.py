@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from statsmodels.stats import inter_rater
 
-from rejoinder.comparison.agreement import examine
-from rejoinder.comparison.judgements import Judged, judgements
+from rejoinder.comparison.agreement import examine_agreement
+from rejoinder.comparison.judgements import AspectJudgements, sort_judgements
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals, fleiss_interval
-from rejoinder.stats.arrays import generator
+from rejoinder.stats.arrays import make_generator
 from rejoinder.stats.resampling import percentile_interval, resample_counts
 from rejoinder.types import Item, Rating, Record, Response, Turn
 from tests.test_stats_agreement import SCALES, ratings
@@ -88,7 +88,7 @@ def test_raters_who_share_too_little_have_no_mean_of_pairs() -> None:
 def test_the_resamples_are_those_of_whole_units() -> None:
     matrix = ratings(9, units=25, raters=4, missing=0.3)
     used = matrix[(~np.isnan(matrix)).sum(axis=1) >= 2]
-    counts = resample_counts(len(used), 50, generator(3))
+    counts = resample_counts(len(used), 50, make_generator(3))
     drawn = [np.repeat(used, times, axis=0) for times in counts]
     n = int((~np.isnan(used)).sum())
     numbers = n, len(matrix) - len(used), len(used)
@@ -144,14 +144,14 @@ def test_units_of_one_dialogue_are_drawn_together() -> None:
 
 
 def test_agreement_knows_the_dialogues_of_what_was_rated() -> None:
-    def said(dialogues: list[str | None]) -> Judged:
+    def said(dialogues: list[str | None]) -> AspectJudgements:
         records: list[Record] = []
         for i, dialogue in enumerate(dialogues):
             records += [Item(f"i{i}", (Turn("Hi."),), dialogue=dialogue), Response(f"i{i}/s", f"i{i}", "s", "Hello.")]
             records += [Rating(rater, "apt", float(i % 3), f"i{i}/s") for rater in ("ann", "bob")]
-        return judgements(records).aspects["apt"]
+        return sort_judgements(records).aspects["apt"]
 
     assert said(["d", "d", None, "e"]).dialogues == ("dialogue d", "dialogue d", "item i2", "dialogue e")
     assert said(["d", "e", None]).dialogues is None  # as before: every unit by itself
-    found = examine(said(["d", "d", None, "e", "f"]), resamples=100)
+    found = examine_agreement(said(["d", "d", None, "e", "f"]), resamples=100)
     assert found.alpha.n_clusters == 4

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from rejoinder.comparison.agreement import examine, suspects
-from rejoinder.comparison.judgements import Checked, in_two_classes, judgements
+from rejoinder.comparison.agreement import examine_agreement, suspects
+from rejoinder.comparison.judgements import CheckTally, binarise_judgements, sort_judgements
 from rejoinder.stats.agreement import cohen_kappa
-from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, straight_liners, too_fast
+from rejoinder.stats.quality import find_disagreeing, find_failed_checks, find_straight_liners, find_too_fast
 from rejoinder.types import Preference, Rating
 
 
@@ -31,9 +31,9 @@ def crowd(units: int = 40, seed: int = 0) -> list[Rating]:
 
 
 def test_each_sign_is_found_and_the_careful_are_left_alone() -> None:
-    checks = {"careful-0": Checked(4, 4), "hasty": Checked(1, 4), "random": Checked(1, 1)}
-    given = judgements(crowd(), checks)
-    found = [examine(judged, resamples=100) for judged in given.aspects.values()]
+    checks = {"careful-0": CheckTally(4, 4), "hasty": CheckTally(1, 4), "random": CheckTally(1, 1)}
+    given = sort_judgements(crowd(), checks)
+    found = [examine_agreement(judged, resamples=100) for judged in given.aspects.values()]
     signs = {(one.rater, one.suspicion.sign) for one in suspects(given, found)}
     assert signs == {
         ("hasty", "checks"),
@@ -47,29 +47,29 @@ def test_each_sign_is_found_and_the_careful_are_left_alone() -> None:
 def test_where_everybody_says_the_same_nobody_is_suspected() -> None:
     matrix = np.full((30, 4), 5.0)
     matrix[0] = [5, 4, 5, 5]
-    assert straight_liners(matrix) == []
+    assert find_straight_liners(matrix) == []
 
 
 def test_where_nobody_agrees_it_is_the_task() -> None:
     kappas, shared = np.array([0.01, -0.05, 0.02]), [30, 30, 30]
-    assert agreeing_with_nobody(kappas, shared, np.array([0.05, 0.02, 0.1])) == []
-    assert [one.rater for one in agreeing_with_nobody(kappas, [30, 9, 30], np.array([0.5, 0.5, 0.1]))] == [0]
+    assert find_disagreeing(kappas, shared, np.array([0.05, 0.02, 0.1])) == []
+    assert [one.rater for one in find_disagreeing(kappas, [30, 9, 30], np.array([0.5, 0.5, 0.1]))] == [0]
 
 
 def test_few_checks_few_times_and_few_answers_are_no_evidence() -> None:
-    assert failed_checks([0, 1, 2], [1, 2, 2])[0].rater == 1
-    assert len(failed_checks([0, 1, 2], [1, 2, 2])) == 1
-    assert too_fast([[1.0] * 4, [10.0] * 9, [12.0] * 9]) == []
-    fast = too_fast([[1.0] * 5, [10.0] * 9, [12.0, math.nan] * 5])
+    assert find_failed_checks([0, 1, 2], [1, 2, 2])[0].rater == 1
+    assert len(find_failed_checks([0, 1, 2], [1, 2, 2])) == 1
+    assert find_too_fast([[1.0] * 4, [10.0] * 9, [12.0] * 9]) == []
+    fast = find_too_fast([[1.0] * 5, [10.0] * 9, [12.0, math.nan] * 5])
     assert [(one.rater, one.n) for one in fast] == [(0, 5)]
     assert fast[0].threshold == pytest.approx(11 / 3)
-    assert straight_liners([[3, i % 5] for i in range(9)]) == []
-    assert [one.rater for one in straight_liners([[3, i % 5] for i in range(10)])] == [0]
+    assert find_straight_liners([[3, i % 5] for i in range(9)]) == []
+    assert [one.rater for one in find_straight_liners([[3, i % 5] for i in range(10)])] == [0]
 
 
 def test_a_rater_is_held_against_the_rest() -> None:
-    given = judgements(crowd())
-    rows = {row.rater: row for row in examine(given.aspects["apt"], resamples=100).raters}
+    given = sort_judgements(crowd())
+    rows = {row.rater: row for row in examine_agreement(given.aspects["apt"], resamples=100).raters}
     matrix = given.aspects["apt"].matrix
     column = matrix.raters.index("random")
     pairs = [
@@ -90,15 +90,15 @@ def test_checks_and_aggregated_ratings_count_as_nothing_else() -> None:
         Rating("a", "apt", 5.0, "check2", meta={"right": True}),
         Rating("aggregate:mean", "apt", 1.0, "x"),
     ]
-    given = judgements(records)
+    given = sort_judgements(records)
     assert given.aspects["apt"].matrix.units == ("x",)
-    assert given.checks == {"a": Checked(1, 2)}
+    assert given.checks == {"a": CheckTally(1, 2)}
     assert given.aggregated == 1
 
 
 def test_the_time_of_one_answer_counts_once() -> None:
     meta = {"seconds": 4.0, "unit": "u1"}
-    given = judgements([Rating("a", "apt", 1.0, "x", meta=meta), Rating("a", "topic", 2.0, "x", meta=meta)])
+    given = sort_judgements([Rating("a", "apt", 1.0, "x", meta=meta), Rating("a", "topic", 2.0, "x", meta=meta)])
     assert given.seconds == {"a": [4.0]}
 
 
@@ -108,13 +108,13 @@ def test_a_preference_is_the_same_whichever_reply_stood_on_the_left() -> None:
         Preference("i", "q", "p", "b", "second"),
         Preference("i", "q", "p", "c", "tie"),
     ]
-    judged = judgements(records).aspects["overall (preference)"]
+    judged = sort_judgements(records).aspects["overall (preference)"]
     assert judged.matrix.values.tolist() == [[1.0, 1.0, 0.0]]
-    assert examine(judged, resamples=100).scale == "nominal"
+    assert examine_agreement(judged, resamples=100).scale == "nominal"
 
 
 def test_ratings_can_be_taken_in_two_classes() -> None:
-    judged = judgements([Rating("a", "apt", 3.0, "x"), Rating("b", "apt", 4.0, "x")]).aspects["apt"]
-    two = in_two_classes(judged, 3)
+    judged = sort_judgements([Rating("a", "apt", 3.0, "x"), Rating("b", "apt", 4.0, "x")]).aspects["apt"]
+    two = binarise_judgements(judged, 3)
     assert two.matrix.values.tolist() == [[0.0, 1.0]]
     assert two.name == "apt > 3"

@@ -22,13 +22,13 @@ import rejoinder
 from rejoinder.annotation.unit import Option
 from rejoinder.cli import program
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.server.limits import Buckets, Known, Limits, Rate
-from rejoinder.server.limits import client_of as key_of
-from rejoinder.server.login import new_names
-from rejoinder.server.owner_pages import agreement_of
-from rejoinder.server.rater_pages import keys_of
-from rejoinder.server.server import HEAD_SECONDS, is_loopback, listen, url_of
-from rejoinder.server.templates import blocks, head, moment, seconds, share
+from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets
+from rejoinder.server.limits import client_key as key_of
+from rejoinder.server.login import parse_new_names
+from rejoinder.server.owner_pages import compute_agreement
+from rejoinder.server.rater_pages import option_keys
+from rejoinder.server.server import HEAD_SECONDS, is_loopback, listen, socket_url
+from rejoinder.server.templates import column_head, format_moment, format_seconds, format_share, split_blocks
 from rejoinder.stats.agreement import krippendorff_alpha
 from tests.annotate_gallery import ATTENTION, Clock, judge, project_at
 from tests.annotate_site import (
@@ -320,7 +320,7 @@ def test_agreement_on_preferences_is_nominal_and_a_label_is_an_aspect(tmp_path: 
         store = store_of(write_project(tmp_path / form, form, extra="raters_per_unit = 2"))
         for name in ("ann", "bea"):
             finish(entered(store, name), partial(answered, pick=0 if name == "ann" else 1))
-        found = agreement_of(store, resamples=100)
+        found = compute_agreement(store, resamples=100)
         assert found is not None
         assert found.aspects is not None
         assert len(found.aspects.rows) == len(found.raters) == aspects
@@ -330,7 +330,7 @@ def test_agreement_on_preferences_is_nominal_and_a_label_is_an_aspect(tmp_path: 
 
 def test_exercises_are_no_part_of_agreement_and_checks_are_signs(tmp_path: Path) -> None:
     store = store_of(project_at(tmp_path / "a", tables=EXERCISE + ATTENTION.format(stop=0)))
-    assert agreement_of(store) is None
+    assert compute_agreement(store) is None
     rater = store.who(store.add_rater("ann"))
     assert rater is not None
     kinds = {unit.id: unit.kind for unit in store.units()}
@@ -340,11 +340,11 @@ def test_exercises_are_no_part_of_agreement_and_checks_are_signs(tmp_path: Path)
         assert kinds[assignment.unit.id] == "exercise"
         wanted = 4 if "Half past" in str(assignment.unit.payload) else 1
         store.submit(rater, assignment.id, {"appropriate.r1": wanted, "on-topic.r1": wanted}, 3.0)
-    assert agreement_of(store) is None
+    assert compute_agreement(store) is None
     for unit in store.units():
         if unit.kind == "attention":
             store.record("ann", unit.id, {"appropriate.r1": 1, "on-topic.r1": 1}, 3.0)
-    found = agreement_of(store)
+    found = compute_agreement(store)
     assert found is not None
     assert found.aspects is None
     assert [row[:4] for row in found.suspects.rows] == [["ann", "all", "share of checks right", 0.0]]
@@ -463,16 +463,26 @@ def test_pages_name_their_parts_for_screen_readers(tmp_path: Path) -> None:
 
 
 def test_digits_stand_for_labels_that_are_digits_and_else_for_places() -> None:
-    assert keys_of([Option(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
-    assert keys_of([Option(0, "Bad"), Option(1, "Best")]) == ["1", "2"]
-    assert keys_of([Option(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
-    assert keys_of([Option(n, str(n)) for n in range(11)]) == [*"0123456789", ""]
-    assert keys_of([Option(n, str(n)) for n in range(1, 11)]) == [*"1234567890"]
+    assert option_keys([Option(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
+    assert option_keys([Option(0, "Bad"), Option(1, "Best")]) == ["1", "2"]
+    assert option_keys([Option(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
+    assert option_keys([Option(n, str(n)) for n in range(11)]) == [*"0123456789", ""]
+    assert option_keys([Option(n, str(n)) for n in range(1, 11)]) == [*"1234567890"]
 
 
 def test_texts_of_pages_are_shown_as_meant() -> None:
-    assert [(b.is_list, b.texts) for b in blocks("One\ntwo\n \n- a\n- b")] == [(False, ["One two"]), (True, ["a", "b"])]
-    assert (head("n"), head("mean"), seconds(3.2), seconds(300), share(1, 2), share(0, 0)) == (
+    assert [(b.is_list, b.texts) for b in split_blocks("One\ntwo\n \n- a\n- b")] == [
+        (False, ["One two"]),
+        (True, ["a", "b"]),
+    ]
+    assert (
+        column_head("n"),
+        column_head("mean"),
+        format_seconds(3.2),
+        format_seconds(300),
+        format_share(1, 2),
+        format_share(0, 0),
+    ) == (
         "n",
         "Mean",
         "3 s",
@@ -480,22 +490,22 @@ def test_texts_of_pages_are_shown_as_meant() -> None:
         "1 of 2",
         "–",
     )
-    assert (moment(0), moment(None)) == ("1970-01-01 00:00 UTC", "–")
+    assert (format_moment(0), format_moment(None)) == ("1970-01-01 00:00 UTC", "–")
 
 
 def test_names_of_new_raters_are_new() -> None:
-    assert new_names("2", ["rater-1"]) == ["rater-2", "rater-3"]
-    assert new_names("ann, bea\ncyd", []) == ["ann", "bea", "cyd"]
+    assert parse_new_names("2", ["rater-1"]) == ["rater-2", "rater-3"]
+    assert parse_new_names("ann, bea\ncyd", []) == ["ann", "bea", "cyd"]
 
 
 def test_a_bucket_fills_again_with_time_and_forgets_the_longest_unused() -> None:
-    buckets, rate = Buckets(2), Rate(2, 0.5)
+    buckets, rate = TokenBuckets(2), Rate(2, 0.5)
     assert [buckets.wait("a", rate, 0.0) for _ in range(3)] == [0, 0, 2.0]
     assert buckets.wait("a", rate, 2.0) == 0
     for key in "bc":
         buckets.wait(key, rate, 3.0)
     assert buckets.wait("a", rate, 3.0) == 0
-    known = Known(1)
+    known = RecentDigests(1)
     known.add("x")
     known.add("y")
     assert ("x" in known, "y" in known) == (False, True)
@@ -568,7 +578,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 def test_addresses_are_those_that_a_browser_takes() -> None:
     with listen("127.0.0.1", 0) as listening:
         assert is_loopback(listening)
-        assert url_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert socket_url(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
 def test_the_documented_limits_are_the_limits() -> None:

@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
-from rejoinder.server.access import csrf
-from rejoinder.server.annotation_app import OWNER, RATER, app_of
+from rejoinder.server.access import make_csrf_mark
+from rejoinder.server.annotation_app import OWNER_PATHS, RATER_PATHS, make_annotation_app
 from rejoinder.server.limits import Limits, Rate
 from rejoinder.server.middleware import HEADERS
 from rejoinder.server.server import CONNECTIONS, IDLE_PER_ADDRESS
@@ -52,7 +52,7 @@ def _nothing(response: Any) -> bool:
 def test_nothing_is_served_without_a_link(path: str, tmp_path: Path) -> None:
     client = client_of(store_of(write_project(tmp_path)))
     assert _nothing(client.get(path))
-    assert _nothing(client.post(path, data={"csrf": csrf("")}))
+    assert _nothing(client.post(path, data={"csrf": make_csrf_mark("")}))
     assert "Replies" not in client.get(path).text
 
 
@@ -98,7 +98,7 @@ def test_a_rater_is_no_owner_and_an_owner_no_rater(tmp_path: Path) -> None:
     name = next(iter(owner.cookies))
     assert name.startswith("rejoinder-owner-")
     assert _nothing(eve.get("/owner", headers={"Cookie": f"{name}={token}"}))
-    assert _nothing(rater.post("/owner/raters", data={"csrf": csrf(token), "action": "add", "names": "x"}))
+    assert _nothing(rater.post("/owner/raters", data={"csrf": make_csrf_mark(token), "action": "add", "names": "x"}))
 
 
 def test_the_cookie_is_out_of_reach_and_the_token_leaves_the_address(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_cookie_is_out_of_reach_and_the_token_leaves_the_address(tmp_path: P
 def test_forged_forms_change_nothing(forged: str, tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     client, owner = entered(store), entered(store, "chief", "owner")
-    mark = csrf(store.add_rater("eve"))
+    mark = make_csrf_mark(store.add_rater("eve"))
     client.post("/work", data=answered(client.get("/work").text), follow_redirects=False)
     page = client.get("/work").text
     before = [store.judgements(superseded=True), store.raters(), store.next_unit(_me(store))]
@@ -316,7 +316,7 @@ def test_a_body_of_100_mb_is_refused_before_it_is_read(tmp_path: Path) -> None:
         read.append(1)
         return {"type": "http.request", "body": b"x" * 65536, "more_body": True}
 
-    app = app_of(store.project, store, limits=FREE)
+    app = make_annotation_app(store.project, store, limits=FREE)
     form = (b"content-type", b"application/x-www-form-urlencoded")
     for length in (b"100000000", b"262145", b"9" * 40, b"-1", b"x"):
         headers = [form, (b"content-length", length)]
@@ -333,7 +333,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
 
     async def late() -> int:
-        app = app_of(store.project, store, limits=Limits(body_seconds=0.05))
+        app = make_annotation_app(store.project, store, limits=Limits(body_seconds=0.05))
         found: list[int] = []
         request = {
             "type": "http",
@@ -363,7 +363,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
 def test_ten_thousand_requests_of_one_client_are_limited(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     now = [0.0]
-    app = app_of(store.project, store, limits=Limits(Rate(20, 5), Rate(50, 10)), steady=lambda: now[0])
+    app = make_annotation_app(store.project, store, limits=Limits(Rate(20, 5), Rate(50, 10)), steady=lambda: now[0])
 
     async def many(count: int, cookie: tuple[str, str] | None, address: str) -> list[int]:
         return [await _status(app, b"/work", cookie, client=(address, 5)) for _ in range(count)]
@@ -414,8 +414,8 @@ def test_every_answer_carries_the_headers_that_keep_scripts_and_frames_out(tmp_p
     client = entered(store)
     owner = entered(store, "chief", "owner")
     found = [client_of(store).get("/nowhere"), client.post("/work", json={}), client.post("/undo", data={})]
-    found += [client.get(path) for path in RATER if "POST" not in RATER[path]]
-    found += [owner.get(path.replace("{name}", "csv")) for path in OWNER if "GET" in OWNER[path]]
+    found += [client.get(path) for path in RATER_PATHS if "POST" not in RATER_PATHS[path]]
+    found += [owner.get(path.replace("{name}", "csv")) for path in OWNER_PATHS if "GET" in OWNER_PATHS[path]]
     found += [client.get("/static/annotate.js"), client.post("/work", data={"x": "y" * 300_000})]
     for one in found:
         for name, value in HEADERS.items():
@@ -439,7 +439,7 @@ def test_an_error_of_ours_shows_nothing_of_it(tmp_path: Path, monkeypatch: pytes
     from starlette.testclient import TestClient
 
     store = store_of(write_project(tmp_path))
-    client = TestClient(app_of(store.project, store, limits=FREE), raise_server_exceptions=False)
+    client = TestClient(make_annotation_app(store.project, store, limits=FREE), raise_server_exceptions=False)
     client.get(f"/r/{store.add_rater('ann')}")
 
     def fail(*_: Any) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.annotation.answers import checked, from_form, is_right, statements
+from rejoinder.annotation.answers import check_answer, is_right, parse_form, split_statements
 from rejoinder.annotation.errors import AnswerError
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.unit import Field, FormName, Option
 from tests.annotation_projects import NAMES, answer_to, project_of, units_for
 
@@ -29,21 +29,21 @@ LINES = (Field("x", "lines", "x", "?", required=False), Field("y", "lines", "y",
 def test_a_valid_answer_of_every_form_stays_as_it_is(form: FormName, seed: int) -> None:
     project = project_of(form, comments=True)
     for unit in units_for(project):
-        fields = fields_of(project, unit)
+        fields = list_fields(project, unit)
         answer = answer_to(project, unit, seed)
-        assert checked(fields, answer) == answer
+        assert check_answer(fields, answer) == answer
 
 
 @pytest.mark.parametrize("form", NAMES)
 def test_what_a_page_sends_comes_out_as_the_answer(form: FormName) -> None:
     project = project_of(form, comments=True)
     for unit in units_for(project):
-        fields = fields_of(project, unit)
+        fields = list_fields(project, unit)
         answer = answer_to(project, unit)
         pairs: list[tuple[str, str]] = [("csrf", "x"), ("seconds", "3")]
         for name, value in answer.items():
             pairs += [(name, one) for one in value] if isinstance(value, list) else [(name, str(value))]
-        assert checked(fields, from_form(fields, pairs)) == answer
+        assert check_answer(fields, parse_form(fields, pairs)) == answer
 
 
 REFUSED: dict[str, tuple[tuple[Field, ...], dict[str, Any], str, str]] = {
@@ -73,33 +73,33 @@ REFUSED: dict[str, tuple[tuple[Field, ...], dict[str, Any], str, str]] = {
 def test_what_a_form_does_not_allow_is_told_by_field(name: str) -> None:
     fields, raw, field, message = REFUSED[name]
     with pytest.raises(AnswerError) as error:
-        checked(fields, raw)
+        check_answer(fields, raw)
     assert message in error.value.problems[field]
 
 
 def test_a_field_that_does_not_count_is_dropped() -> None:
-    assert checked((VERDICT, EDIT), {"v": "accept", "e": "something"}) == {"v": "accept"}
-    assert checked((VERDICT, EDIT), {"v": "edit", "e": "something"}) == {"v": "edit", "e": "something"}
+    assert check_answer((VERDICT, EDIT), {"v": "accept", "e": "something"}) == {"v": "accept"}
+    assert check_answer((VERDICT, EDIT), {"v": "edit", "e": "something"}) == {"v": "edit", "e": "something"}
 
 
 def test_texts_lose_white_space_around_them_and_foreign_line_ends() -> None:
-    assert checked((TEXT,), {"t": " a\r\nb\r "}) == {"t": "a\nb"}
-    assert checked(LINES, {"x": " one \r\n\r\n two", "y": ""}) == {"x": "one\ntwo"}
-    assert statements("one\ntwo") == ["one", "two"]
+    assert check_answer((TEXT,), {"t": " a\r\nb\r "}) == {"t": "a\nb"}
+    assert check_answer(LINES, {"x": " one \r\n\r\n two", "y": ""}) == {"x": "one\ntwo"}
+    assert split_statements("one\ntwo") == ["one", "two"]
 
 
 def test_labels_come_in_the_order_of_the_form_and_once() -> None:
-    assert checked((LABELS,), {"errors.r1": ["odd", "bad", "odd"]}) == {"errors.r1": ["bad", "odd"]}
+    assert check_answer((LABELS,), {"errors.r1": ["odd", "bad", "odd"]}) == {"errors.r1": ["bad", "odd"]}
 
 
 def test_two_values_for_one_choice_are_refused() -> None:
     with pytest.raises(AnswerError):
-        checked((SCALE,), from_form((SCALE,), [("a.r1", "1"), ("a.r1", "2")]))
+        check_answer((SCALE,), parse_form((SCALE,), [("a.r1", "1"), ("a.r1", "2")]))
 
 
 def test_a_flood_of_fields_is_told_briefly() -> None:
     with pytest.raises(AnswerError) as error:
-        checked((SCALE,), {f"x{n}": n for n in range(10_000)})
+        check_answer((SCALE,), {f"x{n}": n for n in range(10_000)})
     assert len(error.value.problems) <= 20
 
 
@@ -115,10 +115,10 @@ _FIELDS = (SCALE, LABELS, TEXT, VERDICT, EDIT)
 @given(st.dictionaries(st.sampled_from([f.name for f in _FIELDS] + ["other"]), _JSON, max_size=6))
 def test_whatever_is_sent_there_is_a_valid_answer_or_a_refusal(raw: dict[str, Any]) -> None:
     try:
-        answer = checked(_FIELDS, raw)
+        answer = check_answer(_FIELDS, raw)
     except AnswerError:
         return
-    assert checked(_FIELDS, answer) == answer
+    assert check_answer(_FIELDS, answer) == answer
     assert answer["a.r1"] in (1, 2, 3)
 
 

@@ -20,14 +20,14 @@ import orjson
 import pytest
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports import export, formats, take_in
+from rejoinder.annotation.exports import export, import_judgements, list_formats
 from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import FormName
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import collect, read_files
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
@@ -79,19 +79,19 @@ def table(content: bytes) -> list[dict[str, str]]:
 
 
 def test_the_formats_are_listed_and_a_wrong_name_tells_the_nearest(opened: Opened) -> None:
-    assert list(formats()) == [
+    assert list(list_formats()) == [
         *("ratings", "csv", "texts", "crowdkit", "labelstudio", "labelstudio-config", "mturk", "mturk-layout")
     ]
-    assert list(formats(readable=True)) == ["ratings", "csv", "crowdkit", "labelstudio", "mturk"]
+    assert list(list_formats(readable=True)) == ["ratings", "csv", "crowdkit", "labelstudio", "mturk"]
     store = opened(project_of(), judged=0)
     with pytest.raises(SpecError, match="did you mean 'crowdkit'"):
         export(store, "crowd-kit")
     with pytest.raises(SpecError, match="no format is called 'texts' here"):
-        take_in(store, "texts", b"")
+        import_judgements(store, "texts", b"")
 
 
 @pytest.mark.parametrize("form", NAMES)
-@pytest.mark.parametrize("name", list(formats()))
+@pytest.mark.parametrize("name", list(list_formats()))
 def test_every_form_leaves_in_every_format_or_says_why_not(opened: Opened, form: FormName, name: str) -> None:
     store = opened(project_of(form, comments=True))
     texts = ("write", "situation", "validate", "review")
@@ -112,9 +112,9 @@ def test_what_left_comes_back_the_same(opened: Opened, form: FormName, name: str
     there, here = opened(project), opened(project, name="b", judged=0)
     content = export(there, name).content
     count = len(there.judgements())
-    assert take_in(here, name, content) == (count, 0, {})
+    assert import_judgements(here, name, content) == (count, 0, {})
     assert answers(here) == answers(there)
-    assert take_in(here, name, content) == (0, count, {})
+    assert import_judgements(here, name, content) == (0, count, {})
     if name == "csv":
         assert [j.at for j in here.judgements()] == pytest.approx([j.at for j in there.judgements()], abs=1e-3)
         assert export(here, "csv").content == content
@@ -124,7 +124,7 @@ def test_what_left_comes_back_the_same(opened: Opened, form: FormName, name: str
 def test_ratings_come_back_the_same(opened: Opened, form: FormName) -> None:
     there, here = opened(project_of(form)), opened(project_of(form), name="b", judged=0)
     content = export(there, "ratings").content
-    assert take_in(here, "ratings", content) == (len(there.judgements()), 0, {})
+    assert import_judgements(here, "ratings", content) == (len(there.judgements()), 0, {})
     assert answers(here) == answers(there)
     assert export(here, "ratings").content == content
 
@@ -195,7 +195,7 @@ def test_texts_that_a_spreadsheet_would_run_are_marked_and_come_back_whole(opene
         there.submit(me, given.id, {"accepting": text, "rejecting": "no"}, 1)
     content = export(there, "csv").content
     assert not [row for row in table(content) for cell in row.values() if re.match("[=+@-]", cell)]
-    take_in(here, "csv", content)
+    import_judgements(here, "csv", content)
     assert answers(here) == answers(there)
 
 
@@ -211,7 +211,7 @@ def test_a_table_from_elsewhere_needs_four_columns_and_tells_what_it_leaves_out(
         f"{unit},=cmd,appropriate.r1,4",
         f"{unit},=cmd,on-topic.r1,4",
     ]
-    found = take_in(store, "csv", "\n".join(rows).encode())
+    found = import_judgements(store, "csv", "\n".join(rows).encode())
     assert (found.added, found.already) == (1, 0)
     assert sum(found.left_out.values()) == 3
     assert any("on-topic.r1: please answer this" in reason for reason in found.left_out)
@@ -234,7 +234,7 @@ def test_a_table_from_elsewhere_needs_four_columns_and_tells_what_it_leaves_out(
 )
 def test_a_file_that_cannot_be_read_is_told(opened: Opened, name: str, content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        take_in(opened(project_of(), judged=0), name, content)
+        import_judgements(opened(project_of(), judged=0), name, content)
 
 
 # Crowd-Kit
@@ -258,9 +258,9 @@ def test_crowd_kits_columns_come_back_the_same(opened: Opened, form: FormName) -
     there, here = opened(project), opened(project, name="b", judged=0)
     content = export(there, "crowdkit").content
     count = len(there.judgements())
-    assert take_in(here, "crowdkit", content) == (count, 0, {})
+    assert import_judgements(here, "crowdkit", content) == (count, 0, {})
     assert answers(here) == answers(there)
-    assert take_in(here, "crowdkit", content) == (0, count, {})
+    assert import_judgements(here, "crowdkit", content) == (0, count, {})
     assert export(here, "crowdkit").content == content
 
 
@@ -268,21 +268,23 @@ def test_columns_of_crowd_kit_that_do_not_fit_are_told(opened: Opened) -> None:
     store = opened(project_of("grade"), judged=0)
     whole = "".join(f"question-0/c{c},ann,2\r\n" for c in range(3))
     rows = f"task,worker,label\r\n{whole}question-1/c0,ann,2\r\nquestion-9/c0,ann,1\r\n"
-    taken = take_in(store, "crowdkit", rows.encode())
+    taken = import_judgements(store, "crowdkit", rows.encode())
     assert (taken.added, taken.already) == (1, 0)
     assert sorted(taken.left_out.values()) == [1, 1]
     assert "of something that this project does not ask about" in taken.left_out
-    wrong = take_in(store, "crowdkit", f"task,worker,label\r\n{whole.replace('ann,2', 'bea,7')}".encode())
+    wrong = import_judgements(store, "crowdkit", f"task,worker,label\r\n{whole.replace('ann,2', 'bea,7')}".encode())
     assert (wrong.added, sum(wrong.left_out.values())) == (0, 1)
     with pytest.raises(InputError, match="no column 'task'"):
-        take_in(store, "crowdkit", b"worker,label\r\n")
+        import_judgements(store, "crowdkit", b"worker,label\r\n")
     with pytest.raises(AnnotationError, match="brings texts"):
-        take_in(opened(project_of("write", name="w"), name="w", judged=0), "crowdkit", b"task,worker,label\r\n")
+        import_judgements(
+            opened(project_of("write", name="w"), name="w", judged=0), "crowdkit", b"task,worker,label\r\n"
+        )
 
 
 def test_what_came_in_without_a_time_has_none(opened: Opened) -> None:
     there, here = opened(project_of()), opened(project_of(), name="b", judged=0)
-    take_in(here, "crowdkit", export(there, "crowdkit").content)
+    import_judgements(here, "crowdkit", export(there, "crowdkit").content)
     assert {row["seconds"] for row in table(export(here, "csv").content)} == {""}
     assert b"seconds" not in export(here, "ratings").content
     raters = here.progress().raters
@@ -370,7 +372,7 @@ def test_annotations_made_in_label_studio_come_in_under_its_users(opened: Opened
         del task["meta"]
         task["annotations"].append({**task["annotations"][0], "completed_by": {"id": 7, "email": "x@example.org"}})
         task["annotations"].append({**task["annotations"][0], "completed_by": 8, "was_cancelled": True})
-    found = take_in(here, "labelstudio", orjson.dumps(tasks))
+    found = import_judgements(here, "labelstudio", orjson.dumps(tasks))
     assert found == (2 * len(tasks), 0, {"cancelled": len(tasks)})
     assert {j.rater for j in here.judgements()} == {"labelstudio-1", "labelstudio-7"}
 
@@ -426,7 +428,7 @@ def test_texts_of_mechanical_turk_are_html_in_the_basic_plane() -> None:
     from rejoinder.annotation.results import Results
 
     project = project_of()
-    units = {unit.id: unit for unit in units_of(project, found)}
+    units = {unit.id: unit for unit in make_units(project, found)}
     (row,) = table(export_results(Results(project, units, ()), "mturk").content)
     assert row["context"] == "user: &lt;script&gt;alert(1)&lt;/script&gt; &#128578;<br>New line"
     assert row["r1"] == "&#61;SUM(&quot;x&quot;) &amp; more"
@@ -434,10 +436,10 @@ def test_texts_of_mechanical_turk_are_html_in_the_basic_plane() -> None:
 
 def results_file(store: Store, shape: str) -> bytes:
     """What Mechanical Turk gives back, made from the answers in a store, in one of its three shapes."""
-    from rejoinder.annotation.exports._shape import shape_of
-    from rejoinder.annotation.results import results_of
+    from rejoinder.annotation.exports._shape import find_shape
+    from rejoinder.annotation.results import read_results
 
-    names = shape_of(results_of(store)).fields
+    names = find_shape(read_results(store)).fields
     rows = []
     for judgement in store.judgements():
         row: dict[str, Any] = {"HITId": "H", "WorkerId": f"W{judgement.rater}", "WorkTimeInSeconds": "12"}
@@ -476,7 +478,7 @@ def results_file(store: Store, shape: str) -> bytes:
 def test_the_results_of_mechanical_turk_come_in_under_pseudonyms(opened: Opened, form: FormName, shape: str) -> None:
     project = project_of(form)
     there, here = opened(project), opened(project, name="b", judged=0)
-    found = take_in(here, "mturk", results_file(there, shape))
+    found = import_judgements(here, "mturk", results_file(there, shape))
     assert found == (len(there.judgements()), 0, {})
     names = {j.rater for j in here.judgements()}
     assert len(names) == min(2, project.raters_per_unit)
@@ -488,7 +490,7 @@ def test_the_results_of_mechanical_turk_come_in_under_pseudonyms(opened: Opened,
 def test_rejected_results_of_mechanical_turk_stay_out(opened: Opened) -> None:
     there, here = opened(project_of()), opened(project_of(), name="b", judged=0)
     content = results_file(there, "plain").replace(b"Approved", b"Rejected", 1)
-    assert take_in(here, "mturk", content).left_out == {"rejected": 1}
+    assert import_judgements(here, "mturk", content).left_out == {"rejected": 1}
 
 
 # Prolific
@@ -518,7 +520,7 @@ def test_what_was_written_becomes_responses_that_can_be_validated(opened: Opened
     assert {r.system for r in written.responses.values()} == {"rater-0", "rater-1"}
     assert {r.meta["aspect"] for r in written.responses.values()} == {"accepting", "rejecting"}
     project = project_of("validate", replies_per_unit=0)
-    assert all(unit.hidden["not_for"] == ["rater-0", "rater-1"] for unit in units_of(project, written))
+    assert all(unit.hidden["not_for"] == ["rater-0", "rater-1"] for unit in make_units(project, written))
 
 
 def test_situations_become_statements_in_their_categories(opened: Opened, tmp_path: Path) -> None:
@@ -569,7 +571,7 @@ def test_ratings_of_the_example_can_be_used_at_once(tmp_path: Path) -> None:
     example = Path(__file__).parent.parent / "examples" / "annotation" / "project.toml"
     project = read_project(example)
     store = open_store(project, str(tmp_path / "x.sqlite"))
-    units = units_of(project)
+    units = make_units(project)
     store.load(units)
     for unit in units:
         if unit.kind == "unit":

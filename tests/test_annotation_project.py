@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import NOTICE, Project
 from rejoinder.annotation.project_file import read_project
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.units import make_units
 from rejoinder.errors import InputError, RejoinderError
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +29,7 @@ def project(tmp_path: Path, text: str, name: str = "p.toml") -> Project:
 
 def test_the_example_is_a_project_with_units() -> None:
     found = read_project(EXAMPLE)
-    units = units_of(found)
+    units = make_units(found)
     assert found.raters_per_unit == 3
     assert [a.name for a in found.aspects] == ["appropriate", "on-topic"]
     assert {kind: sum(u.kind == kind for u in units) for kind in ("unit", "gold", "attention", "exercise")} == {
@@ -184,11 +184,11 @@ _VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=6))
 def test_whatever_a_file_holds_there_is_a_project_or_a_sentence(found: dict[str, Any]) -> None:
     from rejoinder.annotation.project_file import _KEYS as known
-    from rejoinder.annotation.project_file import Table, _project
+    from rejoinder.annotation.project_file import TomlTable, _parse_project
 
     found = {"form": "rate", "data": "x.jsonl", **found}
     try:
-        made = _project(Table(found, "p.toml", known), Path("p.toml"))
+        made = _parse_project(TomlTable(found, "p.toml", known), Path("p.toml"))
     except RejoinderError:
         return
     assert isinstance(made, Project)

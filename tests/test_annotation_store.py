@@ -29,13 +29,12 @@ from rejoinder.annotation.errors import (
     NotYoursError,
     TooFastError,
 )
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_database, open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.sql_store import migrate, steps
-from rejoinder.annotation.unit import Unit
-from rejoinder.annotation.unit_order import arranged, order_of
+from rejoinder.annotation.store.sql_store import migrate, read_migrations
+from rejoinder.annotation.unit import Unit, arrange_replies, order_units
 from rejoinder.errors import InputError, RejoinderError, RunError
 from tests import postgres_server
 from tests.annotation_projects import NAMES, answer_to, project_of, units_for
@@ -231,9 +230,9 @@ def test_units_come_in_the_raters_own_order_with_replies_as_that_rater_sees_them
         me, seen = rater(store, name), []
         while (given := store.next_unit(me)) is not None:
             seen.append(given.unit.id)
-            assert given.unit.payload == arranged(known[given.unit.id], project.seed, name).payload
+            assert given.unit.payload == arrange_replies(known[given.unit.id], project.seed, name).payload
             answer(store, me, given, name)
-        assert seen == order_of(sorted(known), project.seed, name)
+        assert seen == order_units(sorted(known), project.seed, name)
 
 
 @pytest.mark.parametrize("form", NAMES)
@@ -344,15 +343,15 @@ def test_a_place_whose_holder_answers_in_the_last_moment_is_not_taken(url: str) 
     hers = taken(store, ann)
     clock.now += 600
     database = open_database(url)
-    held = database.read(lambda session: unit_cache.held_units(session, project))
-    found = database.read(lambda session: assign.search(session, held, bob, clock.now))
+    held = database.read(lambda session: unit_cache.load_unit_cache(session, project))
+    found = database.read(lambda session: assign.find_slot(session, held, bob, clock.now))
     place = found.place
     assert place is not None
     assert place.evict == hers.id
     answer(store, ann, hers)
-    assert database.write(lambda session: assign.take(session, held, bob, place, clock.now)) is None
+    assert database.write(lambda session: assign.claim_slot(session, held, bob, place, clock.now)) is None
     free = place._replace(evict=None)
-    assert database.write(lambda session: assign.take(session, held, bob, free, clock.now)) is None
+    assert database.write(lambda session: assign.claim_slot(session, held, bob, free, clock.now)) is None
     assert [judgement.rater for judgement in store.judgements()] == ["ann"]
     database.close()
     store.close()
@@ -488,7 +487,7 @@ def test_texts_come_out_as_they_went_in(opened: Opened, text: str) -> None:
     store = opened(project_of("write", comments=True))
     me = rater(store)
     given = taken(store, me)
-    said = {field.name: text for field in fields_of(store.project, given.unit)}
+    said = {field.name: text for field in list_fields(store.project, given.unit)}
     store.submit(me, given.id, said, 3)
     assert store.judgements()[0].answer == said
 
@@ -596,7 +595,7 @@ def attempt(store: Store, me: Rater, *values: int) -> list[Judgement]:
     for value in values:
         given = taken(store, me)
         assert given.unit.kind == "exercise"
-        said.append(store.submit(me, given.id, {f.name: value for f in fields_of(store.project, given.unit)}, 2))
+        said.append(store.submit(me, given.id, {f.name: value for f in list_fields(store.project, given.unit)}, 2))
     return said
 
 
@@ -684,7 +683,7 @@ def test_who_fails_too_many_checks_is_stopped(opened: Opened) -> None:
         given = store.next_unit(me)
         if given is None:
             break
-        store.submit(me, given.id, {field.name: 5 for field in fields_of(store.project, given.unit)}, 2)
+        store.submit(me, given.id, {field.name: 5 for field in list_fields(store.project, given.unit)}, 2)
     assert store.next_unit(me) is None
     assert store.standing(me).stage == "stopped"
     assert not store.standing(me).can_undo
@@ -923,13 +922,13 @@ def test_killing_writers_loses_nothing_that_was_acknowledged(opened: Opened, url
 
 def test_migrations_are_numbered_without_gaps_in_both_dialects() -> None:
     for dialect in ("sqlite", "postgresql"):
-        assert sorted(steps(dialect)) == list(range(1, len(steps(dialect)) + 1))
-        assert all(statements for _, statements in steps(dialect).values())
+        assert sorted(read_migrations(dialect)) == list(range(1, len(read_migrations(dialect)) + 1))
+        assert all(statements for _, statements in read_migrations(dialect).values())
 
 
 def test_migrating_twice_does_nothing_and_a_newer_database_is_refused(url: str) -> None:
     database = open_database(url)
-    assert migrate(database) == len(steps(database.dialect))
+    assert migrate(database) == len(read_migrations(database.dialect))
     assert migrate(database) == 0
     database.write(lambda session: session.run("INSERT INTO migrations (number, name, at) VALUES (999, 'later', 0)"))
     with pytest.raises(InputError, match="newer rejoinder"):

@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Check, Exercise
-from rejoinder.annotation.redaction import KINDS, redacted, redacted_turns
-from rejoinder.annotation.unit import FormName
-from rejoinder.annotation.unit_order import arranged, check_due, order_of
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.redaction import KINDS, redact_text, redact_turns
+from rejoinder.annotation.unit import FormName, arrange_replies, check_due, order_units
+from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import Collection, collect, read_files
 from rejoinder.errors import InputError
-from rejoinder.seeded import shuffled
+from rejoinder.seeded import stable_shuffle
 from rejoinder.types import Item, Reference, Response, Turn
 from tests.annotation_projects import NAMES, SYSTEMS, data, project_of, units_for
 
@@ -59,7 +58,7 @@ def test_no_page_can_show_a_system_or_an_id_of_the_data(form: FormName) -> None:
 def test_the_fields_of_a_unit_have_names_of_their_own_and_belong_to_its_replies(form: FormName) -> None:
     project = project_of(form, comments=True)
     for unit in units_for(project):
-        fields = fields_of(project, unit)
+        fields = list_fields(project, unit)
         names = [field.name for field in fields]
         assert len(set(names)) == len(names)
         assert names[-1] == "comment"
@@ -91,14 +90,14 @@ def test_candidates_and_grades_come_from_questions_or_from_responses() -> None:
         {"text": "It is nine.", "category": "time"},
     ]
     assert unit.payload["goal"] == "to cool off"
-    responses = units_of(project, Collection(items=data().items, responses=data().responses))
+    responses = make_units(project, Collection(items=data().items, responses=data().responses))
     assert {reply["system"] for reply in responses[0].hidden["replies"].values()} == set(SYSTEMS)
 
 
 def test_situations_start_from_what_is_there_and_show_the_reply() -> None:
     project = project_of("situation")
     unit = units_for(project)[0]
-    initial = {field.name: field.initial for field in fields_of(project, unit)}
+    initial = {field.name: field.initial for field in list_fields(project, unit)}
     assert initial == {
         "location": "",
         "possession": "",
@@ -113,14 +112,14 @@ def test_situations_start_from_what_is_there_and_show_the_reply() -> None:
 
 def test_situations_of_items_without_references_are_asked_for_once() -> None:
     project = project_of("situation")
-    units = units_of(project, collect([Item("a", (Turn("Open the window."),))]))
+    units = make_units(project, collect([Item("a", (Turn("Open the window."),))]))
     assert [unit.payload["replies"] for unit in units] == [[]]
 
 
 def test_review_offers_the_text_for_editing() -> None:
     project = project_of("review")
     unit = units_for(project)[0]
-    verdict, text = fields_of(project, unit)
+    verdict, text = list_fields(project, unit)
     assert [option.value for option in verdict.options] == ["accept", "edit", "reject"]
     assert text.initial == unit.payload["replies"][0]["text"]
     assert text.only_if == ("verdict.r1", "edit")
@@ -136,12 +135,12 @@ def test_pairs_can_be_drawn_and_ties_left_out() -> None:
     units = units_for(project, items=60)
     assert len(units) == 60
     assert len({tuple(sorted(r["system"] for r in u.hidden["replies"].values())) for u in units}) == 3
-    assert [option.value for option in fields_of(project, units[0])[0].options] == ["r1", "r2"]
+    assert [option.value for option in list_fields(project, units[0])[0].options] == ["r1", "r2"]
 
 
 def test_data_that_a_form_cannot_use_is_told() -> None:
     with pytest.raises(InputError, match="needs responses, and the data has none"):
-        units_of(project_of("rate"), collect([Item("a", (Turn("Hi"),))]))
+        make_units(project_of("rate"), collect([Item("a", (Turn("Hi"),))]))
 
 
 def check(answer: dict[str, object], of: str | None = None, **payload: object) -> Check:
@@ -171,7 +170,7 @@ def test_a_gold_pair_names_the_better_response() -> None:
     with pytest.raises(InputError, match="no unit is the only one"):
         units_for(project_of("compare", gold=gold))
     two = collect([*(r for r in data(1) if not isinstance(r, Response) or r.system != "secret-gamma")])
-    (unit,) = [unit for unit in units_of(project_of("compare", gold=gold), two) if unit.kind == "gold"]
+    (unit,) = [unit for unit in make_units(project_of("compare", gold=gold), two) if unit.kind == "gold"]
     assert unit.hidden["replies"][unit.hidden["answer"]["overall"][0]]["response"] == "item-0/secret-beta"
 
 
@@ -243,27 +242,27 @@ REDACTED = {
 
 @pytest.mark.parametrize("text", REDACTED)
 def test_redaction_marks_what_points_to_a_person_and_leaves_the_rest(text: str) -> None:
-    assert redacted(text, ALL) == REDACTED[text]
-    assert redacted(text, frozenset()) == text
+    assert redact_text(text, ALL) == REDACTED[text]
+    assert redact_text(text, frozenset()) == text
 
 
 @given(st.text(alphabet="ab1 @.+-/:w", max_size=60))
 def test_redaction_once_is_redaction_for_good(text: str) -> None:
-    once = redacted(text, ALL)
-    assert redacted(once, ALL) == once
+    once = redact_text(text, ALL)
+    assert redact_text(once, ALL) == once
 
 
 def test_redaction_of_long_texts_takes_no_time() -> None:
     begun = time.perf_counter()
     for piece in ("1 ", "a.", "@a", "+1-", "b-", "@11", "u/abc/", "@ab/u/abc", "1234567@ab ", "w.a@b.c@11"):
-        redacted("a@" + piece * 20_000, ALL)
-        redacted(piece * 20_000, ALL)
+        redact_text("a@" + piece * 20_000, ALL)
+        redact_text(piece * 20_000, ALL)
     assert time.perf_counter() - begun < 20  # seconds where it is linear: one alone takes minutes where it is not
 
 
 def test_the_example_chats_lose_nothing_by_redaction() -> None:
     chats = read_files([EXAMPLES / "chats.jsonl"])
-    assert all(redacted(r.text, ALL) == r.text for r in chats.responses.values())
+    assert all(redact_text(r.text, ALL) == r.text for r in chats.responses.values())
 
 
 def test_redaction_reaches_every_text_that_is_shown_and_numbers_names() -> None:
@@ -275,40 +274,40 @@ def test_redaction_reaches_every_text_that_is_shown_and_numbers_names() -> None:
             Response("a/s", "a", "s", "Call +44 20 7946 0018."),
         ]
     )
-    unit = units_of(project_of("rate", redact=ALL), found)[0]
+    unit = make_units(project_of("rate", redact=ALL), found)[0]
     assert unit.payload["context"] == [
         {"speaker": "speaker 1", "text": "I am [e-mail]"},
         {"speaker": "assistant", "text": "Hi"},
     ]
     assert unit.payload["replies"][0]["text"] == "Call [phone]."
-    assert units_of(project_of("references", redact=ALL), found)[0].payload["replies"][0]["text"] == "[handle] knows"
-    assert redacted_turns((Turn("x", "Jo"),), frozenset()) == (Turn("x", "Jo"),)
+    assert make_units(project_of("references", redact=ALL), found)[0].payload["replies"][0]["text"] == "[handle] knows"
+    assert redact_turns((Turn("x", "Jo"),), frozenset()) == (Turn("x", "Jo"),)
 
 
 def test_each_rater_has_an_order_that_the_seed_gives_again() -> None:
     units = [f"u{n}" for n in range(100)]
-    orders = {rater: order_of(units, 1, rater) for rater in ("ann", "bob")}
-    assert orders["ann"] == order_of(list(reversed(units)), 1, "ann")
+    orders = {rater: order_units(units, 1, rater) for rater in ("ann", "bob")}
+    assert orders["ann"] == order_units(list(reversed(units)), 1, "ann")
     assert sorted(orders["ann"]) == sorted(orders["bob"]) == sorted(units)
     assert orders["ann"] != orders["bob"]
-    assert orders["ann"] != order_of(units, 2, "ann")
+    assert orders["ann"] != order_units(units, 2, "ann")
 
 
 def test_a_new_unit_does_not_change_the_order_of_the_others() -> None:
     units = [f"u{n}" for n in range(50)]
-    longer = order_of([*units, "new"], 1, "ann")
-    assert [unit for unit in longer if unit != "new"] == order_of(units, 1, "ann")
+    longer = order_units([*units, "new"], 1, "ann")
+    assert [unit for unit in longer if unit != "new"] == order_units(units, 1, "ann")
 
 
 def test_every_place_of_an_order_is_equally_likely() -> None:
-    first = Counter(order_of(["a", "b", "c", "d"], 1, f"rater {n}")[0] for n in range(2000))
+    first = Counter(order_units(["a", "b", "c", "d"], 1, f"rater {n}")[0] for n in range(2000))
     # 500 each expected, standard deviation 19
     assert all(abs(count - 500) < 80 for count in first.values())
 
 
 def test_blocks_come_one_after_the_other() -> None:
     units = [f"u{n}" for n in range(10)]
-    ann, bob = order_of(units, 1, "ann", 5), order_of(units, 1, "bob", 5)
+    ann, bob = order_units(units, 1, "ann", 5), order_units(units, 1, "bob", 5)
     assert set(ann[:5]) == set(bob[:5])
     assert ann[:5] != bob[:5]
 
@@ -324,23 +323,23 @@ def test_sides_are_drawn_per_rater_and_unit() -> None:
     project = project_of("compare")
     units = units_for(project, items=50)
     first = Counter(
-        unit.hidden["replies"][arranged(unit, 1, rater).payload["replies"][0]["key"]]["system"]
+        unit.hidden["replies"][arrange_replies(unit, 1, rater).payload["replies"][0]["key"]]["system"]
         for unit in units
         for rater in ("ann", "bob", "cem")
     )
     assert all(110 < count < 190 for count in first.values())  # 150 each expected of 450, standard deviation 10
-    assert any(arranged(unit, 1, "ann") != arranged(unit, 1, "bob") for unit in units)
-    assert arranged(units[0], 1, "ann") == arranged(units[0], 1, "ann")
+    assert any(arrange_replies(unit, 1, "ann") != arrange_replies(unit, 1, "bob") for unit in units)
+    assert arrange_replies(units[0], 1, "ann") == arrange_replies(units[0], 1, "ann")
 
 
 def test_the_field_of_a_pair_names_the_sides_as_they_are_shown() -> None:
     project = project_of("compare")
-    unit = arranged(units_for(project)[0], 1, "ann")
-    options = fields_of(project, unit)[0].options
+    unit = arrange_replies(units_for(project)[0], 1, "ann")
+    options = list_fields(project, unit)[0].options
     assert [option.label for option in options] == ["The first", "Both alike", "The second"]
     assert [options[0].value, options[2].value] == [reply["key"] for reply in unit.payload["replies"]]
 
 
 @given(st.lists(st.text(max_size=5), unique=True), st.text(max_size=5))
 def test_shuffling_loses_nothing(things: list[str], name: str) -> None:
-    assert sorted(shuffled(things, name)) == sorted(things)
+    assert sorted(stable_shuffle(things, name)) == sorted(things)

@@ -23,8 +23,8 @@ from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
 from rejoinder.probes import ATTACKS, Plan, Robustness, attack
 from rejoinder.probes.attack import records_of
-from rejoinder.probes.result import means, won
-from rejoinder.probes.sampling import draw, even_shares
+from rejoinder.probes.result import average_by_corpus, score_wins
+from rejoinder.probes.sampling import draw_exchanges, share_evenly
 from rejoinder.probes.tables import corpus_table, example_table, summary_table
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Pair, Reference, Turn
@@ -93,7 +93,7 @@ def attacked(metric: Metric, plan: Plan = SMALL) -> Robustness:
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 200))
 def test_corpora_give_equal_shares_unless_they_have_too_little(sizes: dict[str, int], total: int) -> None:
-    shares = even_shares(sizes, total)
+    shares = share_evenly(sizes, total)
     assert sum(shares.values()) == min(total, sum(sizes.values()))
     assert all(shares[name] <= sizes[name] for name in sizes)
     short_of = [shares[name] for name in sizes if shares[name] < sizes[name]]
@@ -101,9 +101,9 @@ def test_corpora_give_equal_shares_unless_they_have_too_little(sizes: dict[str, 
 
 
 def test_contexts_have_one_to_five_turns_and_two_where_they_can() -> None:
-    found = draw([talk("long", 12), talk("short", 2), talk("mid", 3)], 4, "test", 0)
+    found = draw_exchanges([talk("long", 12), talk("short", 2), talk("mid", 3)], 4, "test", 0)
     assert {len(exchange.context) for exchange in found} <= {2, 3, 4, 5}
-    everything = draw([talk("long", 12), talk("short", 2), talk("mid", 3)], 99, "test", 0)
+    everything = draw_exchanges([talk("long", 12), talk("short", 2), talk("mid", 3)], 99, "test", 0)
     assert len(everything) == 11 + 1 + 2
     for exchange in everything:
         assert 1 <= len(exchange.context) <= 5
@@ -113,31 +113,31 @@ def test_contexts_have_one_to_five_turns_and_two_where_they_can() -> None:
 
 
 def test_dialogues_are_drawn_before_a_second_turn_of_one() -> None:
-    found = draw([talk(f"d{n}", 20) for n in range(10)], 10, "test", 3)
+    found = draw_exchanges([talk(f"d{n}", 20) for n in range(10)], 10, "test", 3)
     assert len({exchange.dialogue for exchange in found}) == 10
-    assert found == draw([talk(f"d{n}", 20) for n in range(10)], 10, "test", 3)
-    assert found != draw([talk(f"d{n}", 20) for n in range(10)], 10, "test", 4)
+    assert found == draw_exchanges([talk(f"d{n}", 20) for n in range(10)], 10, "test", 3)
+    assert found != draw_exchanges([talk(f"d{n}", 20) for n in range(10)], 10, "test", 4)
 
 
 def test_other_splits_stay_out_and_dialogues_without_one_are_used() -> None:
     given_ = [talk("a", 4, split="train"), talk("b", 4, split="valid"), talk("c", 4), talk("d", 4, split=None)]
-    assert {exchange.dialogue for exchange in draw(given_, 99, "test", 0)} == {"talks/c", "talks/d"}
-    assert {exchange.dialogue for exchange in draw(given_, 99, "valid", 0)} == {"talks/b", "talks/d"}
+    assert {exchange.dialogue for exchange in draw_exchanges(given_, 99, "test", 0)} == {"talks/c", "talks/d"}
+    assert {exchange.dialogue for exchange in draw_exchanges(given_, 99, "valid", 0)} == {"talks/b", "talks/d"}
     with pytest.raises(InputError, match=r"no dialogue is of the split 'test'.*found: train, valid"):
-        draw(given_[:2], 99, "test", 0)
+        draw_exchanges(given_[:2], 99, "test", 0)
 
 
 def test_the_turn_after_the_reply_counts_only_from_another_speaker() -> None:
     turns = (Turn("Tea?", "A"), Turn("Yes.", "B"), Turn("And milk.", "B"), Turn("Here.", "A"))
-    found = {e.reply: e.following for e in draw([Dialogue("d", turns)], 99, "test", 0)}
+    found = {e.reply: e.following for e in draw_exchanges([Dialogue("d", turns)], 99, "test", 0)}
     assert found == {"Yes.": None, "And milk.": "Here.", "Here.": None}
     unnamed = Dialogue("d", tuple(Turn(turn.text) for turn in turns))
-    assert {e.reply: e.following for e in draw([unnamed], 99, "test", 0)}["Yes."] == "And milk."
+    assert {e.reply: e.following for e in draw_exchanges([unnamed], 99, "test", 0)}["Yes."] == "And milk."
 
 
 def test_a_reply_without_words_is_no_reply() -> None:
     dots = Dialogue("d", (Turn("Tea?"), Turn("..."), Turn("Well?"), Turn("Yes.")))
-    assert {e.reply for e in draw([dots], 99, "test", 0)} == {"Well?", "Yes."}
+    assert {e.reply for e in draw_exchanges([dots], 99, "test", 0)} == {"Well?", "Yes."}
 
 
 def test_what_holds_no_true_reply_is_an_error() -> None:
@@ -165,7 +165,7 @@ def test_fewer_can_be_better_and_edits_have_the_interquartile_range_as_unit() ->
     assert found.outcome("test_attack", "repeated").value.value == 1.0
     assert found.outcome("test_attack", "reversed").value.value == 0.5
     assert found.outcome("test_attack", "reversed").beside == 1.0
-    lengths = [len(e.reply) for e in draw(TALKS, 60, "test", 0)]
+    lengths = [len(e.reply) for e in draw_exchanges(TALKS, 60, "test", 0)]
     unit = float(np.quantile(lengths, 0.75) - np.quantile(lengths, 0.25))
     assert found.metrics["test_attack"].unit == unit
     full_stop = found.outcome("test_attack", "punctuation")
@@ -197,14 +197,14 @@ def test_left_out_and_compared_contexts_make_up_all() -> None:
 
 
 def test_ties_count_half() -> None:
-    assert won(np.array([0.5, 0.0, -2.0])).tolist() == [1.0, 0.5, 0.0]
-    assert math.isnan(won(np.array([NAN]))[0])
+    assert score_wins(np.array([0.5, 0.0, -2.0])).tolist() == [1.0, 0.5, 0.0]
+    assert math.isnan(score_wins(np.array([NAN]))[0])
 
 
 def test_every_corpus_counts_the_same() -> None:
     # By hand: corpus 0 has the mean 3/4, corpus 1 the mean 0 (its NaN does not count), corpus 2 nothing.
     columns = np.array([[1.0], [1.0], [1.0], [0.0], [0.0], [NAN], [NAN]])
-    taken = means(columns, np.array([0, 0, 0, 0, 1, 1, 2]), ["a", "a", "b", "b", "c", "d", "e"], 500, 0)
+    taken = average_by_corpus(columns, np.array([0, 0, 0, 0, 1, 1, 2]), ["a", "a", "b", "b", "c", "d", "e"], 500, 0)
     assert taken.mean(0, 0).value == 0.75
     over = taken.mean(0, None)
     assert (over.value, over.n, over.n_clusters) == (0.375, 5, 3)
@@ -215,7 +215,7 @@ def test_the_interval_of_one_corpus_is_near_the_cluster_robust_one() -> None:
     random = np.random.default_rng(5)
     dialogues = [f"d{i // 4}" for i in range(800)]
     values = (random.normal(size=200).repeat(4) + random.normal(size=800) > 0).astype(float)
-    drawn = means(values[:, None], np.zeros(800, dtype=np.int64), dialogues, 4000, 0).mean(0, None)
+    drawn = average_by_corpus(values[:, None], np.zeros(800, dtype=np.int64), dialogues, 4000, 0).mean(0, None)
     exact = mean_interval(values, dialogues)
     assert drawn.value == exact.value
     assert drawn.low == pytest.approx(exact.low, abs=0.004)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.probes import ATTACKS, EDITS, Exchange, Pool
-from rejoinder.probes.attacks import generic_replies, other_dialogue, worse
-from rejoinder.probes.edits import harmless, without_punctuation
-from rejoinder.probes.sampling import draw
-from rejoinder.probes.words import change_words, repeat, reverse_words, words_of
+from rejoinder.probes.attacks import make_attack_text, other_dialogue, read_generic_replies
+from rejoinder.probes.edits import make_edit_text, remove_punctuation
+from rejoinder.probes.sampling import draw_exchanges
+from rejoinder.probes.words import change_words, find_words, repeat_text, reverse_words
 from rejoinder.text.english.contractions import contract, expand, toggle_contractions
-from rejoinder.text.english.replacement import synonyms, use_synonyms
-from rejoinder.text.english.synonyms import meanings
+from rejoinder.text.english.replacement import load_replacements, replace_with_synonyms
+from rejoinder.text.english.synonyms import find_meanings
 from rejoinder.types import Dialogue, Turn
 
 ATTACK = {attack.name: attack for attack in ATTACKS}
@@ -35,7 +35,7 @@ def test_words_are_reversed_with_the_signs_that_cling_to_them() -> None:
 
 
 def test_a_reply_is_repeated_three_times() -> None:
-    assert repeat("Fine. ") == "Fine. Fine. Fine."
+    assert repeat_text("Fine. ") == "Fine. Fine. Fine."
 
 
 @given(st.lists(st.sampled_from("tea milk rain late train bus".split()), min_size=3, max_size=30), st.integers(0, 99))
@@ -46,8 +46,8 @@ def test_a_near_copy_keeps_most_of_its_words(words: list[str], seed: int) -> Non
     assert changed.endswith("!")
     touched = max(1, round(0.2 * len(words)))
     assert changed.count("zebra") <= touched
-    assert len(words) - touched <= len(words_of(changed)) <= len(words)
-    kept = sum(min(words.count(word), words_of(changed).count(word)) for word in set(words))
+    assert len(words) - touched <= len(find_words(changed)) <= len(words)
+    kept = sum(min(words.count(word), find_words(changed).count(word)) for word in set(words))
     assert kept >= len(words) - touched
 
 
@@ -62,13 +62,13 @@ def test_a_text_of_two_words_has_no_near_copy() -> None:
         ("copy_earlier", {"Good morning, Bob.", "Morning."}),
         ("reversed", {"train. the was It"}),
         ("other_dialogue", {"A drop of milk.", "I am late again."}),
-        ("generic", set(generic_replies())),
+        ("generic", set(read_generic_replies())),
         ("repeated", {"It was the train. It was the train. It was the train."}),
         ("other_speaker", {"Not again!"}),
     ],
 )
 def test_every_attack_makes_what_it_says(name: str, expected: set[str]) -> None:
-    made = {worse(ATTACK[name], 0, exchange(n=n)) for n in range(300)}
+    made = {make_attack_text(ATTACK[name], 0, exchange(n=n)) for n in range(300)}
     assert made == expected
 
 
@@ -82,12 +82,12 @@ def test_every_attack_makes_what_it_says(name: str, expected: set[str]) -> None:
     ],
 )
 def test_an_attack_that_says_the_same_as_the_reply_is_left_out(name: str, reply: str) -> None:
-    assert worse(ATTACK[name], 0, exchange(reply)) is None
+    assert make_attack_text(ATTACK[name], 0, exchange(reply)) is None
 
 
 def test_what_cannot_be_made_is_left_out() -> None:
     bare = Exchange("x", "c", "d", (Turn("Hello there."),), "Hello.")
-    assert [name for name in ATTACK if worse(ATTACK[name], 0, bare) is None] == [
+    assert [name for name in ATTACK if make_attack_text(ATTACK[name], 0, bare) is None] == [
         "copy_earlier",
         "near_copy",
         "reversed",
@@ -95,16 +95,16 @@ def test_what_cannot_be_made_is_left_out() -> None:
         "other_speaker",
     ]
     alone = Exchange("x", "c", "c/2", bare.context, "Milk.", pool=Pool((("c/2", "A drop."), ("c/2", "Milk."))))
-    assert worse(ATTACK["other_dialogue"], 0, alone) is None
+    assert make_attack_text(ATTACK["other_dialogue"], 0, alone) is None
 
 
 def test_an_attack_depends_on_the_seed_and_the_exchange_alone() -> None:
-    assert len({worse(ATTACK["near_copy"], 7, exchange()) for _ in range(5)}) == 1
-    assert len({worse(ATTACK["near_copy"], seed, exchange()) for seed in range(20)}) > 5
+    assert len({make_attack_text(ATTACK["near_copy"], 7, exchange()) for _ in range(5)}) == 1
+    assert len({make_attack_text(ATTACK["near_copy"], seed, exchange()) for seed in range(20)}) > 5
 
 
 def test_generic_replies_are_about_twenty_and_all_different() -> None:
-    assert 20 <= len(generic_replies()) == len(set(generic_replies())) <= 30
+    assert 20 <= len(read_generic_replies()) == len(set(read_generic_replies())) <= 30
 
 
 @pytest.mark.parametrize(
@@ -167,15 +167,15 @@ def test_a_clause_that_ends_in_its_verb_is_not_drawn_together(text: str) -> None
     ],
 )
 def test_punctuation_goes_and_words_and_numbers_stay(text: str, bare: str) -> None:
-    assert without_punctuation(text) == bare
+    assert remove_punctuation(text) == bare
 
 
 def test_every_pair_of_synonyms_shares_a_meaning_of_wordnet() -> None:
-    assert len(synonyms()) > 300
-    for phrase, other in synonyms().items():
+    assert len(load_replacements()) > 300
+    for phrase, other in load_replacements().items():
         pairs = [(a, b) for a, b in zip(phrase.split(), other.split(), strict=True) if a != b]
         assert len(pairs) == 1, phrase
-        assert all(meanings(a) & meanings(b) for a, b in pairs), (phrase, other)
+        assert all(find_meanings(a) & find_meanings(b) for a, b in pairs), (phrase, other)
 
 
 @pytest.mark.parametrize(
@@ -191,34 +191,34 @@ def test_every_pair_of_synonyms_shares_a_meaning_of_wordnet() -> None:
     ],
 )
 def test_synonyms_keep_case_and_article_and_never_cut_a_word(text: str, expected: str) -> None:
-    made = {use_synonyms(random.Random(seed), text) for seed in range(20)}
+    made = {replace_with_synonyms(random.Random(seed), text) for seed in range(20)}
     assert expected in made
 
 
 @given(st.integers(0, 999))
 def test_at_most_two_words_become_synonyms(seed: int) -> None:
     text = "Maybe the kids usually buy a movie somewhere near the store, probably soon."
-    made = use_synonyms(random.Random(seed), text)
+    made = replace_with_synonyms(random.Random(seed), text)
     assert sum(a != b for a, b in zip(text.split(), made.split(), strict=True)) == 2
-    short = use_synonyms(random.Random(seed), "Maybe the kids usually buy.")
+    short = replace_with_synonyms(random.Random(seed), "Maybe the kids usually buy.")
     assert sum(a != b for a, b in zip("Maybe the kids usually buy.".split(), short.split(), strict=True)) == 1
 
 
 def test_an_edit_that_changes_nothing_is_left_out() -> None:
     plain = exchange("yes it was")
-    assert [harmless(edit, 0, plain) for edit in EDITS] == [None] * len(EDITS)
-    assert harmless(EDIT["case"], 0, exchange("Yes!")) == "yes!"
-    assert harmless(EDIT["punctuation"], 0, exchange("...?!")) is None
-    assert harmless(EDIT["punctuation"], 0, exchange("yes  it\nwas")) is None
+    assert [make_edit_text(edit, 0, plain) for edit in EDITS] == [None] * len(EDITS)
+    assert make_edit_text(EDIT["case"], 0, exchange("Yes!")) == "yes!"
+    assert make_edit_text(EDIT["punctuation"], 0, exchange("...?!")) is None
+    assert make_edit_text(EDIT["punctuation"], 0, exchange("yes  it\nwas")) is None
 
 
 @given(st.text(max_size=60), st.integers(0, 9))
 def test_no_text_breaks_an_attack_or_an_edit(text: str, seed: int) -> None:
     odd = Exchange("x", "c", "c/9", (Turn(text or "?"), Turn("Why?")), text, text, pool=POOL)
     for attack in ATTACKS:
-        worse(attack, seed, odd)
+        make_attack_text(attack, seed, odd)
     for edit in EDITS:
-        harmless(edit, seed, odd)
+        make_edit_text(edit, seed, odd)
 
 
 def test_a_reply_from_another_dialogue_never_comes_from_the_same_one() -> None:
@@ -226,7 +226,7 @@ def test_a_reply_from_another_dialogue_never_comes_from_the_same_one() -> None:
         Dialogue(f"d{d}", tuple(Turn(f"dialogue {d} says number {i} of its own") for i in range(6)), "made", "test")
         for d in range(2)
     ]
-    for exchange in draw(talks, 10, "test", 0):
+    for exchange in draw_exchanges(talks, 10, "test", 0):
         own = exchange.reply.split()[1]
         others = {other_dialogue(random.Random(seed), exchange) for seed in range(20)}
         assert others

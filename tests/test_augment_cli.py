@@ -13,7 +13,7 @@ import pytest
 
 import rejoinder
 from rejoinder import cli
-from rejoinder.reports.output import written
+from rejoinder.reports.output import render_report
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Item, Reference, Response, Turn
 
@@ -88,14 +88,14 @@ def test_the_report_says_which_reference_was_matched_and_where_it_came_from(call
         [*ITEMS, Response("r", "=1", "bot", "I feel so cold."), Response("s", "two", "bot", "It is done.")], "x.jsonl"
     )
     finished = run(["x.jsonl"], Plan.of(["bleu(n=1)"], matched=True), tmp_path / "run")
-    page = written(finished.folder, "html")
+    page = render_report(finished.folder, "html")
     assert "nearest reference <small>(commonsense/atomic, made of: <bdi>it is cold | oReact | cold</bdi>)" in page
     assert "Where the matched references come from" in page
-    text = written(finished.folder, "csv")
+    text = render_report(finished.folder, "csv")
     assert "bleu(n=1),1,1" in text
     plain = run(["x.jsonl"], Plan.of(["bleu(n=1)"]), tmp_path / "plain")
-    assert "nearest reference" not in written(plain.folder, "html")
-    assert "matched references" not in written(plain.folder, "csv")
+    assert "nearest reference" not in render_report(plain.folder, "html")
+    assert "matched references" not in render_report(plain.folder, "csv")
 
 
 # Reviews.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rejoinder.augmentation.augment import augment_records
-from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.summary import Tally
-from rejoinder.augmentation.worker import plan_of, why_here
+from rejoinder.augmentation.worker import explain_local, plan_from_values
 from rejoinder.data.objects import to_object
 from rejoinder.engines.local import LocalEngine
 from rejoinder.types import Item, Record, Reference, Response, Turn
@@ -41,7 +41,7 @@ def records() -> list[Record]:
 
 
 def test_workers_give_what_one_process_gives(corpus: Path) -> None:
-    plan = Plan(corpus=str(corpus), comet=False, k=3)
+    plan = AugmentationPlan(corpus=str(corpus), comet=False, k=3)
     made, tallies = [], []
     for workers in (1, 2):
         tally = Tally()
@@ -57,14 +57,14 @@ def test_workers_give_what_one_process_gives(corpus: Path) -> None:
 def test_a_plan_survives_plain_values(corpus: Path) -> None:
     import dataclasses
 
-    for plan in (Plan(), Plan(corpus=str(corpus), retrieval=None, knowledge=("a", "b"), k=7)):
-        assert plan_of(json.loads(json.dumps(dataclasses.asdict(plan)))) == plan
+    for plan in (AugmentationPlan(), AugmentationPlan(corpus=str(corpus), retrieval=None, knowledge=("a", "b"), k=7)):
+        assert plan_from_values(json.loads(json.dumps(dataclasses.asdict(plan)))) == plan
 
 
 def test_what_cannot_be_shared_stays_here_and_says_so() -> None:
     said: list[str] = []
-    found = list(augment_records(records()[:4], Plan(comet=False, k=1), said.append, engine=LocalEngine(2)))
+    found = list(augment_records(records()[:4], AugmentationPlan(comet=False, k=1), said.append, engine=LocalEngine(2)))
     assert len(found) == 4
     assert "stay together in this process" in said[0]
-    assert "adapted" in str(why_here(Plan(corpus="x", adapt=5)))
-    assert why_here(Plan(corpus="x")) is None
+    assert "adapted" in str(explain_local(AugmentationPlan(corpus="x", adapt=5)))
+    assert explain_local(AugmentationPlan(corpus="x")) is None

@@ -11,9 +11,9 @@ import pytest
 
 import rejoinder
 from rejoinder.augmentation import sources
-from rejoinder.augmentation.acceptance import Outcome
-from rejoinder.augmentation.augment import augment, augment_records, references_of
-from rejoinder.augmentation.plan import Plan, parse_retrieval
+from rejoinder.augmentation.acceptance import AdaptationOutcome
+from rejoinder.augmentation.augment import augment, augment_records, to_references
+from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.augmentation.summary import Tally
@@ -49,8 +49,8 @@ ITEM = Item(
 )
 
 
-def plan(**given: Any) -> Plan:
-    return Plan(**{"comet": False, **given})
+def plan(**given: Any) -> AugmentationPlan:
+    return AugmentationPlan(**{"comet": False, **given})
 
 
 def test_the_examples_get_at_least_fifteen_references_each_with_where_it_came_from() -> None:
@@ -70,7 +70,7 @@ def test_the_examples_get_at_least_fifteen_references_each_with_where_it_came_fr
 
 
 def test_a_reference_carries_its_source_score_and_origin() -> None:
-    made = references_of([Proposal("a", "retrieval", 1.23456789), Proposal("b", "s/t", float("nan"), "o", ("p",))])
+    made = to_references([Proposal("a", "retrieval", 1.23456789), Proposal("b", "s/t", float("nan"), "o", ("p",))])
     assert made == (Reference("a", "retrieval", 1.2346), Reference("b", "s/t", None, "o"))
 
 
@@ -203,12 +203,12 @@ def test_what_is_too_little_apt_is_left_out_and_that_is_the_reason(tmp_path: Pat
 
 def test_comet_is_left_out_where_its_model_is_not_here_and_the_command_is_said(tmp_path: Path) -> None:
     notes: list[str] = []
-    list(augment([ITEM], Plan(corpus=corpus(tmp_path, *SAID)), notes.append))
+    list(augment([ITEM], AugmentationPlan(corpus=corpus(tmp_path, *SAID)), notes.append))
     assert len(notes) == 1
     assert notes[0].startswith("comet was left out: it needs ")
     assert "pip install" in notes[0] or "rejoinder models get smollm2-135m" in notes[0]
     with pytest.raises(RejoinderError, match=r"smollm2-135m|torch"):
-        list(augment([ITEM], Plan(retrieval=None, comet=True)))
+        list(augment([ITEM], AugmentationPlan(retrieval=None, comet=True)))
 
 
 class FakeComet:
@@ -220,7 +220,7 @@ class FakeComet:
 
 def test_comet_gives_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_generator", lambda name: FakeComet())
-    (item,) = augment([ITEM], Plan(retrieval=None, comet=True))
+    (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True))
     assert {r.source for r in item.references[2:]} == {"commonsense/comet"}
     found = [r.text for r in item.references[2:]]
     assert set(found[:2]) == {"I feel glad.", "I want to help you."}  # the first of each relation
@@ -233,16 +233,16 @@ class FakeAdapting:
     def __init__(self) -> None:
         self.known: set[str] = set()
 
-    def adapt(self, pairs: Any, *settings: object, model: str, most: int | None = None) -> list[Outcome]:
+    def adapt(self, pairs: Any, *settings: object, model: str, most: int | None = None) -> list[AdaptationOutcome]:
         missing = [p.text for _, p in pairs if p.text not in self.known]
         self.known |= set(missing if most is None else missing[:most])
         return [self._outcome(p) for _, p in pairs]
 
-    def _outcome(self, proposal: Proposal) -> Outcome:
+    def _outcome(self, proposal: Proposal) -> AdaptationOutcome:
         if proposal.text not in self.known:
-            return Outcome(proposal, "not tried")
+            return AdaptationOutcome(proposal, "not tried")
         text = "not now" if "soup" in proposal.text else f"Well, {proposal.text}"
-        return Outcome(replace(proposal, text=text, origin=proposal.text), "adapted")
+        return AdaptationOutcome(replace(proposal, text=text, origin=proposal.text), "adapted")
 
 
 def test_at_most_so_many_texts_are_adapted_over_all_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -271,11 +271,11 @@ def test_an_adapted_text_that_says_what_is_said_already_stays_as_it_was(
 
 def test_a_plan_that_cannot_be_is_an_error() -> None:
     with pytest.raises(SpecError, match="k must be at least 0, found -1"):
-        Plan(k=-1)
+        AugmentationPlan(k=-1)
     with pytest.raises(SpecError, match="from 0 to 1, not 3"):
-        Plan(least_aptness=3)
+        AugmentationPlan(least_aptness=3)
     with pytest.raises(SpecError, match="comet is off"):
-        Plan(comet=False, comet_model="comet")
+        AugmentationPlan(comet=False, comet_model="comet")
     assert parse_retrieval("none") is None
     assert parse_retrieval("hybrid(k1=0.9)") == Retrieval(kind="hybrid", k1=0.9)
     with pytest.raises(SpecError, match="did you mean 'bm25'"):

@@ -15,9 +15,8 @@ import pytest
 from rejoinder.errors import SpecError
 from rejoinder.metric import parse, signature
 from rejoinder.metrics import bertscore as module
-from rejoinder.metrics._contextual import Contextual
-from rejoinder.metrics.bertscore import Bertscore, _harmonic, compare
-from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.metrics.bertscore import Bertscore, ContextualTokens, _harmonic, compare_tokens
+from rejoinder.models.encoder.probe_sentences import probe_texts
 from rejoinder.paths import cache_home
 from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
@@ -94,7 +93,7 @@ def test_a_byte_level_tokeniser_sees_a_space_before_the_first_word(tmp_path: Pat
 
 @pytest.mark.skipif(not (MINILM / "encoder.json").is_file(), reason="minilm is not in the cache")
 def test_minilm_scores_as_the_package_does_with_the_same_weights() -> None:
-    texts = utterances()[:100]
+    texts = probe_texts()[:100]
     r = random.Random(1)
     pairs = [pair(text, *r.sample(texts, 2)) for text in texts]
     expected = by_package(pairs, MINILM, 6)
@@ -110,7 +109,7 @@ def test_a_match_below_zero_counts_as_it_is() -> None:
     own = np.array([False, True, False])  # one token between two special ones
     reply = np.array([[0, 1], [1, 0], [0, -1]], np.float32)
     reference = np.array([[-0.6, 0.8], [-0.8, 0.6], [-0.6, -0.8]], np.float32)
-    found = compare([Contextual(reply, own)], [Contextual(reference, own)], "precision")
+    found = compare_tokens([ContextualTokens(reply, own)], [ContextualTokens(reference, own)], "precision")
     assert found.tolist() == [[pytest.approx(-0.6)]]
     for padding, expected in ((0, -0.6), (1, 0.0)):  # the package's own number, alone and in a batch
         weights = torch.tensor(own).float()[None]

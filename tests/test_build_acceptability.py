@@ -10,19 +10,19 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import InputError, SpecError
-from rejoinder.selection.acceptability import settle
+from rejoinder.selection.acceptability import fit_acceptability
 from rejoinder.selection.acceptability_file import (
     SHIPPED,
-    known_of,
-    measure,
+    acceptability_to_object,
+    load_acceptability,
+    measure_judge,
     read_acceptability,
-    to_object,
     write_acceptability,
 )
-from rejoinder.selection.build import Pools, make_questions
-from rejoinder.selection.grade_separation import auc_interval, graded
-from rejoinder.selection.model_pass import is_acceptable, score_candidates, with_acceptability
-from rejoinder.selection.settings import JUDGE, Settings
+from rejoinder.selection.build import PoolSet, make_questions
+from rejoinder.selection.grade_separation import auc_interval, collect_graded_scores
+from rejoinder.selection.model_pass import attach_acceptability, is_acceptable, score_candidates
+from rejoinder.selection.settings import JUDGE, SelectionSettings
 from rejoinder.types import Candidate, Question, Turn
 
 METRIC = '''
@@ -64,10 +64,10 @@ def drawn(n: int, seed: int) -> list[Question]:
 def test_the_auc_is_the_share_of_pairs_in_the_right_order() -> None:
     given = [question("a", [9, 5], [5, 1]), question("b", [3], [4])]
     scores = [[9, 5, 5, 1, math.nan], [3, 4, math.nan]]
-    found = auc_interval(graded(given, scores), "positive", "adversarial")
+    found = auc_interval(collect_graded_scores(given, scores), "positive", "adversarial")
     # 9 is above 5, 1, 4; 5 is above 1 and 4 and even with 5; 3 is above 1 only: 3 + 2.5 + 1 of 9.
     assert found.value == pytest.approx(6.5 / 9)
-    assert graded(given, scores).n_missing == 2
+    assert collect_graded_scores(given, scores).n_missing == 2
 
 
 def test_the_interval_of_the_auc_covers_what_it_should() -> None:
@@ -80,7 +80,7 @@ def test_the_interval_of_the_auc_covers_what_it_should() -> None:
             Question(str(n), (), tuple(Candidate("x", grade=g) for g in ["positive"] * 3 + ["adversarial"] * 3))
             for n in range(40)
         ]
-        found = auc_interval(graded(given, scores.tolist()), "positive", "adversarial")
+        found = auc_interval(collect_graded_scores(given, scores.tolist()), "positive", "adversarial")
         # Two normals one apart, each of variance 1.25 over contexts: Phi(1 / sqrt(2.5)).
         inside += found.low <= 0.7365 <= found.high
     assert 0.92 <= inside / 300 <= 0.98
@@ -88,7 +88,7 @@ def test_the_interval_of_the_auc_covers_what_it_should() -> None:
 
 def test_the_threshold_misses_no_more_than_it_may_on_the_split_it_is_chosen_on(says: str) -> None:
     dev, test = drawn(60, 0), drawn(80, 1)
-    found = measure(dev, test, says, missed=0.1)
+    found = measure_judge(dev, test, says, missed=0.1)
     assert 0.05 < found.chosen.missed.value <= 0.1
     assert found.measured.questions == 80
     fitting = sorted(int(c.text.split()[1]) for q in dev for c in q.candidates if c.grade == "positive")
@@ -109,29 +109,29 @@ def test_words_that_the_context_has_already_count_against_a_reply() -> None:
     not_so = [Candidate("The old train broke.", grade="adversarial"), Candidate("My train.", grade="adversarial")]
     context = (Turn("Was the train late?"), Turn("The old train, yes."))
     given = [Question(f"q{n}", context, (*fits, *not_so)) for n in range(20)]
-    found = graded(given, [[0.5] * 4] * 20)
+    found = collect_graded_scores(given, [[0.5] * 4] * 20)
     assert found.repeated[:4].tolist() == [0, 0, 2, 1]
-    assert settle("m", "s", found, found).repeating < 0
+    assert fit_acceptability("m", "s", found, found).repeating < 0
 
 
 def test_what_was_measured_is_written_and_read_back(says: str, tmp_path: Path) -> None:
-    found = measure(drawn(20, 0), drawn(20, 1), says)
+    found = measure_judge(drawn(20, 0), drawn(20, 1), says)
     write_acceptability([found], tmp_path / "judges.json")
     back = read_acceptability(tmp_path / "judges.json")[found.metric]
-    assert to_object(back) == to_object(found)
-    assert known_of(rejoinder.parse(says), tmp_path / "judges.json") == back
+    assert acceptability_to_object(back) == acceptability_to_object(found)
+    assert load_acceptability(rejoinder.parse(says), tmp_path / "judges.json") == back
     write_acceptability([found], tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "judges.json").read_bytes()
 
 
 def test_a_judge_that_nobody_measured_or_that_has_changed_is_refused(says: str, tmp_path: Path) -> None:
-    found = measure(drawn(20, 0), drawn(20, 1), says)
+    found = measure_judge(drawn(20, 0), drawn(20, 1), says)
     write_acceptability([found], tmp_path / "judges.json")
     with pytest.raises(SpecError, match="nobody has measured from which score on idk calls a reply acceptable"):
-        known_of(rejoinder.parse("idk"), tmp_path / "judges.json")
+        load_acceptability(rejoinder.parse("idk"), tmp_path / "judges.json")
     Path(says).write_text(METRIC + "\n# changed\n")
     with pytest.raises(SpecError, match="is not what it was when its threshold was chosen"):
-        known_of(rejoinder.parse(says), tmp_path / "judges.json")
+        load_acceptability(rejoinder.parse(says), tmp_path / "judges.json")
     (tmp_path / "judges.json").write_text("[]")
     with pytest.raises(InputError, match="says nothing of judges"):
         read_acceptability(tmp_path / "judges.json")
@@ -147,23 +147,23 @@ def test_a_metric_that_cannot_judge_by_the_context_alone_is_refused(spec: str) -
 
 def test_grades_without_which_nothing_can_be_measured_are_told() -> None:
     with pytest.raises(InputError, match="no candidate with a score has the grade 'adversarial'"):
-        graded([question("a", [1], [])], [[1.0, 0.0]])
-    both = graded([question("a", [1], [2])], [[1.0, 2.0, 0.0]])
+        collect_graded_scores([question("a", [1], [])], [[1.0, 0.0]])
+    both = collect_graded_scores([question("a", [1], [2])], [[1.0, 2.0, 0.0]])
     with pytest.raises(InputError, match="may be missed must be from 0 to 1"):
-        settle("m", "s", both, both, missed=1.0)
+        fit_acceptability("m", "s", both, both, missed=1.0)
 
 
 def test_pools_carry_the_probability_and_the_card_says_how_often_the_judge_errs(says: str) -> None:
-    known = measure(drawn(60, 0), drawn(80, 1), says)
+    known = measure_judge(drawn(60, 0), drawn(80, 1), says)
     texts = ["Reply 1 is blue.", "Reply 2 was green.", "Reply 99 fits well.", "Reply 3 was never sent.", "No number."]
     found = [Candidate(text, f"c{n}", None, "bm25", (), {"place": n}) for n, text in enumerate(texts)]
     truth = Candidate("Reply 98 is the truth.", "t", "true", "human")
     pool = Question("p", (Turn("Well?"),), (*found, truth))
-    (judged,) = with_acceptability([pool], rejoinder.parse(says), known)
+    (judged,) = attach_acceptability([pool], rejoinder.parse(says), known)
     accepted = {one.id: is_acceptable(one, known) for one in judged.candidates}
     assert accepted == {"c0": False, "c1": False, "c2": True, "c3": False, "c4": None, "t": True}
     assert "acceptable" not in judged.candidates[4].meta
-    built = make_questions(Pools((pool,)), Settings(judge=says), known=known)
+    built = make_questions(PoolSet((pool,)), SelectionSettings(judge=says), known=known)
     assert {one.id for one in built.questions[0].candidates} == {"t", "c0", "c1", "c3"}
     model = built.card["model"]
     assert built.card["judged by"] == "model"
@@ -173,7 +173,7 @@ def test_pools_carry_the_probability_and_the_card_says_how_often_the_judge_errs(
 
 
 def test_where_people_scored_they_decide_and_the_judge_is_held_against_them(says: str) -> None:
-    known = measure(drawn(60, 0), drawn(80, 1), says)
+    known = measure_judge(drawn(60, 0), drawn(80, 1), says)
     numbers, scores = [1, 2, 3, 90, 80], [(1, 1, 1), (1, 1, 1), (1, 2, 1), (4, 4, 4), (1, 1, 1)]
     found = [
         Candidate(f"Reply {n} of {n}.", f"c{n}", None, "bm25", (), {"ratings": list(s)})
@@ -181,7 +181,7 @@ def test_where_people_scored_they_decide_and_the_judge_is_held_against_them(says
     ]
     truth = Candidate("Reply 98 is the truth.", "t", "true", "human", (), {"ratings": [5, 5, 5]})
     built = make_questions(
-        Pools((Question("p", (Turn("Well?"),), (*found, truth)),)), Settings(judge=says), known=known
+        PoolSet((Question("p", (Turn("Well?"),), (*found, truth)),)), SelectionSettings(judge=says), known=known
     )
     assert "c90" not in {one.id for one in built.questions[0].candidates}
     assert built.card["judged by"] == "people"
@@ -192,7 +192,7 @@ def test_where_people_scored_they_decide_and_the_judge_is_held_against_them(says
 
 
 def test_the_package_knows_its_own_judge_as_it_is() -> None:
-    known = known_of(rejoinder.parse(JUDGE))
+    known = load_acceptability(rejoinder.parse(JUDGE))
     assert known.measured.auc.value >= 0.80
     assert known.chosen.missed.value <= 0.15
     assert SHIPPED.is_file()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
-from rejoinder.selection.acceptability import Acceptability, Rates
-from rejoinder.selection.assembly import Assembling
-from rejoinder.selection.build import Pools, make_questions
-from rejoinder.selection.sampling import pick
-from rejoinder.selection.settings import Settings
+from rejoinder.selection.acceptability import Acceptability, ErrorRates
+from rejoinder.selection.assembly import QuestionAssembler
+from rejoinder.selection.build import PoolSet, make_questions
+from rejoinder.selection.sampling import draw_candidates
+from rejoinder.selection.settings import SelectionSettings
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Turn
 
@@ -23,7 +23,9 @@ FINE = (5, 5, 4, 4, 2)  # of a true reply
 POOR = (5, 5, 3, 3, 2)
 CONTEXT = (Turn("Where is the cat?", "A"), Turn("I do not know.", "B"), Turn("Look again.", "A"))
 NOWHERE = Interval(0.8, 0.7, 0.9, 10, 0, 5)
-HALF = Acceptability("says", "s", 4.0, 0.0, 0.0, 0.5, *[Rates(5, 0, NOWHERE, NOWHERE, {"adversarial": NOWHERE})] * 2)
+HALF = Acceptability(
+    "says", "s", 4.0, 0.0, 0.0, 0.5, *[ErrorRates(5, 0, NOWHERE, NOWHERE, {"adversarial": NOWHERE})] * 2
+)
 
 
 def pool(scores: Sequence[Sequence[int]], truth: Sequence[int] = FINE, name: str = "p") -> Question:
@@ -38,8 +40,8 @@ def pool(scores: Sequence[Sequence[int]], truth: Sequence[int] = FINE, name: str
     return Question(name, CONTEXT, (*found[:2], true, *found[2:]), dialogue=name)
 
 
-def by_people(**settings: object) -> Assembling:
-    return Assembling(Settings(judge=None, **settings), by_people=True)  # type: ignore[arg-type]
+def by_people(**settings: object) -> QuestionAssembler:
+    return QuestionAssembler(SelectionSettings(judge=None, **settings), by_people=True)  # type: ignore[arg-type]
 
 
 def test_three_false_candidates_and_the_truth_make_a_question() -> None:
@@ -52,7 +54,7 @@ def test_three_false_candidates_and_the_truth_make_a_question() -> None:
     assert grades["Under the stairs."] == "true"
     assert sorted(map(str, grades.values())) == ["false", "false", "false", "true"]
     assert not {"Candidate number 3 sits alone.", "Candidate number 5 sits alone."} & grades.keys()
-    assert made[0].candidates[min(right(made[0]))].text == "Under the stairs."
+    assert made[0].candidates[min(find_right_candidates(made[0]))].text == "Under the stairs."
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_six_usable_ones_and_an_accepted_one_make_a_second_question() -> None:
     assert (first.id, second.id) == ("p", "p-2")
     assert second.context == first.context
     assert {one.text for one in first.candidates} & {one.text for one in second.candidates} == set()
-    truth = second.candidates[min(right(second))]
+    truth = second.candidates[min(find_right_candidates(second))]
     assert truth.text == "Candidate number 8 sits alone."  # what people accepted most clearly
     assert truth.source == "bm25"
     assert assembling.counts["second questions"] == 1
@@ -109,7 +111,7 @@ def judged(probabilities: Sequence[float | None]) -> Question:
 
 
 def test_the_model_decides_where_no_people_did_and_says_nothing_of_what_it_has_no_score_for() -> None:
-    assembling = Assembling(Settings(), by_people=False, known=HALF)  # accepts from .5 on
+    assembling = QuestionAssembler(SelectionSettings(), by_people=False, known=HALF)  # accepts from .5 on
     made = assembling.questions(judged([0.2, 0.5, 0.49, 0.9, None, 0.1]))
     assert {one.id for one in made[0].candidates} == {"c0", "c1", "c3", "c6"}
     assert assembling.counts["candidates acceptable"] == 2
@@ -119,21 +121,21 @@ def test_the_model_decides_where_no_people_did_and_says_nothing_of_what_it_has_n
 
 def test_the_model_decides_on_a_second_truth_only_where_that_is_asked_for() -> None:
     found = judged([0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.7, 0.9])
-    assert len(Assembling(Settings(), by_people=False, known=HALF).questions(found)) == 1
-    made = Assembling(Settings(second="model"), by_people=False, known=HALF).questions(found)
+    assert len(QuestionAssembler(SelectionSettings(), by_people=False, known=HALF).questions(found)) == 1
+    made = QuestionAssembler(SelectionSettings(second="model"), by_people=False, known=HALF).questions(found)
     assert len(made) == 2
-    assert made[1].candidates[min(right(made[1]))].id == "c8"
+    assert made[1].candidates[min(find_right_candidates(made[1]))].id == "c8"
 
 
 def test_where_nobody_judges_everything_is_usable() -> None:
-    made = Assembling(Settings(judge=None), by_people=False).questions(judged([0.9, None, 0.8]))
+    made = QuestionAssembler(SelectionSettings(judge=None), by_people=False).questions(judged([0.9, None, 0.8]))
     assert {one.id for one in made[0].candidates} == {"c0", "c1", "c2", "c3"}
 
 
 def test_a_candidate_that_says_the_same_as_the_truth_never_stands_beside_it() -> None:
     found = [Candidate(text, f"c{n}") for n, text in enumerate(["UNDER the stairs!", "a b", "c d", "e f"], start=1)]
     given = Question("q", CONTEXT, (*found, Candidate("Under the stairs.", "t", "true", "human")))
-    made = Assembling(Settings(judge=None), by_people=False).questions(given)
+    made = QuestionAssembler(SelectionSettings(judge=None), by_people=False).questions(given)
     assert {one.id for one in made[0].candidates} == {"t", "c2", "c3", "c4"}
 
 
@@ -142,32 +144,34 @@ def test_another_seed_picks_others_in_another_order_and_the_same_seed_the_same()
     sets = [by_people(seed=seed).questions(found)[0] for seed in range(12)]
     assert by_people(seed=3).questions(found)[0] == sets[3]
     assert len({frozenset(one.id for one in made.candidates) for made in sets}) > 3
-    assert len({min(right(made)) for made in sets}) > 1
+    assert len({min(find_right_candidates(made)) for made in sets}) > 1
 
 
 def test_the_sources_are_mixed_and_the_texts_unlike_each_other() -> None:
     texts = ["the red house stands", "the red house stood", "the red house is", "a blue boat", "my old car"]
     found = [Candidate(text, str(n), source="bm25" if n < 3 else "sif") for n, text in enumerate(texts)]
     for seed in range(8):
-        chosen = pick(found, 3, seed)
+        chosen = draw_candidates(found, 3, seed)
         assert {one.source for one in chosen} == {"bm25", "sif"}
         assert len({one.id for one in chosen}) == 3
     alone = [Candidate(text, str(n), source="bm25") for n, text in enumerate(texts)]
     for seed in range(8):
-        assert len({"0", "1", "2"} & {one.id for one in pick(alone, 3, seed)}) == 1  # one red house is enough
+        assert (
+            len({"0", "1", "2"} & {one.id for one in draw_candidates(alone, 3, seed)}) == 1
+        )  # one red house is enough
 
 
 def test_a_set_of_pools_is_in_their_order_and_no_larger_than_wanted() -> None:
-    pools = Pools(tuple(pool([NO] * 4, name=f"p{n}") for n in (3, 1, 2)))
-    built = make_questions(pools, Settings(judge=None))
+    pools = PoolSet(tuple(pool([NO] * 4, name=f"p{n}") for n in (3, 1, 2)))
+    built = make_questions(pools, SelectionSettings(judge=None))
     assert [one.id for one in built.questions] == ["p3", "p1", "p2"]
     assert built.card["judged by"] == "people"
-    assert len(make_questions(pools, Settings(judge=None, questions=2)).questions) == 2
+    assert len(make_questions(pools, SelectionSettings(judge=None, questions=2)).questions) == 2
 
 
 def test_pools_that_give_nothing_are_an_error_that_says_why() -> None:
     with pytest.raises(InputError, match=r"no question can be made of 1 pools .*1 pools with too few false candidates"):
-        make_questions(Pools((pool([NO, NO, YES]),)), Settings(judge=None))
+        make_questions(PoolSet((pool([NO, NO, YES]),)), SelectionSettings(judge=None))
     ungraded = Question("q", CONTEXT, (Candidate("a", "1"), Candidate("b", "2")))
     with pytest.raises(InputError, match="question q: is no pool"):
-        make_questions(Pools((ungraded,)), Settings(judge=None))
+        make_questions(PoolSet((ungraded,)), SelectionSettings(judge=None))

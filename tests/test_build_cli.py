@@ -13,9 +13,9 @@ import orjson
 import pytest
 
 import rejoinder
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.selection.card import card_paths
-from rejoinder.selection.inputs import Given, contexts, repository, training
+from rejoinder.selection.inputs import BuildInput, read_contexts, read_repository, read_training
 from rejoinder.types import Dialogue, Item, Question, Rating, Response, Turn
 
 BM25 = ["--source", "bm25(query='reply')", "--judge-with", "none"]
@@ -83,7 +83,7 @@ def test_a_set_with_its_cards_the_same_bytes_twice(folder: Path) -> None:
     for question in questions:
         assert isinstance(question, Question)
         assert len(question.candidates) == 4
-        assert len(right(question)) == 1
+        assert len(find_right_candidates(question)) == 1
         assert question.split == "test"
     card = orjson.loads((folder / "one" / "set.card.json").read_bytes())
     assert card["questions"] == 6
@@ -114,7 +114,7 @@ def test_a_random_set_of_the_same_questions(folder: Path) -> None:
         assert isinstance(first, Question)
         assert isinstance(second, Question)
         assert (first.id, first.context) == (second.id, second.context)
-        truths = {one.candidates[min(right(one))].text for one in (first, second)}
+        truths = {one.candidates[min(find_right_candidates(one))].text for one in (first, second)}
         assert len(truths) == 1
         assert {one.source for one in second.candidates} == {"human", "random"}
 
@@ -192,17 +192,17 @@ def test_what_cannot_be_meant_is_told_in_one_line(folder: Path, words: list[str]
 
 def test_what_is_named_on_the_command_line(folder: Path) -> None:
     both = frozenset({"valid", "test"})
-    assert Given.of("dataset:corpus/dialogues@valid+test") == Given("dataset:corpus/dialogues", both)
-    assert Given.of("dataset:dailydialog/test") == Given("dataset:dailydialog/test")
+    assert BuildInput.of("dataset:corpus/dialogues@valid+test") == BuildInput("dataset:corpus/dialogues", both)
+    assert BuildInput.of("dataset:dailydialog/test") == BuildInput("dataset:dailydialog/test")
     (folder / "me@home.jsonl").write_bytes((folder / "talks.jsonl").read_bytes())
-    assert Given.of(str(folder / "me@home.jsonl")).splits == frozenset()
-    assert len(list(contexts([Given.of(f"{folder}/talks.jsonl@test+valid")]))) == 6
+    assert BuildInput.of(str(folder / "me@home.jsonl")).splits == frozenset()
+    assert len(list(read_contexts([BuildInput.of(f"{folder}/talks.jsonl@test+valid")]))) == 6
     zipped = folder / "said.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "said.txt").read_bytes()))
-    assert [one.turns[0].text for one in repository([Given(str(zipped))])] == utterances()
+    assert [one.turns[0].text for one in read_repository([BuildInput(str(zipped))])] == utterances()
     rejoinder.write([Item("i", (Turn("Well?"),)), Response("r", "i", "bot", "A reply.")], folder / "chats.jsonl")
-    assert [one.turns[0].text for one in repository([Given(str(folder / "chats.jsonl"))])] == ["A reply."]
-    assert len(list(training([Given(str(folder / "chats.jsonl"))]))) == 2
+    assert [one.turns[0].text for one in read_repository([BuildInput(str(folder / "chats.jsonl"))])] == ["A reply."]
+    assert len(list(read_training([BuildInput(str(folder / "chats.jsonl"))]))) == 2
 
 
 def test_the_cards_stand_beside_the_set() -> None:

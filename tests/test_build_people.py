@@ -13,13 +13,13 @@ from annotation_projects import answer_to
 from rejoinder.annotation.exports import export
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.units import make_units
 from rejoinder.data.reader import stream
 from rejoinder.errors import InputError
-from rejoinder.selection.build import Pools, make_questions
-from rejoinder.selection.human_scores import agreement_of, scores_of, with_scores
-from rejoinder.selection.pool_files import pools_path, read_pools, write_pools, write_project
-from rejoinder.selection.settings import Settings
+from rejoinder.selection.build import PoolSet, make_questions
+from rejoinder.selection.human_scores import attach_scores, collect_scores, measure_agreement
+from rejoinder.selection.pool_files import pools_path, read_pools, write_pools, write_scoring_project
+from rejoinder.selection.settings import SelectionSettings
 from rejoinder.selection.sheet import read_sheet, write_sheet
 from rejoinder.types import Candidate, Question, Rating, Turn
 
@@ -59,7 +59,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
     scores = read_sheet(path, pools())
     assert scores["d/0", "c1"] == (1, 1, 1, 1, 1)
     assert scores["d/1", "c9"] == (5, 5, 5, 5, 5)
-    built = make_questions(Pools(pools()), Settings(judge=None), scores)
+    built = make_questions(PoolSet(pools()), SelectionSettings(judge=None), scores)
     assert [question.id for question in built.questions] == ["d/0", "d/1"]
     assert built.questions[0].candidates[0].meta["ratings"] in ([1] * 5, [5] * 5)
 
@@ -102,23 +102,23 @@ def test_what_is_wrong_with_a_sheet_is_told_with_its_line(change: object, messag
 def test_ratings_name_candidates_as_the_annotation_page_does() -> None:
     given = [Rating(f"r{n}", "appropriate", float(n), "d/0/c1") for n in (4, 2, 3)]
     other = [Rating("r1", "fluency", 1.0, "d/0/c1"), Rating("r1", "appropriate", 1.0, "elsewhere")]
-    assert scores_of([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
+    assert collect_scores([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
     with pytest.raises(InputError, match="none of the ratings is of a candidate of these pools"):
-        scores_of(other[1:], pools())
+        collect_scores(other[1:], pools())
     with pytest.raises(InputError, match="nobody rated the aspect 'appropriate'"):
-        scores_of(other[:1], pools())
+        collect_scores(other[:1], pools())
     with pytest.raises(InputError, match="scores are whole numbers from 0 to 5"):
-        scores_of([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())
+        collect_scores([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())
 
 
 def test_pools_go_to_the_annotation_page_and_their_ratings_come_back(tmp_path: Path) -> None:
     path = pools_path(tmp_path / "set.jsonl.gz")
     assert path.name == "set.pools.jsonl"
-    write_pools(Pools(pools(), {"pools found": 2}), path)
-    write_project(tmp_path / "people" / "project.toml", path)
+    write_pools(PoolSet(pools(), {"pools found": 2}), path)
+    write_scoring_project(tmp_path / "people" / "project.toml", path)
     project = read_project(tmp_path / "people" / "project.toml")
     assert (project.form, project.raters_per_unit) == ("candidates", 5)
-    units = units_of(project)
+    units = make_units(project)
     assert [len(unit.payload["replies"]) for unit in units] == [6, 6]
     store = open_store(project, str(tmp_path / "store.sqlite"))
     try:
@@ -132,38 +132,38 @@ def test_pools_go_to_the_annotation_page_and_their_ratings_come_back(tmp_path: P
     finally:
         store.close()
     found = read_pools(path)
-    assert found == Pools(pools(), {"pools found": 2})
-    scores = scores_of(stream(tmp_path / "ratings.jsonl"), found.questions)
+    assert found == PoolSet(pools(), {"pools found": 2})
+    scores = collect_scores(stream(tmp_path / "ratings.jsonl"), found.questions)
     assert len(scores) == 12
     assert {len(one) for one in scores.values()} == {3}
 
 
 def test_pools_without_their_card_can_still_be_read_and_a_broken_card_is_told(tmp_path: Path) -> None:
     path = tmp_path / "set.pools.jsonl"
-    write_pools(Pools(pools(), {"a": 1}), path)
+    write_pools(PoolSet(pools(), {"a": 1}), path)
     (tmp_path / "set.pools.card.json").write_text("{")
     with pytest.raises(InputError, match=r"set\.pools\.card\.json: cannot be read"):
         read_pools(path)
     (tmp_path / "set.pools.card.json").unlink()
-    assert read_pools(path) == Pools(pools())
+    assert read_pools(path) == PoolSet(pools())
 
 
 def test_agreement_is_fleiss_kappa_of_six_and_of_two_classes() -> None:
     # Counted by hand: two units, all agree on 5 and on 1: kappa is 1. Then one unit splits 3 to 2 over the border.
-    whole = agreement_of([(5, 5, 5, 5, 5), (1, 1, 1, 1, 1)])
+    whole = measure_agreement([(5, 5, 5, 5, 5), (1, 1, 1, 1, 1)])
     assert whole is not None
     assert whole.six.value == pytest.approx(1.0)
-    split = agreement_of([(5, 5, 5, 2, 2), (1, 1, 1, 1, 1)])
+    split = measure_agreement([(5, 5, 5, 2, 2), (1, 1, 1, 1, 1)])
     assert split is not None
     # Observed: (.4 + 1) / 2 = .7. Expected by shares .3, .2, .5 in three classes: .38; in two, .3 and .7: .58.
     assert split.six.value == pytest.approx((0.7 - 0.38) / (1 - 0.38))
     assert split.two.value == pytest.approx((0.7 - 0.58) / (1 - 0.58))
     assert (split.candidates, split.raters) == (2, (5, 5))
-    assert agreement_of([(), ()]) is None
+    assert measure_agreement([(), ()]) is None
 
 
 def test_scores_stay_with_their_candidates() -> None:
-    scored = with_scores(pools(), {("d/1", "c2"): (0, 1)})
+    scored = attach_scores(pools(), {("d/1", "c2"): (0, 1)})
     assert [one.meta for one in scored[0].candidates] == [{}] * 6
     assert scored[1].candidates[1].meta == {"ratings": [0, 1]}
 
@@ -173,7 +173,7 @@ def test_the_published_scores_agree_nearly_as_the_paper_says(published: Path) ->
     # of the set alone, and give .216 and .615 (as docs/agreement.md says).
     path = published / "judgements" / "eval_via_selection" / "human_scores.jsonl"
     rows = [scores for line in path.read_bytes().splitlines() for scores in orjson.loads(line)]
-    found = agreement_of(rows, resamples=100)
+    found = measure_agreement(rows, resamples=100)
     assert found is not None
     assert found.candidates == 4076
     assert found.six.value == pytest.approx(0.2156, abs=5e-5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rejoinder.selection.acceptability_rules import SCALE, verdict_of, verdict_of_truth
+from rejoinder.selection.acceptability_rules import SCALE, judge_candidate, judge_truth
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from rejoinder.selection.acceptability_rules import SCALE, verdict_of, verdict_o
     ],
 )
 def test_a_candidate_is_out_where_three_of_five_say_so(scores: Sequence[int], verdict: str) -> None:
-    assert {verdict_of(order) for order in itertools.permutations(scores)} == {verdict}
+    assert {judge_candidate(order) for order in itertools.permutations(scores)} == {verdict}
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_a_candidate_is_out_where_three_of_five_say_so(scores: Sequence[int], ve
 def test_a_question_is_out_where_three_of_five_give_its_truth_three_or_lower(
     scores: Sequence[int], verdict: str
 ) -> None:
-    assert {verdict_of_truth(order) for order in itertools.permutations(scores)} == {verdict}
+    assert {judge_truth(order) for order in itertools.permutations(scores)} == {verdict}
 
 
 def test_all_sets_of_five_scores_go_by_the_letter_of_the_paper() -> None:
     for scores in itertools.combinations_with_replacement(SCALE, 5):
         high, zero, low = sum(s >= 3 for s in scores), scores.count(0), sum(s <= 3 for s in scores)
         expected = "acceptable" if high >= 3 else "ungrammatical" if zero >= 3 else "false"
-        assert verdict_of(scores) == expected
-        assert verdict_of_truth(scores) == ("doubtful" if low >= 3 else "true")
+        assert judge_candidate(scores) == expected
+        assert judge_truth(scores) == ("doubtful" if low >= 3 else "true")
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_all_sets_of_five_scores_go_by_the_letter_of_the_paper() -> None:
     ],
 )
 def test_of_other_numbers_of_scores_more_than_half_decide(scores: Sequence[int], verdict: str) -> None:
-    assert verdict_of(scores) == verdict
+    assert judge_candidate(scores) == verdict
 
 
 def test_fewer_people_decide_where_that_is_asked_for() -> None:
-    assert verdict_of((4,), least=1) == "acceptable"
-    assert verdict_of((), least=1) == "unjudged"
-    assert verdict_of_truth((3, 4), least=2) == "true"
-    assert verdict_of_truth((3, 3), least=2) == "doubtful"
-    assert verdict_of_truth((3, 3)) == "unjudged"
+    assert judge_candidate((4,), least=1) == "acceptable"
+    assert judge_candidate((), least=1) == "unjudged"
+    assert judge_truth((3, 4), least=2) == "true"
+    assert judge_truth((3, 3), least=2) == "doubtful"
+    assert judge_truth((3, 3)) == "unjudged"

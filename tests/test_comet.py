@@ -16,9 +16,9 @@ from tiny_language_model import write_language_model  # noqa: E402
 
 from rejoinder.models.comet import model as comet  # noqa: E402
 from rejoinder.models.language_model import lora_folder  # noqa: E402
-from rejoinder.models.language_model.lora import add, additions, attach  # noqa: E402
+from rejoinder.models.language_model.lora import attach_lora, extract_lora, merge_lora  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
-from rejoinder.training.comet import CometRecipe, loss_of, rows_of, train_comet  # noqa: E402
+from rejoinder.training.comet import CometRecipe, mean_loss, tokenize_triples, train_comet  # noqa: E402
 
 TRIPLES = [
     Triple("PersonX calls PersonY", "oReact", "happy"),
@@ -55,28 +55,28 @@ def test_a_broken_line_names_its_number(tmp_path: Path, line: str) -> None:
 
 def test_an_addition_is_nothing_before_training_and_the_same_inside_the_matrices(base: Path) -> None:
     model, plain = load_language_model(base), load_language_model(base)
-    rows = rows_of(plain, TRIPLES)
-    before = loss_of(plain, rows, 2)
+    rows = tokenize_triples(plain, TRIPLES)
+    before = mean_loss(plain, rows, 2)
 
-    parameters = attach(model.network, rank=2, scale=3.0, seed=1)
-    assert loss_of(model, rows, 2) == pytest.approx(before, abs=1e-6)
+    parameters = attach_lora(model.network, rank=2, scale=3.0, seed=1)
+    assert mean_loss(model, rows, 2) == pytest.approx(before, abs=1e-6)
 
     with torch.no_grad():
         for number, parameter in enumerate(parameters):
             parameter += 0.01 * (number % 5)
-    add(plain.network, additions(model.network))
-    assert loss_of(plain, rows, 2) == pytest.approx(loss_of(model, rows, 2), rel=1e-4)
-    assert loss_of(plain, rows, 2) != pytest.approx(before, abs=1e-4)
+    merge_lora(plain.network, extract_lora(model.network))
+    assert mean_loss(plain, rows, 2) == pytest.approx(mean_loss(model, rows, 2), rel=1e-4)
+    assert mean_loss(plain, rows, 2) != pytest.approx(before, abs=1e-4)
 
 
 def test_only_the_tail_counts_for_the_loss(base: Path) -> None:
     model = load_language_model(base)
-    row = rows_of(model, TRIPLES[:1])[0]
+    row = tokenize_triples(model, TRIPLES[:1])[0]
     ids = torch.tensor([row.ids])
     scores = torch.log_softmax(model.network(ids).logits[0].float(), dim=-1)
     told = [float(scores[place - 1, row.ids[place]]) for place in range(row.prompt, len(row.ids))]
 
-    assert loss_of(model, [row], 1) == pytest.approx(-sum(told) / len(told), rel=1e-5)
+    assert mean_loss(model, [row], 1) == pytest.approx(-sum(told) / len(told), rel=1e-5)
 
 
 def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Pat
         train_comet(train, [*HELD, *TRIPLES[:1]], tmp_path / name, recipe, {}, (), str(base), "cpu", said.append)
 
     assert said[0].startswith("3 triples to train on, 2 held out")
-    first, second = ((tmp_path / name / lora_folder.PARTS).read_bytes() for name in ("one", "two"))
+    first, second = ((tmp_path / name / lora_folder.WEIGHTS_FILE).read_bytes() for name in ("one", "two"))
     assert first == second
-    measured = lora_folder.read(tmp_path / "one", comet.KIND).about["measured"]
+    measured = lora_folder.read_card(tmp_path / "one", comet.COMET_LORA).about["measured"]
     assert measured["valid_loss"] < measured["valid_loss_before"]
 
 
@@ -97,10 +97,10 @@ def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Pat
 def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comet") / "own"
     model = load_language_model(base)
-    attach(model.network, 1, 1.0, 0)
-    card = comet.write(folder, additions(model.network), model, {})
-    text = (folder / comet.NAME).read_text().replace(f'"{card.base}"', f'"{base}"')
-    (folder / comet.NAME).write_text(text)
+    attach_lora(model.network, 1, 1.0, 0)
+    card = comet.write_comet(folder, extract_lora(model.network), model, {})
+    text = (folder / comet.CARD_FILE).read_text().replace(f'"{card.base}"', f'"{base}"')
+    (folder / comet.CARD_FILE).write_text(text)
     return folder
 
 
@@ -121,11 +121,11 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
     write_language_model(other, seed=5)
     copy = tmp_path / "copy"
     copy.mkdir()
-    (copy / comet.NAME).write_text((trained / comet.NAME).read_text().replace(str(base), str(other)))
-    (copy / lora_folder.PARTS).write_bytes((trained / lora_folder.PARTS).read_bytes())
+    (copy / comet.CARD_FILE).write_text((trained / comet.CARD_FILE).read_text().replace(str(base), str(other)))
+    (copy / lora_folder.WEIGHTS_FILE).write_bytes((trained / lora_folder.WEIGHTS_FILE).read_bytes())
     with pytest.raises(InputError, match="was trained on other weights"):
         comet.open_comet(copy)
-    (copy / lora_folder.PARTS).write_bytes(b"12345678")
+    (copy / lora_folder.WEIGHTS_FILE).write_bytes(b"12345678")
     with pytest.raises(InputError, match="is not the file of its card"):
         comet.open_comet(copy)
     with pytest.raises(InputError, match="cannot be read"):
@@ -133,9 +133,9 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
 
 
 def test_the_shipped_addition_is_whole_and_small() -> None:
-    card = lora_folder.read(comet.SHIPPED, comet.KIND)
+    card = lora_folder.read_card(comet.SHIPPED_FOLDER, comet.COMET_LORA)
     from rejoinder.files import sha256_of
 
-    assert sha256_of(comet.SHIPPED / lora_folder.PARTS) == card.parts
-    assert (comet.SHIPPED / lora_folder.PARTS).stat().st_size < 8 * 2**20
+    assert sha256_of(comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE) == card.parts
+    assert (comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE).stat().st_size < 8 * 2**20
     assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 64 * 2**20

@@ -13,13 +13,20 @@ import pytest
 
 from rejoinder.data.collection import collect, from_lists
 from rejoinder.data.datasets import list_datasets
-from rejoinder.data.grouping import gathered
+from rejoinder.data.grouping import group_by_conversation
 from rejoinder.data.objects import to_object
-from rejoinder.data.questions import shown
+from rejoinder.data.questions import limit_situation
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.shards.conversations import digest, digests, first_shared, packed, save, unpacked
-from rejoinder.data.shards.manifest import Catalogue, Entry, compare, decode, encode
-from rejoinder.data.shards.stats import Survey, SurveyWorker, survey
+from rejoinder.data.shards.conversations import (
+    digest,
+    find_shared,
+    pack_digests,
+    save_digests,
+    sort_digests,
+    unpack_digests,
+)
+from rejoinder.data.shards.manifest import ShardEntry, ShardManifest, compare, decode, encode
+from rejoinder.data.shards.stats import ShardStats, SurveyWorker, read_shard_stats
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.types import (
@@ -44,7 +51,7 @@ HI = (Turn("Hi.", "user"),)
 def saved(folder: Path, *parts: list[int]) -> list[Path]:
     paths = [folder / f"{n}.npy" for n in range(len(parts))]
     for path, part in zip(paths, parts, strict=True):
-        save(np.array(sorted(part), dtype=np.uint64), path)
+        save_digests(np.array(sorted(part), dtype=np.uint64), path)
     return paths
 
 
@@ -52,10 +59,10 @@ def test_a_digest_is_that_of_blake2b_and_travels_as_text() -> None:
     raw = hashlib.blake2b(b"a\0b", digest_size=8).digest()
     assert digest("a", "b") == int.from_bytes(raw, "little")
     assert digest("ab") != digest("a", "b")
-    found = digests([("b",), ("a",), ("b",)])
+    found = sort_digests([("b",), ("a",), ("b",)])
     assert found.tolist() == sorted({digest("a"), digest("b")})
-    assert unpacked(packed(found)).tolist() == found.tolist()
-    assert unpacked(packed(found)).dtype == np.uint64
+    assert unpack_digests(pack_digests(found)).tolist() == found.tolist()
+    assert unpack_digests(pack_digests(found)).dtype == np.uint64
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 7, 1000])
@@ -66,22 +73,22 @@ def test_two_files_that_share_a_conversation_are_found_however_few_are_compared_
     chance = random.Random(seed)
     numbers = [chance.getrandbits(64) for _ in range(30)]
     parts = [numbers[:10], numbers[10:20], numbers[20:]]
-    assert first_shared(saved(tmp_path, *parts), at_once) is None
+    assert find_shared(saved(tmp_path, *parts), at_once) is None
     owner, other = chance.sample(range(3), 2)
     twice = chance.choice(parts[owner])
     parts[other].append(twice)
-    found = first_shared(saved(tmp_path, *parts), at_once)
+    found = find_shared(saved(tmp_path, *parts), at_once)
     assert found is not None
     assert ({found.first, found.second}, found.digest) == ({owner, other}, twice)
 
 
 def test_digests_at_the_ends_of_their_range_are_compared_too(tmp_path: Path) -> None:
     for shared in (0, 2**63, 2**64 - 1):
-        found = first_shared(saved(tmp_path, [shared, 5], [shared, 6], [7]), 1)
+        found = find_shared(saved(tmp_path, [shared, 5], [shared, 6], [7]), 1)
         assert found is not None
         assert tuple(found) == (0, 1, shared)
-    assert first_shared([]) is None
-    assert first_shared(saved(tmp_path, [], [])) is None
+    assert find_shared([]) is None
+    assert find_shared(saved(tmp_path, [], [])) is None
 
 
 def test_stretches_hold_about_equally_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +103,7 @@ def test_stretches_hold_about_equally_many(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(conversations, "_shared", counted)
     numbers = [n * 2**54 for n in range(1024)]  # evenly spread
-    assert first_shared(saved(tmp_path, numbers[::2], numbers[1::2]), 256) is None
+    assert find_shared(saved(tmp_path, numbers[::2], numbers[1::2]), 256) is None
     assert sizes == [256] * 4
 
 
@@ -117,7 +124,7 @@ RECORDS: list[Record] = [
 
 
 def test_the_conversation_of_every_kind_of_record() -> None:
-    found = Survey()
+    found = ShardStats()
     for record in RECORDS:
         found.add(record)
     assert [found.conversation(record) for record in RECORDS] == ["d", "d", "j", "d", "j", "e", "d", "d", "j"]
@@ -141,35 +148,41 @@ def test_a_worker_surveys_a_shard_and_an_empty_one(tmp_path: Path) -> None:
     assert entry[:3] == ["a.jsonl", len(raw), hashlib.sha256(raw).hexdigest()]
     assert entry[3]["response"] == 2
     assert entry[4] == 3
-    assert unpacked(text).tolist() == sorted({digest("bot", "d"), digest("bot", "j")})
-    found = survey(path)
+    assert unpack_digests(text).tolist() == sorted({digest("bot", "d"), digest("bot", "j")})
+    found = read_shard_stats(path)
     assert found.records["item"] == 2
-    assert survey(empty).records == {}
+    assert read_shard_stats(empty).records == {}
 
 
 def test_records_are_gathered_by_conversation_items_first() -> None:
     order = [RECORDS[n] for n in (8, 4, 7, 6, 3, 2, 1, 0, 5)]
-    found = [record for record, _ in gathered((record, Place("x", n)) for n, record in enumerate(order, start=1))]
+    found = [
+        record
+        for record, _ in group_by_conversation((record, Place("x", n)) for n, record in enumerate(order, start=1))
+    ]
     assert found == [RECORDS[n] for n in (2, 4, 8, 0, 1, 3, 6, 7, 5)]
-    places = [place.line for _, place in gathered((record, Place("x", n)) for n, record in enumerate(order, start=1))]
+    places = [
+        place.line
+        for _, place in group_by_conversation((record, Place("x", n)) for n, record in enumerate(order, start=1))
+    ]
     assert places == [6, 2, 1, 8, 7, 5, 4, 3, 9]
     with pytest.raises(InputError, match="x line 2: points at something that is nowhere"):
-        list(gathered([(RECORDS[2], Place("x", 1)), (RECORDS[3], Place("x", 2))]))
+        list(group_by_conversation([(RECORDS[2], Place("x", 1)), (RECORDS[3], Place("x", 2))]))
 
 
 # ---- catalogues
 
 
-ENTRIES = [Entry("b", 20, "bb", {"item": 2, "response": 1}, 2), Entry("a", 10, "aa", {"item": 1}, 1)]
+ENTRIES = [ShardEntry("b", 20, "bb", {"item": 2, "response": 1}, 2), ShardEntry("a", 10, "aa", {"item": 1}, 1)]
 
 
 def test_a_catalogue_comes_back_in_the_order_of_names() -> None:
-    found = decode(encode(Catalogue(ENTRIES)), "here")
+    found = decode(encode(ShardManifest(ENTRIES)), "here")
     assert list(found.entries) == ENTRIES[::-1]
     assert found.records() == {"item": 3, "response": 1}
     assert found.summary() == "2 shards: 3 items, 1 responses of 3 conversations in 30 bytes"
-    assert Catalogue([]).summary() == "0 shards: no records of 0 conversations in 0 bytes"
-    assert orjson.loads(encode(Catalogue(ENTRIES)))["records"] == {"item": 3, "response": 1}
+    assert ShardManifest([]).summary() == "0 shards: no records of 0 conversations in 0 bytes"
+    assert orjson.loads(encode(ShardManifest(ENTRIES)))["records"] == {"item": 3, "response": 1}
 
 
 def test_a_catalogue_that_cannot_be_right_is_refused() -> None:
@@ -180,11 +193,11 @@ def test_a_catalogue_that_cannot_be_right_is_refused() -> None:
         decode(b'{"format": 2, "shards": []}', "here")
     for double in (ENTRIES[0]._replace(sha256="cc"), ENTRIES[0]._replace(name="c")):
         with pytest.raises(InputError, match="here: lists 'b' twice"):
-            decode(encode(Catalogue([*ENTRIES, double])), "here")
+            decode(encode(ShardManifest([*ENTRIES, double])), "here")
 
 
 def test_shards_are_compared_with_their_catalogue() -> None:
-    found = Catalogue(ENTRIES)
+    found = ShardManifest(ENTRIES)
     assert compare(found, {"a": 10, "b": 20}, "here") == {"a": ENTRIES[1], "b": ENTRIES[0]}
     with pytest.raises(InputError, match="here: the shard 'b' is listed but not there"):
         compare(found, {"a": 10}, "here")
@@ -263,16 +276,16 @@ def test_how_much_of_a_situation_is_shown() -> None:
         "5": ["A dog barks.", "It is cold."],
         "10": ["A dog barks.", "It is cold.", "It rains."],
     }.items():
-        (found,) = shown([question], given)
+        (found,) = limit_situation([question], given)
         assert [statement.text for statement in found.situation] == expected
     with pytest.raises(InputError, match="its meta has no expanded situation with 15 distractors"):
-        shown([question], "15")
+        limit_situation([question], "15")
     with pytest.raises(InputError, match="no input is called 'u\\+S2'"):
-        shown([question], "u+S2")
+        limit_situation([question], "u+S2")
     unknown = Question("q", HI, (Candidate("Yes.", "0"),), (Statement("It is cold."),))
     with pytest.raises(InputError, match="nobody said which statements are relevant"):
-        shown([unknown], "u+S1")
-    assert shown([Question("q", HI, (Candidate("Yes.", "0"),))], "u+S1")[0].situation == ()
+        limit_situation([unknown], "u+S1")
+    assert limit_situation([Question("q", HI, (Candidate("Yes.", "0"),))], "u+S1")[0].situation == ()
 
 
 def test_what_is_known_of_the_published_files_does_not_change_by_accident() -> None:

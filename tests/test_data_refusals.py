@@ -9,21 +9,21 @@ import orjson
 import pytest
 
 from rejoinder.data.collection import collect
-from rejoinder.data.dataset_reader import Row, alternate, at
+from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, pick_by_index
 from rejoinder.data.datasets import dataset
-from rejoinder.data.download import FetchError, Patience, _is_web, _told, download, url_of
+from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, download, url_of
 from rejoinder.data.importers import Options, Tally, import_records
-from rejoinder.data.importers import _cells as cells
-from rejoinder.data.importers._messages import message
-from rejoinder.data.importers.convokit import Utterance, threads
-from rejoinder.data.importers.dstc10 import judgements, reply, transcript
-from rejoinder.data.knowledge import KNOWLEDGE, Triple, plain, published, read_triples
-from rejoinder.data.questions import ranks, right
-from rejoinder.data.reader import LONGEST_LINE, Source
-from rejoinder.data.remote import RemoteFolder, is_remote, parent, shown, under
+from rejoinder.data.importers import _rows as cells
+from rejoinder.data.importers.convokit import Utterance, build_threads
+from rejoinder.data.importers.dstc10 import parse_ratings, parse_response, parse_transcript
+from rejoinder.data.importers.openai import parse_message
+from rejoinder.data.knowledge import KNOWLEDGE, Triple, find_knowledge_files, normalise_persons, read_triples
+from rejoinder.data.questions import find_right_candidates, rank_grades
+from rejoinder.data.reader import LONGEST_LINE, InputFile
+from rejoinder.data.remote import RemoteFolder, is_remote, join_address, redact, split_address
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.seeds import checked_category, read_seeds, write_seeds
-from rejoinder.data.shards.pack import RECORDS
+from rejoinder.data.seeds import check_category, read_seeds, write_seeds
+from rejoinder.data.shards.pack import RECORDS_PER_SHARD
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of
 from rejoinder.types import Candidate, Dialogue, Item, Question, Rating, Response, Turn
@@ -66,19 +66,19 @@ def test_the_grades_of_a_question_say_what_is_right() -> None:
     def question(*grades: Any) -> Question:
         return Question("q", (Turn("Hi."),), tuple(Candidate(f"c{n}", str(n), grade) for n, grade in enumerate(grades)))
 
-    assert right(question(1, 3.0, 3)) == {1, 2}
-    assert right(question("False", "TRUE")) == {1}
-    assert right(question("random", "positive", "adversarial")) == {1}
-    assert ranks(question("Best", "Bad", "Acceptable")) == [2.0, 0.0, 1.0]
-    assert right(question(0)) == {0}
+    assert find_right_candidates(question(1, 3.0, 3)) == {1, 2}
+    assert find_right_candidates(question("False", "TRUE")) == {1}
+    assert find_right_candidates(question("random", "positive", "adversarial")) == {1}
+    assert rank_grades(question("Best", "Bad", "Acceptable")) == [2.0, 0.0, 1.0]
+    assert find_right_candidates(question(0)) == {0}
     with pytest.raises(InputError, match="question q: candidate 2 has no grade"):
-        ranks(question(1, None))
+        rank_grades(question(1, None))
     with pytest.raises(InputError, match="are of no known scale"):
-        ranks(question("true", "best"))
+        rank_grades(question("true", "best"))
     with pytest.raises(InputError, match="are of no known scale"):
-        ranks(question("true", 1))
+        rank_grades(question("true", 1))
     with pytest.raises(InputError, match="all its 2 candidates have one grade"):
-        right(question(1, 1))
+        find_right_candidates(question(1, 1))
 
 
 # ---- published sets
@@ -147,18 +147,22 @@ def test_a_folder_in_the_place_of_a_file_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         sha256_of(path)
     with pytest.raises(InputError, match="is a folder, not a file"):
-        Source(path).open()
+        InputFile(path).open()
     with pytest.raises(InputError, match="no such file"):
-        Source(tmp_path / "nothing").open()
+        InputFile(tmp_path / "nothing").open()
 
 
 def test_small_helpers_of_readers() -> None:
-    assert [(turn.text, turn.speaker) for turn in alternate([" a ", "b", "c"])] == [("a", "A"), ("b", "B"), ("c", "A")]
-    row = Row({"k": 2}, "here")
-    assert at(["x", "y"], 1, row, "k") == "y"
+    assert [(turn.text, turn.speaker) for turn in alternate_speakers([" a ", "b", "c"])] == [
+        ("a", "A"),
+        ("b", "B"),
+        ("c", "A"),
+    ]
+    row = DatasetRow({"k": 2}, "here")
+    assert pick_by_index(["x", "y"], 1, row, "k") == "y"
     for wrong in (2, -1):
         with pytest.raises(InputError, match="below 2"):
-            at(["x", "y"], wrong, row, "k")
+            pick_by_index(["x", "y"], wrong, row, "k")
 
 
 # ---- knowledge and seeds
@@ -171,7 +175,7 @@ def test_triples_of_both_layouts(tmp_path: Path) -> None:
         Triple("PersonX eats", "oWant", "to thank PersonY"),
         Triple("cup", "UsedFor", "drink"),
     ]
-    assert plain(" person x 's  ~dog ") == "PersonX's dog"
+    assert normalise_persons(" person x 's  ~dog ") == "PersonX's dog"
     path.write_text("a\tb\n")
     with pytest.raises(InputError, match="line 1"):
         list(read_triples(path))
@@ -189,16 +193,16 @@ def test_triples_of_both_layouts(tmp_path: Path) -> None:
 
 
 def test_published_knowledge_is_named_or_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert published("a.tsv") == [Path("a.tsv")]
+    assert find_knowledge_files("a.tsv") == [Path("a.tsv")]
     monkeypatch.setenv("REJOINDER_DATA", str(tmp_path))
     with pytest.raises(SpecError, match="no published knowledge is called 'atomc'; did you mean 'atomic'"):
-        published("dataset:knowledge/atomc")
+        find_knowledge_files("dataset:knowledge/atomc")
     with pytest.raises(InputError, match=r"dev\.tsv: no such file; ATOMIC is published by its authors"):
-        published("dataset:knowledge/atomic")
+        find_knowledge_files("dataset:knowledge/atomic")
     path = tmp_path / KNOWLEDGE["atomic"].files[0].path
     path.parent.mkdir(parents=True)
     path.write_text("x")
-    assert published("dataset:knowledge/atomic") == [path]
+    assert find_knowledge_files("dataset:knowledge/atomic") == [path]
     assert [file.size for found in KNOWLEDGE.values() for file in found.files] == [4_080_656, 3_454_511]
 
 
@@ -254,7 +258,7 @@ def test_seeds_of_records_and_ids_that_repeat(tmp_path: Path) -> None:
     unsaid = {**asked, "situation": [{"text": "It is cold.", "category": "environment"}]}
     with pytest.raises(InputError, match="does not say which statements are relevant"):
         read_seeds(seed_file(tmp_path / "a.jsonl", unsaid))
-    assert checked_category("date", "x") == "date"
+    assert check_category("date", "x") == "date"
 
 
 # ---- addresses and downloads
@@ -262,9 +266,9 @@ def test_seeds_of_records_and_ids_that_repeat(tmp_path: Path) -> None:
 
 def test_addresses_are_shown_without_secrets() -> None:
     where = "s3://KEY:SECRET@bucket/logs/?endpoint_override=h:1&scheme=http"
-    assert shown(where) == "s3://bucket/logs/"
-    assert under(where, "a b") == "s3://KEY:SECRET@bucket/logs/a%20b?endpoint_override=h:1&scheme=http"
-    assert parent("s3://bucket/logs/a%20b?x=1") == ("s3://bucket/logs?x=1", "a b")
+    assert redact(where) == "s3://bucket/logs/"
+    assert join_address(where, "a b") == "s3://KEY:SECRET@bucket/logs/a%20b?endpoint_override=h:1&scheme=http"
+    assert split_address("s3://bucket/logs/a%20b?x=1") == ("s3://bucket/logs?x=1", "a b")
     assert (is_remote("s3://x"), is_remote("a/b")) == (True, False)
 
 
@@ -325,15 +329,18 @@ def test_a_file_is_downloaded_by_its_commit() -> None:
     kept = dataset("corpus/dialogues").files[0]
     with pytest.raises(FetchError, match="cannot be downloaded"):
         url_of(kept)
-    assert _told(TimeoutError(), 3.0) == "the server stalled (nothing came in 3 s)"
-    assert _told(ConnectionResetError(104, "Connection reset"), 3.0) == "the connection failed (Connection reset)"
-    assert _told(EOFError(), 3.0) == "the connection failed (EOFError)"
+    assert _describe_error(TimeoutError(), 3.0) == "the server stalled (nothing came in 3 s)"
+    assert (
+        _describe_error(ConnectionResetError(104, "Connection reset"), 3.0)
+        == "the connection failed (Connection reset)"
+    )
+    assert _describe_error(EOFError(), 3.0) == "the connection failed (EOFError)"
 
 
 def test_a_piece_that_is_whole_already_is_not_asked_for(tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(b"12345")
-    download("http://nowhere.invalid/x", part, 5, Patience(attempts=1), None)
+    download("http://nowhere.invalid/x", part, 5, RetryPolicy(attempts=1), None)
     assert part.read_bytes() == b"12345"
 
 
@@ -345,30 +352,30 @@ def test_a_piece_that_is_whole_already_is_not_asked_for(tmp_path: Path) -> None:
     [(None, None), ("", None), (" ", None), ("1.5", 1.5), (2, 2.0), (float("nan"), None), (0, 0.0)],
 )
 def test_a_cell_as_a_number(value: Any, found: float | None) -> None:
-    assert cells.number(value, "c", HERE) == found
+    assert cells.parse_number(value, "c", HERE) == found
 
 
 @pytest.mark.parametrize("value", ["x", "inf", "nan", True, float("inf"), [1], {}])
 def test_a_cell_that_is_no_number_is_told(value: Any) -> None:
     with pytest.raises(InputError, match="x line 3: 'c' holds"):
-        cells.number(value, "c", HERE)
+        cells.parse_number(value, "c", HERE)
 
 
 def test_a_cell_as_text_and_a_path_into_a_row() -> None:
-    assert [cells.text(v, "c", HERE) for v in (None, "", " ", "a", 3, 3.0, 3.5, float("nan"))] == [
+    assert [cells.parse_text(v, "c", HERE) for v in (None, "", " ", "a", 3, 3.0, 3.5, float("nan"))] == [
         None, None, None, "a", "3", "3", "3.5", None,
     ]  # fmt: skip
     for wrong in (True, [1], {}):
         with pytest.raises(InputError, match="it must be text"):
-            cells.text(wrong, "c", HERE)
+            cells.parse_text(wrong, "c", HERE)
     row = {"a": {"b": [{"c": 1}]}, "a.b": 2}
-    assert cells.lookup(row, "a.b") == 2
-    assert cells.lookup(row, "a.b.0.c") == 1
-    assert [cells.lookup(row, path) for path in ("a.b.1", "a.x", "a.b.0.c.d", "a.b.x")] == [None] * 4
-    assert cells.texts(["a", None, " ", 2], "c", HERE) == ["a", "2"]
-    assert cells.turns("a|b", "c", HERE, "|") == [{"text": "a"}, {"text": "b"}]
+    assert cells.look_up(row, "a.b") == 2
+    assert cells.look_up(row, "a.b.0.c") == 1
+    assert [cells.look_up(row, path) for path in ("a.b.1", "a.x", "a.b.0.c.d", "a.b.x")] == [None] * 4
+    assert cells.parse_texts(["a", None, " ", 2], "c", HERE) == ["a", "2"]
+    assert cells.parse_turns("a|b", "c", HERE, "|") == [{"text": "a"}, {"text": "b"}]
     said = {"role": ["user", "bot"], "content": ["Hi.", "Yes?"]}
-    assert cells.turns(said, "c", HERE, None) == [
+    assert cells.parse_turns(said, "c", HERE, None) == [
         {"speaker": "user", "text": "Hi."},
         {"speaker": "bot", "text": "Yes?"},
     ]
@@ -378,7 +385,7 @@ def test_messages_say_who_spoke_and_what_was_left_out() -> None:
     tally = Tally()
 
     def read(found: Any) -> Any:
-        return message(found, HERE, 2, tally.left_out)
+        return parse_message(found, HERE, 2, tally.left_out)
 
     assert read("Hi.")[:2] == ("user", "Hi.")
     assert read({"from": "gpt", "value": "Yes."})[:2] == ("assistant", "Yes.")
@@ -423,7 +430,7 @@ def test_threads_follow_replies() -> None:
         Utterance("f", Turn("F"), "g"),
         Utterance("g", Turn("G"), "f"),
     ]
-    found = list(threads("t", said, tally))
+    found = list(build_threads("t", said, tally))
     assert [sorted(path for path, _ in thread.paths()) for thread in found] == [["t/c", "t/d"], ["t/e"]]
     first = found[0]
     assert [turn.text for turn in first.before(first.nodes["c"])] == ["A", "C"]
@@ -433,10 +440,10 @@ def test_threads_follow_replies() -> None:
         "links to utterances that are not there": 1,
         "utterances that reply to each other in a circle": 2,
     }
-    (alone,) = threads("t", [Utterance("a", Turn("A"), None), Utterance("b", Turn("B"), None)], tally)
+    (alone,) = build_threads("t", [Utterance("a", Turn("A"), None), Utterance("b", Turn("B"), None)], tally)
     assert [(name, [turn.text for turn in turns]) for name, turns in alone.paths()] == [("t", ["A", "B"])]
     assert [turn.text for turn in alone.after(alone.nodes["a"])] == ["B"]
-    assert list(threads("t", [Utterance("a", None, None)], tally)) == []
+    assert list(build_threads("t", [Utterance("a", None, None)], tally)) == []
     assert tally.left_out["conversations without a turn"] == 1
 
 
@@ -460,52 +467,52 @@ def test_threads_follow_replies() -> None:
 )
 def test_a_field_of_a_published_row_is_what_it_must_be(kind: str, good: list[Any], wrong: list[Any]) -> None:
     for value in good:
-        found = getattr(Row({"k": value}, "here"), kind)("k")
+        found = getattr(DatasetRow({"k": value}, "here"), kind)("k")
         if kind == "row":
-            assert found == Row(value, "here")
+            assert found == DatasetRow(value, "here")
         elif kind == "rows":
-            assert found == [Row(one, "here") for one in value]
+            assert found == [DatasetRow(one, "here") for one in value]
         else:
             assert found == (float(value) if kind == "number" else value)
     for value in wrong:
         with pytest.raises(InputError, match=r"here: 'k' must be .*, found "):
-            getattr(Row({"k": value}, "here"), kind)("k")
+            getattr(DatasetRow({"k": value}, "here"), kind)("k")
     with pytest.raises(InputError, match=r"here: 'k' must be .*, it is missing"):
-        getattr(Row({}, "here"), kind)("k")
+        getattr(DatasetRow({}, "here"), kind)("k")
 
 
 def test_transcripts_with_and_without_names() -> None:
-    assert transcript("User: Hi.\n\n bot : Yes?", "c", HERE) == (Turn("Hi.", "User"), Turn("Yes?", "bot"))
-    assert transcript("User: Hi.\nYes?", "c", HERE) == (Turn("User: Hi."), Turn("Yes?"))
-    assert transcript("User: Hi.\nBot:", "c", HERE) == (Turn("User: Hi."), Turn("Bot:"))
-    assert transcript([{"speaker": "a", "text": "Hi."}, "Yes?"], "c", HERE) == (Turn("Hi.", "a"), Turn("Yes?"))
+    assert parse_transcript("User: Hi.\n\n bot : Yes?", "c", HERE) == (Turn("Hi.", "User"), Turn("Yes?", "bot"))
+    assert parse_transcript("User: Hi.\nYes?", "c", HERE) == (Turn("User: Hi."), Turn("Yes?"))
+    assert parse_transcript("User: Hi.\nBot:", "c", HERE) == (Turn("User: Hi."), Turn("Bot:"))
+    assert parse_transcript([{"speaker": "a", "text": "Hi."}, "Yes?"], "c", HERE) == (Turn("Hi.", "a"), Turn("Yes?"))
     named, plain_turns = (Turn("Hi.", "User"),), (Turn("Hi."),)
-    assert reply("Bot: Yes.", "c", HERE, named) == "Yes."
-    assert reply("Bot: Yes.", "c", HERE, plain_turns) == "Bot: Yes."
-    assert reply(" Yes. ", "c", HERE, named) == "Yes."
-    assert [reply(one, "c", HERE, named) for one in ("", None, "Bot: ")] == [None, None, None]
+    assert parse_response("Bot: Yes.", "c", HERE, named) == "Yes."
+    assert parse_response("Bot: Yes.", "c", HERE, plain_turns) == "Bot: Yes."
+    assert parse_response(" Yes. ", "c", HERE, named) == "Yes."
+    assert [parse_response(one, "c", HERE, named) for one in ("", None, "Bot: ")] == [None, None, None]
 
 
 def test_judgements_have_their_raters_and_what_is_no_number_is_counted() -> None:
     tally = Tally()
-    found = list(judgements({"Makes Sense": [1, "2", "N/A", None], "fun": 3}, ["a", "b", "c", "d"], HERE, tally))
+    found = list(parse_ratings({"Makes Sense": [1, "2", "N/A", None], "fun": 3}, ["a", "b", "c", "d"], HERE, tally))
     assert [tuple(one) for one in found] == [
         ("makes-sense", "a", 1.0),
         ("makes-sense", "b", 2.0),
         ("fun", "rater-1", 3.0),
     ]
     assert tally.left_out["ratings that are no numbers"] == 2
-    assert [one.rater for one in judgements({"x": [1, 2]}, ["a"], HERE, tally)] == ["rater-1", "rater-2"]
-    assert [one.rater for one in judgements({"x": [1, 2]}, ["a", " "], HERE, tally)] == ["rater-1", "rater-2"]
-    assert list(judgements(None, None, HERE, tally)) == []
+    assert [one.rater for one in parse_ratings({"x": [1, 2]}, ["a"], HERE, tally)] == ["rater-1", "rater-2"]
+    assert [one.rater for one in parse_ratings({"x": [1, 2]}, ["a", " "], HERE, tally)] == ["rater-1", "rater-2"]
+    assert list(parse_ratings(None, None, HERE, tally)) == []
     for wrong in ([], {" ": [1]}, {"x": [True]}):
         with pytest.raises(InputError, match="x line 3"):
-            list(judgements(wrong, None, HERE, tally))
+            list(parse_ratings(wrong, None, HERE, tally))
 
 
 def test_the_defaults_of_downloads_and_shards() -> None:
-    assert Patience() == Patience(timeout=30.0, slowest=1024, attempts=5, pause=1.0)
-    assert RECORDS == 100_000
+    assert RetryPolicy() == RetryPolicy(timeout=30.0, slowest=1024, attempts=5, pause=1.0)
+    assert RECORDS_PER_SHARD == 100_000
     assert LONGEST_LINE == 64 * 2**20
 
 

@@ -17,11 +17,11 @@ import pytest
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.datasets import Dataset, dataset, datasets_under, list_datasets, read_dataset
-from rejoinder.data.datasets._page import page
+from rejoinder.data.datasets._page import render_page
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import modules
+from rejoinder.registry import list_modules
 from rejoinder.types import (
     Candidate,
     Dialogue,
@@ -595,7 +595,7 @@ def test_what_is_wrong_with_a_file_is_told(name: str, path: str, content: bytes,
 
 
 def test_every_module_of_the_folder_offers_sets_under_its_own_name() -> None:
-    assert {name.partition("/")[0] for name in NAMES} == set(modules("rejoinder.data.datasets"))
+    assert {name.partition("/")[0] for name in NAMES} == set(list_modules("rejoinder.data.datasets"))
     assert len(NAMES) == len(set(NAMES))
     assert set(NAMES) == set(GOLDEN)
 
@@ -627,7 +627,9 @@ def test_one_path_means_one_file() -> None:
 
 def test_the_page_is_made_from_the_sets() -> None:
     written = Path(__file__).parent.parent / "docs" / "datasets.md"
-    assert written.read_text("utf-8") == page(), "run: python -m rejoinder.data.datasets._page > docs/datasets.md"
+    assert written.read_text("utf-8") == render_page(), (
+        "run: python -m rejoinder.data.datasets._page > docs/datasets.md"
+    )
 
 
 def test_an_unknown_set_is_told_the_nearest() -> None:

@@ -17,12 +17,12 @@ import tiny_language_model  # noqa: E402
 
 from rejoinder.errors import SpecError  # noqa: E402
 from rejoinder.models.delorean import passes  # noqa: E402
-from rejoinder.models.delorean.decoder import Adapted, Job, _banned, adapt, adapt_batches  # noqa: E402
+from rejoinder.models.delorean.decoder import DeloreanResult, DeloreanTask, _token_penalties, adapt, adapt_batches  # noqa: E402
 from rejoinder.models.delorean.passes import Target, backward, content_loss, forward  # noqa: E402
-from rejoinder.models.delorean.settings import Delorean  # noqa: E402
+from rejoinder.models.delorean.settings import DeloreanSettings  # noqa: E402
 from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
 from rejoinder.models.language_model.prompt_format import context_ids  # noqa: E402
-from rejoinder.models.language_model.sentence_end import cut, ends  # noqa: E402
+from rejoinder.models.language_model.sentence_end import cut_at_sentence, ends_sentence  # noqa: E402
 from rejoinder.types import Turn  # noqa: E402
 
 LONG = (
@@ -31,13 +31,13 @@ LONG = (
     Turn("the cat and the dog sat on the mat"),
 )
 JOBS = [
-    Job((Turn("how do you do"),), "fine thanks and you"),
-    Job(LONG, "the dog ran fast and the cat sat"),
-    Job(LONG, "so much fun"),
-    Job((), "no, not very much, no."),
-    Job((Turn("can you help"), Turn("yes")), "ok"),
+    DeloreanTask((Turn("how do you do"),), "fine thanks and you"),
+    DeloreanTask(LONG, "the dog ran fast and the cat sat"),
+    DeloreanTask(LONG, "so much fun"),
+    DeloreanTask((), "no, not very much, no."),
+    DeloreanTask((Turn("can you help"), Turn("yes")), "ok"),
 ]
-GENTLE = Delorean(iterations=3, updates=4, step_size=0.01, mixing=0.6, extra=4)
+GENTLE = DeloreanSettings(iterations=3, updates=4, step_size=0.01, mixing=0.6, extra=4)
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +47,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     return load_language_model(folder, device="cpu", dtype="float64", join="newline")
 
 
-def by_hand(model: LanguageModel, job: Job, settings: Delorean) -> dict[str, Any]:
+def by_hand(model: LanguageModel, job: DeloreanTask, settings: DeloreanSettings) -> dict[str, Any]:
     """The algorithm as the papers tell it: one text, whole passes, no cache, gradients from autograd."""
     network = model.network
     table = network.get_input_embeddings().weight
     before = context_ids(model.tokenizer, job.context, model.join)
     context = table[[*before.start, *before.body]]
     target = torch.tensor(model.reply_ids(job.text))
-    banned = _banned(model).double()
+    banned = _token_penalties(model).double()
 
     def expected(vectors: list[Any]) -> Any:
         """Log-probabilities of the next token after the context and some vectors."""
@@ -122,7 +122,7 @@ def test_each_gradient_step_lowers_the_content_loss() -> None:
     target = Target.of([(1, 2, 3, 4), (5, 6)], torch.device("cpu"))
     losses = [content_loss(logits, target)]
     for _ in range(5):
-        logits = backward(logits, target, Delorean(updates=1, step_size=0.01))
+        logits = backward(logits, target, DeloreanSettings(updates=1, step_size=0.01))
         losses.append(content_loss(logits, target))
     assert bool((torch.stack(losses).diff(dim=0) < 0).all())
 
@@ -140,7 +140,7 @@ def test_a_text_depends_neither_on_its_batch_nor_on_the_order(model: LanguageMod
 def test_a_forward_pass_from_the_cache_is_one_of_whole_passes(model: LanguageModel) -> None:
     """One forward pass over soft outputs, against passes that read the context anew at each place."""
     reading = model.read(LONG, room=8)
-    banned = _banned(model).double()
+    banned = _token_penalties(model).double()
     random = torch.Generator().manual_seed(1)
     size = (1, 6, model.network.config.vocab_size)
     pulled = torch.randn(size, generator=random, dtype=torch.float64).log_softmax(-1)
@@ -182,9 +182,14 @@ def test_a_stable_text_stops_and_leaves_the_batch(model: LanguageModel, monkeypa
 
 
 def test_texts_without_tokens_and_texts_that_are_too_long_are_left_alone(model: LanguageModel) -> None:
-    jobs = [Job(LONG, ""), Job(LONG, "  \n "), Job(LONG, "the cat " * 40), Job(LONG, "the cat sat")]
+    jobs = [
+        DeloreanTask(LONG, ""),
+        DeloreanTask(LONG, "  \n "),
+        DeloreanTask(LONG, "the cat " * 40),
+        DeloreanTask(LONG, "the cat sat"),
+    ]
     *left, done = adapt(model, jobs, dataclasses.replace(GENTLE, most_tokens=20))
-    assert left == [Adapted()] * 3
+    assert left == [DeloreanResult()] * 3
     assert done.text
     assert adapt(model, []) == []
 
@@ -193,27 +198,27 @@ def test_a_context_beyond_the_window_loses_its_beginning(model: LanguageModel) -
     small = dataclasses.replace(model, window=40)
     end = Turn("the cat and the dog sat on the mat")
     long, longer = ((*[Turn("a very much " * n)] * 8, end) for n in (20, 40))
-    first, second = adapt(small, [Job(long, "it is so"), Job(longer, "it is so")], GENTLE)
+    first, second = adapt(small, [DeloreanTask(long, "it is so"), DeloreanTask(longer, "it is so")], GENTLE)
     assert first == second
     assert first.text
-    assert adapt(small, [Job(long, "the " * 60)], GENTLE) == [Adapted()], "no room for it even alone"
+    assert adapt(small, [DeloreanTask(long, "the " * 60)], GENTLE) == [DeloreanResult()], "no room for it even alone"
 
 
 def test_nothing_ends_an_output_early(model: LanguageModel) -> None:
     found = adapt(model, JOBS, dataclasses.replace(GENTLE, mixing=1.0, extra=0))
     assert not any(re.search(r"<\||\n", one.text or "") for one in found)
-    banned = _banned(model)
+    banned = _token_penalties(model)
     assert float(banned[model.tokenizer.eos_token_id]) < -1e8
     assert float(banned[model.reply_ids("cat")[0]]) == 0
 
 
 def test_a_text_that_breaks_off_may_end_its_sentence() -> None:
-    assert ends("Yes . I do .")
-    assert ends('He said "no!"')
-    assert not ends("Yes . I do")
-    assert not ends("")
-    assert cut("I came . You saw . We", 8) == "I came . You saw ."
-    assert cut("I came", 0) is None
+    assert ends_sentence("Yes . I do .")
+    assert ends_sentence('He said "no!"')
+    assert not ends_sentence("Yes . I do")
+    assert not ends_sentence("")
+    assert cut_at_sentence("I came . You saw . We", 8) == "I came . You saw ."
+    assert cut_at_sentence("I came", 0) is None
 
 
 def test_batches_hold_every_job_once(model: LanguageModel) -> None:
@@ -228,7 +233,7 @@ def test_batches_hold_every_job_once(model: LanguageModel) -> None:
 )
 def test_wrong_settings_are_a_users_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match="delorean: "):
-        Delorean(**wrong)
+        DeloreanSettings(**wrong)
 
 
 def test_no_weight_is_changed(model: LanguageModel, tmp_path: Path) -> None:

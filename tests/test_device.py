@@ -17,10 +17,10 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.models import device
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.batching import batches
-from rejoinder.models.device import Place
+from rejoinder.models.device import Backend
 from rejoinder.models.encoder import factory, onnx
 from rejoinder.models.encoder.onnx import OnnxEncoder
-from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.models.encoder.probe_sentences import probe_texts
 
 Machine = Callable[..., None]
 
@@ -49,43 +49,43 @@ def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are computed by torch, which here has a CPU only."""
     pytest.importorskip("torch", reason="the torch extra is not installed")
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    monkeypatch.setattr(device, "_place", lambda asked: Place("cpu", "torch"))
+    monkeypatch.setattr(device, "_place", lambda asked: Backend("cpu", "torch"))
 
 
 def test_cuda_is_used_where_there_is_one_and_the_cpu_elsewhere(machine: Machine) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     machine()
-    assert device.graphs() == Place("cpu", "onnxruntime")
+    assert device.graph_backend() == Backend("cpu", "onnxruntime")
     assert device.torch_device() == "cpu"
     machine(driver=True, provider=True, torch=True)
-    assert device.graphs() == Place("cuda", "onnxruntime")
+    assert device.graph_backend() == Backend("cuda", "onnxruntime")
     machine(driver=True, torch=True)
-    assert device.graphs() == Place("cuda", "torch")
+    assert device.graph_backend() == Backend("cuda", "torch")
     assert device.torch_device() == "cuda"
-    assert device.described() == "CUDA (exported graphs by torch)"
+    assert device.describe_backend() == "CUDA (exported graphs by torch)"
     machine(driver=True)
-    assert device.graphs() == Place("cpu", "onnxruntime")
-    assert device.described() == "the CPU"
+    assert device.graph_backend() == Backend("cpu", "onnxruntime")
+    assert device.describe_backend() == "the CPU"
 
 
 def test_the_environment_decides_over_what_is_there(machine: Machine) -> None:
     machine(driver=True, provider=True, torch=True, asked="cpu")
-    assert device.graphs() == Place("cpu", "onnxruntime")
+    assert device.graph_backend() == Backend("cpu", "onnxruntime")
     assert device.torch_device() == "cpu"
     assert device.torch_device("cuda") == "cuda"  # what a command names comes first
     machine(driver=True, provider=True, torch=True, asked="cuda")
-    assert device.graphs() == Place("cuda", "onnxruntime")
+    assert device.graph_backend() == Backend("cuda", "onnxruntime")
 
 
 def test_a_device_that_is_not_there_is_said_in_one_sentence(machine: Machine) -> None:
     machine(asked="cuda")
     with pytest.raises(SpecError, match=r"REJOINDER_DEVICE is cuda, but neither onnxruntime .* nor torch"):
-        device.graphs()
+        device.graph_backend()
     with pytest.raises(InputError, match="torch finds no GPU here"):
         device.torch_device()
     machine(asked="gpu")
     with pytest.raises(SpecError, match="must be cpu or cuda, not 'gpu'"):
-        device.graphs()
+        device.graph_backend()
     with pytest.raises(InputError, match="must be 'cpu' or 'cuda', not 'tpu'"):
         device.torch_device("tpu")
 
@@ -98,7 +98,7 @@ def test_without_a_driver_neither_library_is_asked(machine: Machine, monkeypatch
 
     monkeypatch.setattr(device, "_onnx_providers", asked)
     monkeypatch.setattr(device, "_torch_has_cuda", asked)
-    assert device.graphs() == Place("cpu", "onnxruntime")
+    assert device.graph_backend() == Backend("cpu", "onnxruntime")
 
 
 def test_onnxruntime_is_asked_for_cuda_without_tf32(
@@ -126,7 +126,7 @@ def test_batches_are_larger_on_a_gpu_and_computed_one_after_the_other(
     monkeypatch.setenv("REJOINDER_THREADS", "2")
     monkeypatch.setattr(onnx, "ThreadPoolExecutor", None)
     seen: list[int] = []
-    onnx.side_by_side(lambda batch: seen.append(len(batch)), batches([8] * 1000))
+    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), batches([8] * 1000))
     assert seen == [512, 488]
 
 
@@ -140,15 +140,15 @@ def test_torch_computes_aptness_to_the_written_decimals(
     replies = ["and you?", "the dog ran", "I think so", "good night, see you soon"]
 
     def computed() -> list[Any]:
-        monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / str(device.graphs().runtime)))
+        monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / str(device.graph_backend().runtime)))
         factory._open.cache_clear()
         model = AptnessModel(folder)
-        assert isinstance(model._cross._session, TorchGraph) == (device.graphs().runtime == "torch")
+        assert isinstance(model._cross._session, TorchGraph) == (device.graph_backend().runtime == "torch")
         found = [model.bi_scores, model.cross_scores, model.probabilities, model.cross_features]
         return [model.encoder.encode(replies), *(one(contexts, replies) for one in found)]
 
     by_it = computed()
-    monkeypatch.setattr(device, "_place", lambda asked: Place("cpu", "onnxruntime"))
+    monkeypatch.setattr(device, "_place", lambda asked: Backend("cpu", "onnxruntime"))
     for ours, theirs in zip(by_it, computed(), strict=True):
         assert np.abs(ours - theirs).max() < 2e-5
     factory._open.cache_clear()
@@ -157,7 +157,7 @@ def test_torch_computes_aptness_to_the_written_decimals(
 def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
     pytest.importorskip("torch", reason="the torch extra is not installed")
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.catalog.manifest import require_model
     from rejoinder.models.onnx.torch_graph import TorchGraph
 
     random = np.random.default_rng(0)
@@ -171,9 +171,9 @@ def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
         "context": {"utterances": vectors, "mask": mask[:, :6]},
         "reply": {"utterances": vectors[:, 0]},
     }.items():
-        path = require("aptness") / f"{name}.onnx"
+        path = require_model("aptness") / f"{name}.onnx"
         ours = TorchGraph(path, "cpu").run(None, given)
-        theirs = onnx._onnxruntime(path, "cpu").run(None, given)
+        theirs = onnx._open_onnxruntime(path, "cpu").run(None, given)
         for mine, its in zip(ours, theirs, strict=True):
             assert mine.shape == its.shape
             assert mine.dtype == its.dtype
@@ -186,9 +186,9 @@ def test_a_graph_that_torch_cannot_compute_goes_to_the_cpu_unless_cuda_was_asked
     from rejoinder.models.onnx import torch_graph
 
     folder = tiny_models.write_exported_encoder(tmp_path)
-    wanted = OnnxEncoder(folder).encode(utterances()[:5])
+    wanted = OnnxEncoder(folder).encode(probe_texts()[:5])
     monkeypatch.setattr(torch_graph, "OPERATIONS", {})
-    assert np.allclose(OnnxEncoder(folder).encode(utterances()[:5]), wanted, atol=1e-6)
+    assert np.allclose(OnnxEncoder(folder).encode(probe_texts()[:5]), wanted, atol=1e-6)
     monkeypatch.setenv("REJOINDER_DEVICE", "cuda")
     with pytest.raises(InputError, match="cannot be computed by torch here; set REJOINDER_DEVICE=cpu"):
         OnnxEncoder(folder)
@@ -202,12 +202,12 @@ def test_the_list_of_models_says_where_they_compute(machine: Machine) -> None:
 
 
 def test_one_process_scores_where_models_compute_on_a_gpu(machine: Machine) -> None:
-    from rejoinder.cli.score import _on_a_gpu
+    from rejoinder.cli.score import _uses_gpu
     from rejoinder.scoring.run import Plan
 
     machine(driver=True, provider=True)
-    assert _on_a_gpu(Plan.of(["bleu", "aptness"]))
-    assert _on_a_gpu(Plan.of([]))
-    assert not _on_a_gpu(Plan.of(["bleu", "length"]))
+    assert _uses_gpu(Plan.of(["bleu", "aptness"]))
+    assert _uses_gpu(Plan.of([]))
+    assert not _uses_gpu(Plan.of(["bleu", "length"]))
     machine(driver=True, provider=True, asked="cpu")
-    assert not _on_a_gpu(Plan.of(["aptness"]))
+    assert not _uses_gpu(Plan.of(["aptness"]))

@@ -23,10 +23,10 @@ import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
-from rejoinder.models.catalog.entries import find
+from rejoinder.models.catalog.entries import find_model
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.systems import System, parse_system
-from rejoinder.systems._texts import placed, replies
+from rejoinder.systems._texts import distinct_texts, place_scores
 from rejoinder.types import Question
 from tools.docsite.needs import need
 
@@ -111,7 +111,7 @@ def names_are_known(typed: list[str]) -> None:
         elif word.startswith("dataset:") and word not in {"dataset:knowledge/atomic", "dataset:knowledge/conceptnet"}:
             assert datasets_under(word.removeprefix("dataset:").partition("@")[0]), word
     if typed[0] == "models" and len(typed) > 1:
-        find(typed[2])
+        find_model(typed[2])
     elif typed[0] == "data":
         assert datasets_under(typed[2]), typed
     elif typed[0] == "reproduce":
@@ -164,8 +164,8 @@ def surroundings() -> dict[str, Any]:
         "Sequence": Sequence,
         "System": System,
         "Question": Question,
-        "placed": placed,
-        "replies": replies,
+        "placed": place_scores,
+        "replies": distinct_texts,
     }
 
 

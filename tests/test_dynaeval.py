@@ -20,7 +20,7 @@ from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.dynaeval import DynaEval
 from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.dynaeval.model import open_dynaeval, prepared, words
+from rejoinder.models.dynaeval.model import open_dynaeval, prepare_text, split_words
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -141,7 +141,7 @@ def vectors_of(folder: Path, dialogue: Sequence[str]) -> Any:
     state = torch.load(encoder / "pytorch_model.bin", weights_only=True)
     network.load_state_dict({name: value for name, value in state.items() if not name.startswith("pooler.")})
     given = RobertaTokenizer.from_pretrained(encoder)(
-        [prepared(t) for t in dialogue], padding=True, return_tensors="pt"
+        [prepare_text(t) for t in dialogue], padding=True, return_tensors="pt"
     )
     with torch.no_grad():
         return network(**given)[0].mean(dim=1).numpy().astype(np.float64)
@@ -180,9 +180,9 @@ def test_the_reply_is_the_end_of_the_dialogue(folder: Path) -> None:
 
 
 def test_utterances_are_lower_cased_set_apart_and_cut() -> None:
-    assert words("I don't think it's Nine, do you?") == "i do n't think it 's nine , do you ?".split()
-    assert prepared("Yes!") == "yes ! __eou__"
-    assert prepared("ha " * 40).split() == ["ha"] * 30 + ["__eou__"]
+    assert split_words("I don't think it's Nine, do you?") == "i do n't think it 's nine , do you ?".split()
+    assert prepare_text("Yes!") == "yes ! __eou__"
+    assert prepare_text("ha " * 40).split() == ["ha"] * 30 + ["__eou__"]
 
 
 def test_long_utterances_are_said_to_be_cut(folder: Path) -> None:

@@ -19,8 +19,8 @@ from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.models.encoder import worker as embedding
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.encoder.probe_sentences import utterances
-from rejoinder.models.encoder.worker import EmbeddingWorker, embed
+from rejoinder.models.encoder.probe_sentences import probe_texts
+from rejoinder.models.encoder.worker import EmbeddingWorker, embed_texts
 from rejoinder.types import Item, Response, Turn
 
 
@@ -73,7 +73,7 @@ def test_the_bytes_are_the_same_whatever_the_workers_and_threads(
 
 def test_batches_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_aptness.write(tmp_path / "tiny")
-    texts = [*utterances()[:50], "so it is"]
+    texts = [*probe_texts()[:50], "so it is"]
     found = []
     for threads in (1, 2, 5):
         monkeypatch.setenv("REJOINDER_THREADS", str(threads))
@@ -85,8 +85,8 @@ def test_batches_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypa
 def test_texts_go_out_some_at_a_time_and_come_back_in_order(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "AT_ONCE", 7)
     opened = load_encoder(encoder, cache=False)
-    texts = utterances()[:40]
-    blocks = list(embed(iter(texts), opened, LocalEngine(2), "float16"))
+    texts = probe_texts()[:40]
+    blocks = list(embed_texts(iter(texts), opened, LocalEngine(2), "float16"))
     assert [len(block) for block in blocks] == [7] * 5 + [5]
     assert np.allclose(np.concatenate(blocks), opened.encode(texts), atol=1e-3)
     assert blocks[0].dtype == np.float16

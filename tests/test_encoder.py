@@ -21,13 +21,13 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.catalog.manifest import ModelMissingError
-from rejoinder.models.device import threads
+from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.cache import CachedEncoder, VectorStore
-from rejoinder.models.encoder.export import export
+from rejoinder.models.encoder.cache import CachedEncoder, VectorCache
+from rejoinder.models.encoder.export import export_by_name
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.encoder.onnx import OnnxEncoder
-from rejoinder.models.encoder.probe_sentences import utterances
+from rejoinder.models.encoder.probe_sentences import probe_texts
 from rejoinder.models.encoder.transformers import TransformersEncoder
 from tests.tiny_encoder import write_encoder
 
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def exported(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("exported") / "tiny"
-    export(str(folder), target, "float32")
+    export_by_name(str(folder), target, "float32")
     return target
 
 
@@ -85,15 +85,15 @@ def test_neither_neighbours_nor_order_change_a_vector(encoder: Encoder) -> None:
 
 
 def test_neighbours_do_not_change_a_vector_of_int8_weights(folder: Path, exported: Path, tmp_path: Path) -> None:
-    card = export(str(folder), tmp_path / "small", "int8")
+    card = export_by_name(str(folder), tmp_path / "small", "int8")
     encoder = OnnxEncoder(tmp_path / "small")
-    alone = np.concatenate([encoder.encode([text]) for text in utterances()])
-    np.testing.assert_allclose(encoder.encode(utterances()), alone, atol=2e-6)
+    alone = np.concatenate([encoder.encode([text]) for text in probe_texts()])
+    np.testing.assert_allclose(encoder.encode(probe_texts()), alone, atol=2e-6)
     assert card.weights == "int8"
     assert 0.98 < card.measured["min_cosine"] <= card.measured["mean_cosine"] < 1
     assert card.measured["graph_bytes"] < (exported / "model.onnx").stat().st_size - 60_000
-    original = TransformersEncoder(folder, "tiny").encode(utterances())
-    cosines = (original * encoder.encode(utterances())).sum(axis=1)
+    original = TransformersEncoder(folder, "tiny").encode(probe_texts())
+    cosines = (original * encoder.encode(probe_texts())).sum(axis=1)
     assert card.measured["mean_cosine"] == pytest.approx(cosines.mean(), abs=2e-6)
 
 
@@ -101,8 +101,8 @@ def test_int8_weights_are_within_half_a_step_of_the_original(folder: Path, tmp_p
     import onnx
     from onnx import numpy_helper
 
-    export(str(folder), tmp_path / "float32", "float32")
-    export(str(folder), tmp_path / "int8", "int8")
+    export_by_name(str(folder), tmp_path / "float32", "float32")
+    export_by_name(str(folder), tmp_path / "int8", "int8")
     graphs = [onnx.load(tmp_path / form / "model.onnx").graph for form in ("float32", "int8")]
     whole, small = ({i.name: numpy_helper.to_array(i) for i in graph.initializer} for graph in graphs)
     quantised = {node.output[0]: node for node in graphs[1].node if node.op_type == "DequantizeLinear"}
@@ -152,7 +152,7 @@ def test_a_long_text_loses_its_end_or_its_beginning(encoder: Encoder) -> None:
 
 def test_a_roberta_is_padded_with_its_own_id_and_counts_its_positions(tmp_path: Path) -> None:
     folder = write_encoder(tmp_path / "roberta", "roberta", max_tokens=20, pooling="pooling_mode_cls_token")
-    export(str(folder), tmp_path / "out", "float32")
+    export_by_name(str(folder), tmp_path / "out", "float32")
     for encoder in (TransformersEncoder(folder, "tiny"), OnnxEncoder(tmp_path / "out")):
         assert encoder.max_tokens == 20
         for text, vector in zip(TEXTS, encoder.encode([*TEXTS, LONG]), strict=False):
@@ -172,9 +172,9 @@ def test_half_a_character_is_no_reason_to_fail(encoder: Encoder) -> None:
 
 def test_what_decides_a_vector_decides_the_digest(folder: Path, exported: Path, tmp_path: Path) -> None:
     plain = OnnxEncoder(exported).digest
-    export(str(folder), tmp_path / "again", "float32")
+    export_by_name(str(folder), tmp_path / "again", "float32")
     assert OnnxEncoder(tmp_path / "again").digest == plain
-    export(str(folder), tmp_path / "int8", "int8")
+    export_by_name(str(folder), tmp_path / "int8", "int8")
     assert OnnxEncoder(tmp_path / "int8").digest != plain
     cut = write_encoder(tmp_path / "shorter", max_tokens=16)
     assert TransformersEncoder(cut, "tiny").digest != TransformersEncoder(folder, "tiny").digest
@@ -193,7 +193,7 @@ def test_a_graph_that_is_not_the_cards_is_refused(exported: Path, tmp_path: Path
     "content", ["[]", "{", '{"name": "x"}', '{"name": "x", "dimensions": 1, "max_tokens": 2, "z": 1}']
 )
 def test_a_card_that_is_none_is_told(tmp_path: Path, content: str) -> None:
-    (tmp_path / cards.NAME).write_text(content)
+    (tmp_path / cards.CARD_FILE).write_text(content)
     with pytest.raises(InputError, match=r"encoder\.json"):
         load_encoder(str(tmp_path))
 
@@ -245,12 +245,12 @@ def test_padding_fills_up_at_the_end() -> None:
 
 
 def test_the_number_of_threads_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 1 <= threads() <= (os.cpu_count() or 1)
+    assert 1 <= count_threads() <= (os.cpu_count() or 1)
     monkeypatch.setenv("REJOINDER_THREADS", "3")
-    assert threads() == 3
+    assert count_threads() == 3
     monkeypatch.setenv("REJOINDER_THREADS", "none")
     with pytest.raises(SpecError, match="REJOINDER_THREADS"):
-        threads()
+        count_threads()
 
 
 class Counting:
@@ -366,8 +366,8 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
 
 
 def test_vectors_of_another_width_are_not_taken(tmp_path: Path) -> None:
-    VectorStore(tmp_path / "x.sqlite", 3).put([b"k"], np.ones((1, 3), np.float32))
-    assert VectorStore(tmp_path / "x.sqlite", 4).get([b"k"], np.zeros((1, 4), np.float32)) == set()
+    VectorCache(tmp_path / "x.sqlite", 3).put([b"k"], np.ones((1, 3), np.float32))
+    assert VectorCache(tmp_path / "x.sqlite", 4).get([b"k"], np.zeros((1, 4), np.float32)) == set()
 
 
 def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -381,13 +381,13 @@ def test_the_command_exports_and_tells_what_was_lost(folder: Path, tmp_path: Pat
     assert "int8 weights; cosine to the original over 128 utterances: mean 0.9" in done.output
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["encoder.json", "model.onnx", "tokenizer.json"]
     with pytest.raises(InputError, match="not empty"):
-        export(str(folder), tmp_path / "out")
+        export_by_name(str(folder), tmp_path / "out")
 
 
 @pytest.mark.skipif(not (REAL / "manifest.json").is_file(), reason="minilm is not in the cache")
 def test_minilm_is_what_sentence_transformers_makes_of_it() -> None:
     sentence_transformers = pytest.importorskip("sentence_transformers")
-    texts = utterances()[:40]
+    texts = probe_texts()[:40]
     expected = sentence_transformers.SentenceTransformer(str(REAL), device="cpu").encode(texts)
     np.testing.assert_allclose(OnnxEncoder(REAL).encode(texts), expected, atol=2e-6)
 
@@ -395,11 +395,11 @@ def test_minilm_is_what_sentence_transformers_makes_of_it() -> None:
 def test_a_few_texts_are_shared_by_all_cores() -> None:
     import numpy as np
 
-    from rejoinder.models.encoder.onnx import _for_all
+    from rejoinder.models.encoder.onnx import _split_for_workers
 
     whole = np.arange(9)
-    shared = _for_all([whole], 4)
+    shared = _split_for_workers([whole], 4)
     assert sorted(map(len, shared)) == [2, 2, 2, 3]
     assert sorted(np.concatenate(shared).tolist()) == list(range(9))
-    assert [len(part) for part in _for_all([np.arange(1)], 4)] == [1]
-    assert len(_for_all([np.arange(3), np.arange(3)], 2)) == 2
+    assert [len(part) for part in _split_for_workers([np.arange(1)], 4)] == [1]
+    assert len(_split_for_workers([np.arange(3), np.arange(3)], 2)) == 2

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.factory import open_engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import MissingExtraError, RunError, SpecError
@@ -40,18 +40,18 @@ class Times:
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkerSpec:
     (tmp_path / "times_worker.py").write_text(WORKER)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", ""))
-    return Work("times_worker:Times", (3,))
+    return WorkerSpec("times_worker:Times", (3,))
 
 
-def results(engine: Engine, work: Work, tasks: Any) -> dict[int, int]:
+def results(engine: Engine, work: WorkerSpec, tasks: Any) -> dict[int, int]:
     return {one.number: one.value[0] for one in engine.compute(work, tasks)}
 
 
-def test_one_process_and_several_give_the_same_results(work: Work) -> None:
+def test_one_process_and_several_give_the_same_results(work: WorkerSpec) -> None:
     wanted = {n: 3 * n for n in range(40)}
     assert results(LocalEngine(1), work, range(40)) == wanted
     found = list(LocalEngine(2).compute(work, range(40)))
@@ -59,7 +59,7 @@ def test_one_process_and_several_give_the_same_results(work: Work) -> None:
     assert os.getpid() not in {one.value[1] for one in found}
 
 
-def test_tasks_are_taken_as_they_are_needed(work: Work) -> None:
+def test_tasks_are_taken_as_they_are_needed(work: WorkerSpec) -> None:
     taken = []
 
     def tasks() -> Iterator[int]:
@@ -73,19 +73,19 @@ def test_tasks_are_taken_as_they_are_needed(work: Work) -> None:
     flow.close()  # type: ignore[attr-defined]
 
 
-def test_no_tasks_are_no_results(work: Work) -> None:
+def test_no_tasks_are_no_results(work: WorkerSpec) -> None:
     assert results(LocalEngine(1), work, []) == {}
     assert results(LocalEngine(2), work, []) == {}
 
 
-def test_a_task_that_kills_its_process_again_and_again_is_one_sentence(work: Work) -> None:
+def test_a_task_that_kills_its_process_again_and_again_is_one_sentence(work: WorkerSpec) -> None:
     engine = LocalEngine(2)
     with pytest.raises(RunError, match="a worker process died 4 times over the same tasks"):
         list(engine.compute(work, [1, "die", 2]))
     assert engine.counts.failures == 4
 
 
-def test_tasks_of_a_process_that_died_are_given_to_another(work: Work, tmp_path: Path) -> None:
+def test_tasks_of_a_process_that_died_are_given_to_another(work: WorkerSpec, tmp_path: Path) -> None:
     engine = LocalEngine(2)
     marks = [str(tmp_path / name) for name in ("a", "b")]
     found = results(engine, work, [*range(10), marks[0], *range(11, 30), marks[1], *range(31, 40)])
@@ -95,9 +95,9 @@ def test_tasks_of_a_process_that_died_are_given_to_another(work: Work, tmp_path:
     assert engine.counts.retries >= 1
 
 
-def test_what_is_wrong_with_a_worker_is_told_as_it_was_raised(work: Work) -> None:
+def test_what_is_wrong_with_a_worker_is_told_as_it_was_raised(work: WorkerSpec) -> None:
     with pytest.raises(ModuleNotFoundError):
-        list(LocalEngine(2).compute(Work("no_such_module:Worker"), [1, 2]))
+        list(LocalEngine(2).compute(WorkerSpec("no_such_module:Worker"), [1, 2]))
 
 
 def test_processes_take_the_cores_once_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,11 +109,11 @@ def test_processes_take_the_cores_once_together(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    found = [outcome.value for outcome in LocalEngine(2).compute(Work("seen_worker:Seen"), range(2))]
+    found = [outcome.value for outcome in LocalEngine(2).compute(WorkerSpec("seen_worker:Seen"), range(2))]
     assert {one[0] for one in found} == {"3"}
     assert "OMP_NUM_THREADS" not in os.environ
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    found = [outcome.value for outcome in LocalEngine(2).compute(Work("seen_worker:Seen"), range(2))]
+    found = [outcome.value for outcome in LocalEngine(2).compute(WorkerSpec("seen_worker:Seen"), range(2))]
     assert {one[0] for one in found} == {"1"}
 
 
@@ -142,7 +142,7 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 @pytest.mark.xdist_group("ray")
 @pytest.mark.filterwarnings("ignore")  # Ray's own, of what it deprecates in itself
-def test_a_ray_cluster_gives_the_same_results(work: Work) -> None:
+def test_a_ray_cluster_gives_the_same_results(work: WorkerSpec) -> None:
     import ray
 
     engine = open_engine("ray", 2)
@@ -192,7 +192,7 @@ def test_pairs_are_scored_by_several_workers_as_by_one() -> None:
     import numpy as np
 
     from rejoinder.metric import parse
-    from rejoinder.scoring.worker import score_pairs_by
+    from rejoinder.scoring.worker import score_pairs_with_engine
     from rejoinder.types import Item, Pair, Reference, Response, Turn
 
     pairs = []
@@ -200,6 +200,6 @@ def test_pairs_are_scored_by_several_workers_as_by_one() -> None:
         item = Item(f"i{n // 3}", (Turn("How are you?"),), (Reference(f"I am {n // 3} and well."),))
         pairs.append(Pair(item, Response(f"r{n}", item.id, "s", "" if n % 50 == 0 else f"I am {n} and fine.")))
     for spec in ("bleu", "length", "distinct"):
-        alone, shared = (score_pairs_by(LocalEngine(workers), parse(spec), pairs) for workers in (1, 2))
+        alone, shared = (score_pairs_with_engine(LocalEngine(workers), parse(spec), pairs) for workers in (1, 2))
         np.testing.assert_array_equal(alone, shared)
     assert np.isnan(alone[0])

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
-from rejoinder.probes.explanation import Explanation, Part
-from rejoinder.probes.explanation_view import lines, plain, table, to_json
-from rejoinder.probes.occlusion import explain, pair_of
-from rejoinder.probes.segments import MOST_PIECES, parts_in, reply_pieces, sentences_in, without, words
+from rejoinder.probes.explanation import ContextPart, Explanation
+from rejoinder.probes.explanation_view import explanation_table, render_lines, render_plain, to_json
+from rejoinder.probes.occlusion import explain, make_pair
+from rejoinder.probes.segments import MAX_PIECES, remove_piece, sentence_pieces, split_parts, split_reply, split_words
 from rejoinder.table import FORMATS
 from rejoinder.types import Pair
 from tests.test_cli import CHATS, ran
@@ -81,7 +81,7 @@ class Needy(Weighed):
 
 
 def pieces(text: str) -> list[str]:
-    return [piece.text for piece in words(text)]
+    return [piece.text for piece in split_words(text)]
 
 
 def test_punctuation_goes_with_the_word_before_it() -> None:
@@ -101,36 +101,36 @@ def test_text_without_spaces_is_taken_sign_by_sign() -> None:
 
 def test_what_is_left_has_no_double_space() -> None:
     text = "One, two  three."
-    assert [without(text, piece) for piece in words(text)] == ["two  three.", "One, three.", "One, two"]
+    assert [remove_piece(text, piece) for piece in split_words(text)] == ["two  three.", "One, three.", "One, two"]
 
 
 def test_a_sentence_is_cut_into_clauses_only_where_it_is_alone() -> None:
-    assert [p.text for p in parts_in("Is it open? I need milk, and bread.")] == [
+    assert [p.text for p in split_parts("Is it open? I need milk, and bread.")] == [
         "Is it open?",
         "I need milk, and bread.",
     ]
-    assert [p.text for p in parts_in("I need milk, and bread.")] == ["I need milk,", "and bread."]
-    assert parts_in("I need milk.") == []
+    assert [p.text for p in split_parts("I need milk, and bread.")] == ["I need milk,", "and bread."]
+    assert split_parts("I need milk.") == []
 
 
 def test_a_long_reply_is_cut_by_sentence_and_one_without_sentences_by_stretches() -> None:
-    assert reply_pieces("word " * MOST_PIECES)[0] == "word"
-    unit, found = reply_pieces("one two three. " * 30)
+    assert split_reply("word " * MAX_PIECES)[0] == "word"
+    unit, found = split_reply("one two three. " * 30)
     assert (unit, len(found)) == ("sentence", 30)
-    unit, found = reply_pieces("one two three. " * 300)
+    unit, found = split_reply("one two three. " * 300)
     assert unit == "sentence"
-    assert len(found) <= MOST_PIECES
-    unit, found = reply_pieces("word " * 500)
+    assert len(found) <= MAX_PIECES
+    unit, found = split_reply("word " * 500)
     assert unit == "stretch"
-    assert len(found) <= MOST_PIECES
+    assert len(found) <= MAX_PIECES
 
 
 @given(st.text(max_size=80))
 def test_pieces_lie_in_the_text_in_order_and_hold_all_of_it(text: str) -> None:
-    for found in (words(text), sentences_in(text), parts_in(text)):
+    for found in (split_words(text), sentence_pieces(text), split_parts(text)):
         assert all(text[p.start : p.end] == p.text and p.text for p in found)
         assert all(a.end <= b.start for a, b in itertools.pairwise(found))
-    covered = "".join(piece.text for piece in words(text))
+    covered = "".join(piece.text for piece in split_words(text))
     assert "".join(covered.split()) == "".join(text.split())
 
 
@@ -139,7 +139,7 @@ def test_pieces_lie_in_the_text_in_order_and_hold_all_of_it(text: str) -> None:
 
 def test_each_word_is_worth_its_weight_and_all_variants_are_scored_in_one_call() -> None:
     Weighed.calls.clear()
-    found = explain(Weighed(), pair_of(["Any milk left?"], "good milk bad awful"))
+    found = explain(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
     assert len(Weighed.calls) == 1
     assert found.score == 2 + 10 - 1 - 3
     assert [(span.text, span.worth) for span in found.words] == [("good", 2), ("milk", 10), ("bad", -1), ("awful", -3)]
@@ -156,14 +156,14 @@ def test_each_word_is_worth_its_weight_and_all_variants_are_scored_in_one_call()
 
 
 def test_words_that_cost_only_together_are_listed_together() -> None:
-    found = explain(Together(), pair_of(["Hm?"], "that is very odd indeed"))
+    found = explain(Together(), make_pair(["Hm?"], "that is very odd indeed"))
     assert all(word.worth == 0 for word in found.words)
     assert {span.text for span in found.spans if span.worth == -4} == {"very odd", "is very odd", "very odd indeed"}
     assert [span.text for span in found.costly()] == ["very odd"]  # a third word adds nothing
 
 
 def test_the_share_of_an_utterance_is_what_the_score_loses_without_it() -> None:
-    found = explain(Weighed(), pair_of(["Is there cheese?", "No. But milk, and bread."], "milk bread cheese"))
+    found = explain(Weighed(), make_pair(["Is there cheese?", "No. But milk, and bread."], "milk bread cheese"))
     whole = [part for part in found.context if not part.is_piece]
     assert [(p.utterance, p.without, p.alone, p.share) for p in whole] == [(0, 20, 10, 10), (1, 10, 20, 20)]
     cut = [(p.utterance, p.text, p.share, p.alone) for p in found.context if p.is_piece]
@@ -172,7 +172,7 @@ def test_the_share_of_an_utterance_is_what_the_score_loses_without_it() -> None:
 
 
 def test_one_utterance_cannot_be_left_out_but_its_sentences_can() -> None:
-    found = explain(Weighed(), pair_of(["Hello. Any milk?"], "milk"))
+    found = explain(Weighed(), make_pair(["Hello. Any milk?"], "milk"))
     assert math.isnan(found.context[0].share)
     assert found.context[0].alone == 10
     assert [part.text for part in found.answers()] == ["Hello. Any milk?", "Any milk?"]
@@ -182,83 +182,85 @@ def test_one_utterance_cannot_be_left_out_but_its_sentences_can() -> None:
 
 
 def test_where_no_utterance_is_needed_none_is_said_to_be_answered() -> None:
-    found = explain(Weighed(), pair_of(["Any milk?", "Milk, please."], "milk"))
+    found = explain(Weighed(), make_pair(["Any milk?", "Milk, please."], "milk"))
     assert [part.share for part in found.context if not part.is_piece] == [0, 0]
     assert found.answers() == ()
-    assert "No single utterance is needed" in plain(found)
+    assert "No single utterance is needed" in render_plain(found)
 
 
 def test_nothing_has_a_higher_share_than_what_the_reply_leans_on_most() -> None:
     """A part that scores well alone is not what the reply leans on where another is missed more."""
 
-    def leaning(*parts: Part) -> list[str]:
+    def leaning(*parts: ContextPart) -> list[str]:
         found = Explanation("m", "m", "r", "s", "Yes.", 0.5, True, parts, "word", (), (), ())
-        said = [segment.text for line in lines(found) for segment in line if "leans most" in segment.text]
+        said = [segment.text for line in render_lines(found) for segment in line if "leans most" in segment.text]
         return [part.text for part in found.answers()] + said
 
-    far = Part(0, "far", 0.3048, 0.1, 0.1952)
-    near = Part(1, "near. and more.", 0.4627, 0.9, 0.0373)
+    far = ContextPart(0, "far", 0.3048, 0.1, 0.1952)
+    near = ContextPart(1, "near. and more.", 0.4627, 0.9, 0.0373)
     assert leaning(far, near) == ["far", "It leans most on “far”."]
-    piece, other = (Part(1, text, 0.4, 0.9, share, is_piece=True) for text, share in (("near.", 0.03), ("more.", 0.02)))
-    most = Part(1, "near. and more.", 0.2, 0.1, 0.3)
+    piece, other = (
+        ContextPart(1, text, 0.4, 0.9, share, is_piece=True) for text, share in (("near.", 0.03), ("more.", 0.02))
+    )
+    most = ContextPart(1, "near. and more.", 0.2, 0.1, 0.3)
     assert leaning(far, most, piece, other) == ["near. and more.", "It leans most on “near. and more.”."]
-    strong = Part(1, "near.", 0.2, 0.1, 0.31, is_piece=True)
+    strong = ContextPart(1, "near.", 0.2, 0.1, 0.31, is_piece=True)
     assert leaning(far, near, strong, other) == ["near. and more.", "near.", "It leans most on “near.”."]
 
 
 def test_in_a_metric_where_less_is_better_a_word_that_lowers_it_earns() -> None:
-    found = explain(Fault(), pair_of(["Hm?"], "good bad"))
+    found = explain(Fault(), make_pair(["Hm?"], "good bad"))
     assert [(span.text, span.worth) for span in found.words] == [("good", -2), ("bad", 1)]
 
 
 def test_a_blank_reply_and_an_empty_context_have_no_score_and_say_why() -> None:
-    blank = explain(Weighed(), pair_of(["Hm?"], "  "))
+    blank = explain(Weighed(), make_pair(["Hm?"], "  "))
     assert math.isnan(blank.score)
     assert list(blank.notes) == ["There is no score: the reply is blank."]
     assert blank.words == ()
-    bare = explain(Weighed(), pair_of([], "good"))
+    bare = explain(Weighed(), make_pair([], "good"))
     assert math.isnan(bare.score)
     assert "There is no score: no context." in bare.notes
 
 
 def test_a_metric_that_never_knows_gives_dashes() -> None:
-    found = explain(Silent(), pair_of(["Hm?", "Well?"], "good bad"))
+    found = explain(Silent(), make_pair(["Hm?", "Well?"], "good bad"))
     assert math.isnan(found.score)
     assert found.answers() == ()
     assert found.costly() == found.earning() == []
-    assert plain(found).startswith("test_explain: –")
+    assert render_plain(found).startswith("test_explain: –")
     assert json.loads(to_json(found))["score"] is None
 
 
 def test_a_metric_without_the_context_has_no_context_part() -> None:
-    found = explain("length", pair_of(["Hm?"], "one two"))
+    found = explain("length", make_pair(["Hm?"], "one two"))
     assert found.context == ()
     assert "length does not look at the context." in found.notes
     assert [span.worth for span in found.words] == [1, 1]
 
 
 def test_a_reply_repeated_is_explained_like_any_other() -> None:
-    found = explain("context_overlap", pair_of(["Any milk?"], "Milk. Milk. Milk."))
+    found = explain("context_overlap", make_pair(["Any milk?"], "Milk. Milk. Milk."))
     assert [span.worth for span in found.words] == [0, 0, 0]
     assert found.score == 1.0
 
 
 def test_equal_variants_are_scored_once() -> None:
     Weighed.calls.clear()
-    explain(Weighed(), pair_of(["Hm?"], "no no no"))
+    explain(Weighed(), make_pair(["Hm?"], "no no no"))
     # The whole; one word less (three times the same), two words less (twice the same), the context alone (the whole).
     # A blank reply and an empty context are not scored at all.
     assert Weighed.calls == [3]
 
 
 def test_far_utterances_are_left_out_together() -> None:
-    pair = pair_of([f"Utterance number {i}." for i in range(50)], "number")
+    pair = make_pair([f"Utterance number {i}." for i in range(50)], "number")
     found = explain(Weighed(), pair)
     first = found.context[0]
     assert (first.utterance, first.n_utterances) == (29, 30)
     assert len([p for p in found.context if not p.is_piece]) == 21
     assert any("50 utterances" in note for note in found.notes)
-    assert "1-30" in plain(found)
+    assert "1-30" in render_plain(found)
 
 
 @pytest.mark.parametrize(
@@ -270,53 +272,53 @@ def test_far_utterances_are_left_out_together() -> None:
 )
 def test_a_metric_that_needs_more_is_refused_in_one_sentence(metric: Metric | str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        explain(metric, pair_of(["Hm?"], "good"))
+        explain(metric, make_pair(["Hm?"], "good"))
 
 
 def test_a_metric_of_references_works_where_there_are_some() -> None:
-    found = explain("bleu(n=1, smoothing='none')", pair_of(["Hm?"], "yes it is", ["yes it is"]))
+    found = explain("bleu(n=1, smoothing='none')", make_pair(["Hm?"], "yes it is", ["yes it is"]))
     assert found.score == pytest.approx(1.0)
     assert all(span.worth > 0 for span in found.words)
     with pytest.raises(InputError, match="needs references, and there are none"):
-        explain("bleu", pair_of(["Hm?"], "yes"))
+        explain("bleu", make_pair(["Hm?"], "yes"))
 
 
 @given(st.lists(st.text(min_size=1, max_size=20).filter(str.strip), max_size=4), st.text(max_size=60))
 def test_any_text_can_be_explained_and_shown(context: list[str], reply: str) -> None:
-    found = explain("context_overlap", pair_of(context, reply))
+    found = explain("context_overlap", make_pair(context, reply))
     json.loads(to_json(found))
-    plain(found)
+    render_plain(found)
     for form in FORMATS.values():
-        form(table(found))
+        form(explanation_table(found))
 
 
 # How it is shown
 
 
 def shown() -> Explanation:
-    return explain(Weighed(), pair_of(["Any milk left?"], "good milk bad awful"))
+    return explain(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
 
 
 def test_plain_text_marks_what_earned_and_what_cost() -> None:
-    found = plain(shown())
+    found = render_plain(shown())
     assert "  good {+milk+} bad awful" in found  # the others are weak beside it
     assert "cost most: “awful” -3.0000, “bad” -1.0000" in found
     assert "earned most: “milk” +10.0000, “good” +2.0000" in found
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    found = explain(Weighed(), pair_of(["Hm \x1b[2J?"], "good \x1b[31mred\x07"))
-    assert "\x1b" not in plain(found)
-    assert "\x07" not in plain(found)
+    found = explain(Weighed(), make_pair(["Hm \x1b[2J?"], "good \x1b[31mred\x07"))
+    assert "\x1b" not in render_plain(found)
+    assert "\x07" not in render_plain(found)
 
 
 def test_the_terminal_view_is_shaded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from rejoinder.probes.explanation_view import show
+    from rejoinder.probes.explanation_view import print_explanation
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    show(shown())
+    print_explanation(shown())
     out = capsys.readouterr().out
     assert "\x1b[" in out
     assert "milk" in out
@@ -331,7 +333,7 @@ def test_json_has_everything() -> None:
 
 
 def test_an_explanation_is_a_value() -> None:
-    twice = [explain(Weighed(), pair_of(["Any milk?", "Tea?"], "good milk")) for _ in range(2)]
+    twice = [explain(Weighed(), make_pair(["Any milk?", "Tea?"], "good milk")) for _ in range(2)]
     assert twice[0] == twice[1]
     with pytest.raises(AttributeError):
         shown().score = 1.0  # type: ignore[misc]

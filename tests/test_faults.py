@@ -19,7 +19,7 @@ from benchmarks.synthetic import write_file
 from rejoinder import paths
 from rejoinder.cli import program
 from rejoinder.errors import RejoinderError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.scoring.run import Plan, run
 
 COMMAND = f"{sys.executable} -m rejoinder"
@@ -120,7 +120,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "near").symlink_to(tmp_path / "far" / "file")
     for text in (b"one", b"two"):
-        with whole_file(tmp_path / "near") as file:
+        with atomic_write(tmp_path / "near") as file:
             file.write(text)
         assert (tmp_path / "near").is_symlink()
         assert (tmp_path / "far" / "file").read_bytes() == text

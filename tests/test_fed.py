@@ -27,7 +27,7 @@ SAID = [
     (["how are you?"], "fine, thanks!"),
     (["how are you?"], "no"),
 ]
-FOLLOWUPS = fed._read().aspects
+FOLLOWUPS = fed._read_followups().aspects
 
 
 @pytest.fixture(autouse=True)

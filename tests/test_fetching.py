@@ -15,12 +15,12 @@ from click.testing import CliRunner, Result
 from rejoinder.cli import data as cli
 from rejoinder.data import datasets
 from rejoinder.data.datasets import Dataset, File
-from rejoinder.data.download import FetchError, Patience, fetch, url_of
+from rejoinder.data.download import FetchError, RetryPolicy, fetch, url_of
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.types import Dialogue, Turn
 
 BODY = bytes(range(256)) * 700
-HURRY = Patience(timeout=10.0, attempts=3, pause=0.01)
+HURRY = RetryPolicy(timeout=10.0, attempts=3, pause=0.01)
 COMMIT = "0123456789" * 4
 FILE = File("sets/a/b.bin", hashlib.sha256(BODY).hexdigest(), len(BODY), "owner/name", COMMIT, "data/b c.bin")
 
@@ -109,7 +109,7 @@ def status(code: int, **headers: object) -> Answer:
     return lambda handler, _: handler.start(code, Content_Length=0, **headers)
 
 
-def get(server: Server, root: Path, patience: Patience = HURRY) -> bool:
+def get(server: Server, root: Path, patience: RetryPolicy = HURRY) -> bool:
     return fetch(FILE, root, server.url, patience)
 
 
@@ -177,7 +177,7 @@ def test_a_range_that_cannot_be_satisfied_starts_anew(server: Server, tmp_path: 
 def test_what_came_is_kept_for_the_next_command(server: Server, tmp_path: Path) -> None:
     server.answer = sends(BODY[:1000], Content_Length=len(BODY))
     with pytest.raises(FetchError, match=r"ended after 1,000 of 179,200 bytes \(tried 1 times\); run the same command"):
-        get(server, tmp_path, Patience(timeout=10.0, attempts=1))
+        get(server, tmp_path, RetryPolicy(timeout=10.0, attempts=1))
     assert left(tmp_path) == ["b.bin.part"]
     server.answer = ranged
     assert get(server, tmp_path) is True
@@ -260,7 +260,7 @@ def test_a_server_that_stalls_is_left_after_the_timeout(server: Server, tmp_path
     server.answer = stall
     began = time.monotonic()
     with pytest.raises(FetchError, match=r"the server stalled \(nothing came in 0\.2 s\) \(tried 1 times\)"):
-        get(server, tmp_path, Patience(timeout=0.2, attempts=1))
+        get(server, tmp_path, RetryPolicy(timeout=0.2, attempts=1))
     assert time.monotonic() - began < 4
     server.answer = ranged
     assert get(server, tmp_path) is True
@@ -275,7 +275,7 @@ def test_a_server_that_drips_is_left_too(server: Server, tmp_path: Path) -> None
 
     server.answer = drip
     with pytest.raises(FetchError, match=r"the server stalled \(under 1024 bytes in 0\.5 s\)"):
-        get(server, tmp_path, Patience(timeout=0.5, attempts=1))
+        get(server, tmp_path, RetryPolicy(timeout=0.5, attempts=1))
 
 
 def test_a_server_that_answers_nothing_or_nonsense_is_told(server: Server, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import rejoinder
-from rejoinder.comparison.check import check, condition
+from rejoinder.comparison.check import check, parse_condition
 from rejoinder.errors import RunError, SpecError
 from rejoinder.scoring.result import Scores
 
@@ -30,13 +30,13 @@ def replies(shift: int = 0, n: int = 30, seed: int = 0) -> Scores:
     ],
 )
 def test_a_condition_is_read_as_typed(text: str, expected: tuple[object, ...]) -> None:
-    assert tuple(condition(text)) == expected
+    assert tuple(parse_condition(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["bleu", "bleu>=", ">=3", "bleu>=three", "bleu>=nan", "bleu>=1>=2"])
 def test_a_condition_that_says_nothing_is_an_error(text: str) -> None:
     with pytest.raises(SpecError):
-        condition(text)
+        parse_condition(text)
 
 
 def test_a_threshold_passes_or_fails_with_the_figure() -> None:

@@ -17,9 +17,17 @@ from rejoinder.types import Candidate, Dialogue, Question, Turn
 torch = pytest.importorskip("torch")
 
 from rejoinder.models.generator.model import load_generator, read_card  # noqa: E402
-from rejoinder.models.generator.network import GeneratorNetwork, Shape, positions  # noqa: E402
-from rejoinder.models.generator.text import BEGIN, END, MARKS, TURN, Limits, TurnReader, learn_pieces  # noqa: E402
-from rejoinder.training.generator.data import Feeder, batches_of, examples_of, of_split  # noqa: E402
+from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape, position_encoding  # noqa: E402
+from rejoinder.models.generator.text import (  # noqa: E402
+    BEGIN,
+    END,
+    SPECIAL_TOKENS,
+    TURN,
+    GeneratorLimits,
+    TurnTokenizer,
+    train_tokenizer,
+)
+from rejoinder.training.generator.data import BatchLoader, build_examples, make_batches, select_split  # noqa: E402
 from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator  # noqa: E402
 
 ARCHES = ("gru", "lstm", "transformer")
@@ -36,8 +44,8 @@ DIALOGUES = [dialogue(n, "valid" if n % 5 == 0 else "train") for n in range(60)]
 
 
 def recipe(arch: str = "gru", **chosen: object) -> GeneratorRecipe:
-    shape = Shape(arch=arch, layers=2, dim=16, heads=2, vocabulary=400)  # type: ignore[arg-type]
-    made = GeneratorRecipe(shape, Limits(3, 40, 20), steps=6, tokens=200, rate=0.01, check=2, held_out=30)
+    shape = GeneratorShape(arch=arch, layers=2, dim=16, heads=2, vocabulary=400)  # type: ignore[arg-type]
+    made = GeneratorRecipe(shape, GeneratorLimits(3, 40, 20), steps=6, tokens=200, rate=0.01, check=2, held_out=30)
     return dataclasses.replace(made, **chosen)  # type: ignore[arg-type]
 
 
@@ -140,49 +148,53 @@ def test_a_snapshot_is_a_generator_of_that_step(tmp_path: Path) -> None:
 
 def test_a_smaller_fraction_lies_within_a_larger_one() -> None:
     many = [dialogue(n, "train") for n in range(2_000)]
-    parts = [{d.id for d in of_split(many, "train", share)} for share in (0.1, 0.5, 1.0)]
+    parts = [{d.id for d in select_split(many, "train", share)} for share in (0.1, 0.5, 1.0)]
     assert parts[0] < parts[1] < parts[2]
     assert 120 < len(parts[0]) < 280
     assert 900 < len(parts[1]) < 1_100
 
 
 def test_examples_are_turns_after_up_to_three_and_batches_hold_each_once() -> None:
-    pieces = learn_pieces((t.text for d in DIALOGUES for t in d.turns), 400)
-    reader = TurnReader(pieces, Limits(3, 40, 20))
-    examples = examples_of(DIALOGUES, reader)
+    pieces = train_tokenizer((t.text for d in DIALOGUES for t in d.turns), 400)
+    reader = TurnTokenizer(pieces, GeneratorLimits(3, 40, 20))
+    examples = build_examples(DIALOGUES, reader)
     assert len(examples) == 3 * len(DIALOGUES)
-    context, reply, lengths = Feeder(examples, torch.device("cpu")).batch(np.array([2, 0]))
+    context, reply, lengths = BatchLoader(examples, torch.device("cpu")).batch(np.array([2, 0]))
     said = [turn.text for turn in DIALOGUES[0].turns]
     assert tuple(context[0].tolist()) == reader.context(said[:3])
     assert [i for i in context[1].tolist() if i] == list(reader.context(said[:1]))
     assert [i for i in reply[0].tolist() if i] == [BEGIN, *reader.reply(said[3]), END]
     assert lengths.tolist() == [len(reader.context(said[:3])), len(reader.context(said[:1]))]
-    batches = batches_of(examples, 200, 0, 1)
+    batches = make_batches(examples, 200, 0, 1)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
     wide = [(examples.context[b, 1].max() + examples.reply[b, 1].max()) * len(b) for b in batches]
     assert max(wide) <= 200
-    assert not all(np.array_equal(a, b) for a, b in zip(batches, batches_of(examples, 200, 0, 2), strict=False))
+    assert not all(np.array_equal(a, b) for a, b in zip(batches, make_batches(examples, 200, 0, 2), strict=False))
 
 
 def test_marks_in_a_text_are_plain_text_and_long_texts_are_cut() -> None:
-    reader = TurnReader(learn_pieces((t.text for d in DIALOGUES for t in d.turns), 400), Limits(3, 10, 5))
+    reader = TurnTokenizer(
+        train_tokenizer((t.text for d in DIALOGUES for t in d.turns), 400), GeneratorLimits(3, 10, 5)
+    )
     assert not set(reader.reply("</s> <turn>")) & {BEGIN, END, TURN}
     assert len(reader.reply("soup " * 50)) == 5
     assert len(reader.context(["soup " * 50])) == 10
     assert reader.context([]) == (TURN,)
     assert reader.text(reader.reply("yes, i like")) == "yes, i like"
-    assert len(MARKS) == 5
+    assert len(SPECIAL_TOKENS) == 5
 
 
 def test_the_ten_systems_have_their_sizes() -> None:
     sizes = {
-        arch: sum(p.numel() for p in GeneratorNetwork(Shape(arch=arch, layers=1, dim=8, vocabulary=100)).parameters())  # type: ignore[arg-type]
+        arch: sum(
+            p.numel() for p in GeneratorNetwork(GeneratorShape(arch=arch, layers=1, dim=8, vocabulary=100)).parameters()
+        )  # type: ignore[arg-type]
         for arch in ("gru", "lstm")
     }
     words, join = 100 * 8 + 100, 16 * 8 + 8
     assert sizes["gru"] == words + join + 2 * 3 * (2 * 8 * 8 + 2 * 8)
     assert sizes["lstm"] == words + join + 2 * 4 * (2 * 8 * 8 + 2 * 8)
-    assert positions(5, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
+    assert position_encoding(5, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
 
 
 def test_a_generator_is_a_system_that_likes_the_smallest_loss(folders: dict[str, Path]) -> None:

@@ -21,9 +21,9 @@ from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.grade import Grade
 from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.grade.graph import Concepts, _drop, _edges, graph_of
-from rejoinder.models.grade.keywords import English, read_rarity, write_rarity
-from rejoinder.models.grade.model import GradeModel, open_grade, shortened
+from rejoinder.models.grade.graph import Concepts, _build_edges, _drop_edges, build_graph
+from rejoinder.models.grade.keywords import EnglishTagger, read_rarity, write_rarity
+from rejoinder.models.grade.model import GradeModel, open_grade, truncate_pair
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -245,16 +245,16 @@ def test_a_share_of_the_edges_is_left_counted_by_hand() -> None:
     concepts = Concepts({word: i + 4 for i, word in enumerate(words)}, {}, {}, {})
     # The context stands in places 1 and 2, the reply in 1 to 4. So 1-1, 2-2 and, both ways, 1-2, 1-3, 1-4, 2-3 and 2-4
     # are edges: 12, of which 7 are left at .6.
-    edges = _edges(concepts, words[:2], words[2:], 18)
+    edges = _build_edges(concepts, words[:2], words[2:], 18)
     assert np.count_nonzero(edges) == 12
-    _drop(edges, 0.6, np.random.default_rng(0))
+    _drop_edges(edges, 0.6, np.random.default_rng(0))
     assert np.count_nonzero(edges) == 7
     assert set(edges[edges > 0]) == {1 / 20}
 
 
 def test_the_normal_form_of_the_edges_is_computed_by_hand() -> None:
     concepts = Concepts({"a": 4, "b": 5}, {}, {}, {("a", "b"): 4})
-    found = graph_of(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
+    found = build_graph(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
     # b stands in place 1, x in 1 and a in 2: x-b is 1/20 at (1, 1), a-b is 1/4 at (2, 1) and (1, 2).
     sums = {1: 1 + 1 / 20 + 1 / 4, 2: 1 + 1 / 4}
     assert found.edges[1, 1] == pytest.approx((1 + 1 / 20) / sums[1])
@@ -275,9 +275,9 @@ def test_more_keywords_than_places_lose_the_last(folder: Path) -> None:
 
 
 def test_the_longer_of_two_texts_loses_its_end() -> None:
-    assert shortened([1, 2, 3, 4, 5], [6, 7], 5) == ([1, 2, 3], [6, 7])
-    assert shortened([1, 2], [3, 4], 3) == ([1, 2], [3])
-    assert shortened([1, 2], [3, 4], 4) == ([1, 2], [3, 4])
+    assert truncate_pair([1, 2, 3, 4, 5], [6, 7], 5) == ([1, 2, 3], [6, 7])
+    assert truncate_pair([1, 2], [3, 4], 3) == ([1, 2], [3])
+    assert truncate_pair([1, 2], [3, 4], 4) == ([1, 2], [3, 4])
 
 
 def test_long_texts_are_cut_and_say_so(folder: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_pair_that_says_nothing_has_no_score(folder: Path) -> None:
 
 
 def test_lemmas_follow_the_rules_and_the_exceptions(folder: Path) -> None:
-    found = {word.text: word.lemma for word in English(folder).words("trains mice leaving better at kiosk")}
+    found = {word.text: word.lemma for word in EnglishTagger(folder).words("trains mice leaving better at kiosk")}
     expected = {"trains": "train", "mice": "mouse", "leaving": "leave", "better": "good", "at": "at", "kiosk": "kiosk"}
     assert found == expected
 

@@ -17,28 +17,28 @@ from rejoinder.errors import InputError
 from rejoinder.models import idk as cards
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_here
-from rejoinder.models.encoder import pairs
+from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.encoder import pair_encoder
 from rejoinder.training.idk import (
     BATCH,
     MARGIN,
     NEGATIVES,
     RATE,
     IdkRecipe,
-    draw,
-    fit,
-    fit_by_steps,
+    draw_training,
+    fit_by_gradient,
     fit_exactly,
+    fit_regression,
     objective,
     pair_vectors,
-    told_apart,
+    share_above_negative,
     train_idk,
 )
-from rejoinder.training.next_turns import MOST_TURNS, Place, places, shuffled_replies
+from rejoinder.training.next_turns import MAX_TURNS, NextTurn, sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 shipped = pytest.mark.skipif(
-    not (is_here(MODELS["aptness"]) and (cards.SHIPPED / cards.NAME).is_file()),
+    not (is_available(MODELS["aptness"]) and (cards.SHIPPED_FOLDER / cards.CARD_FILE).is_file()),
     reason="the weights of aptness and idk are not in the package",
 )
 
@@ -59,7 +59,7 @@ def vectors(n: int = 60, d: int = 12, seed: int = 0) -> tuple[Any, Any]:
 def test_paper_mode_takes_the_steps_of_a_plain_torch_loop(regularization: Any, loss: Any) -> None:
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
     true, false = vectors()
-    drawn = draw(len(true), true.shape[1], seed=5)
+    drawn = draw_training(len(true), true.shape[1], seed=5)
     weight = torch.tensor(drawn.start[:-1], requires_grad=True)
     bias = torch.tensor(drawn.start[-1], requires_grad=True)
     optimizer = torch.optim.Adam([weight, bias], lr=RATE)
@@ -78,7 +78,7 @@ def test_paper_mode_takes_the_steps_of_a_plain_torch_loop(regularization: Any, l
             optimizer.zero_grad()
             total.backward()
             optimizer.step()
-    found = fit_by_steps(true, false, 5, regularization, loss)
+    found = fit_by_gradient(true, false, 5, regularization, loss)
     assert found.weights == pytest.approx(weight.detach().numpy(), abs=1e-9)
     assert found.bias == pytest.approx(bias.item(), abs=1e-9)
 
@@ -86,15 +86,15 @@ def test_paper_mode_takes_the_steps_of_a_plain_torch_loop(regularization: Any, l
 def test_the_triplet_loss_ranks_the_true_reply_higher() -> None:
     true, false = vectors(n=3_000)
     recipe = IdkRecipe(loss="triplet", regularization="none", contexts=3_000)
-    assert told_apart(fit(true, false, recipe), true, false) > 0.8
+    assert share_above_negative(fit_regression(true, false, recipe), true, false) > 0.8
 
 
 def test_l1_leaves_few_weights_in_paper_mode_and_a_seed_decides() -> None:
     true, false = vectors(n=3_000, d=40)
-    found = fit_by_steps(true, false, 0)
+    found = fit_by_gradient(true, false, 0)
     assert set(np.flatnonzero(np.abs(found.weights) > 0.05)) == {0, 1, 2}
-    assert (fit_by_steps(true, false, 0).weights == found.weights).all()
-    assert not (fit_by_steps(true, false, 1).weights == found.weights).all()
+    assert (fit_by_gradient(true, false, 0).weights == found.weights).all()
+    assert not (fit_by_gradient(true, false, 1).weights == found.weights).all()
 
 
 # Exact mode
@@ -163,21 +163,21 @@ def talks(n: int = 12, turns: int = 9, corpus: str = "shop", split: str = "train
 
 def test_places_do_not_depend_on_the_order_of_the_file_and_keep_to_corpus_and_split() -> None:
     given = [*talks(), *talks(corpus="street"), *talks(4, split="test", corpus="shop2")]
-    found = places(given, 10, "shop")
-    assert found == places(given[::-1], 10, "shop")
+    found = sample_next_turns(given, 10, "shop")
+    assert found == sample_next_turns(given[::-1], 10, "shop")
     assert len(found) == 10
     assert all(place.reply.startswith("shop ") for place in found)
-    assert all(1 <= len(place.context) <= MOST_TURNS for place in found)
+    assert all(1 <= len(place.context) <= MAX_TURNS for place in found)
     for place in found:  # the context is what was said right before
         number = int(place.reply.rpartition(" ")[2])
-        assert [int(text.rpartition(" ")[2]) for text in place.context] == list(range(number))[-MOST_TURNS:]
+        assert [int(text.rpartition(" ")[2]) for text in place.context] == list(range(number))[-MAX_TURNS:]
 
 
 def test_where_dialogues_are_few_each_gives_several_and_the_halves_are_of_different_ones() -> None:
-    found = places(talks(n=10), 40)
+    found = sample_next_turns(talks(n=10), 40)
     of = [place.reply.split()[1] for place in found]
     assert not set(of[:20]) & set(of[20:])
-    assert sorted(shuffled_replies(found[20:])) == sorted(place.reply for place in found[20:])
+    assert sorted(shuffle_responses(found[20:])) == sorted(place.reply for place in found[20:])
 
 
 @pytest.mark.parametrize(
@@ -190,16 +190,16 @@ def test_where_dialogues_are_few_each_gives_several_and_the_halves_are_of_differ
 )
 def test_places_that_are_not_there_are_named(corpus: str, wanted: int, split: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        places(talks(), wanted, corpus, split)
+        sample_next_turns(talks(), wanted, corpus, split)
 
 
 def test_as_many_contexts_can_be_asked_for_as_an_error_says_there_are() -> None:
     uneven = [*talks(10, turns=2), *talks(2, turns=9, corpus="street")]
     with pytest.raises(InputError, match="the dialogues of the split 'train' have 26;"):
-        places(uneven, 3_750)
+        sample_next_turns(uneven, 3_750)
     with pytest.raises(InputError, match="have 26;"):
-        places(uneven, 27)
-    assert len(set(places(uneven, 26))) == 26
+        sample_next_turns(uneven, 27)
+    assert len(set(sample_next_turns(uneven, 26))) == 26
 
 
 # Vectors and their cache
@@ -221,20 +221,20 @@ class Counted:
 
 def test_each_pair_is_read_once_and_blank_ones_have_no_vector() -> None:
     counted = Counted()
-    cached = pairs.CachedPairs(counted)
+    cached = pair_encoder.CachedPairEncoder(counted)
     contexts = [["a", "bb"], ["a", "bb"], [" "], ["a", " ", "bb"], ["ab", "b"]]
     found = cached.features(contexts, ["x", "x", "x", "x", " "])
     assert counted.asked == 1
     assert found[:2].tolist() == found[3:4].tolist() * 2
     assert np.isnan(found[[2, 4]]).all()
-    assert pairs.CachedPairs(Counted()).features(contexts[:1], ["x"]).tolist() == found[:1].tolist()
+    assert pair_encoder.CachedPairEncoder(Counted()).features(contexts[:1], ["x"]).tolist() == found[:1].tolist()
     # The same characters in other turns are another pair.
     assert cached.features([["ab", "b"]], ["x"]).tolist() != found[:1].tolist()
     assert counted.asked == 2
 
 
 def test_negatives_stand_beside_their_contexts() -> None:
-    found = [Place((f"c{i}",), "r" * (i + 1)) for i in range(8)]
+    found = [NextTurn((f"c{i}",), "r" * (i + 1)) for i in range(8)]
     for negative, said in NEGATIVES.items():
         true, false = pair_vectors(Counted(), found, IdkRecipe(negative=negative, contexts=4))  # type: ignore[arg-type]
         assert len(true) == len(false) == 4
@@ -256,7 +256,7 @@ def test_the_pooled_next_sentence_feature_can_be_named(tmp_path: Path) -> None:
     network.save_pretrained(tmp_path / "bert")
     reader = transformers.BertTokenizer(tokenizer_object=core, model_max_length=40)
     reader.save_pretrained(tmp_path / "bert")
-    opened = pairs.load_pair_encoder(f"hf:{tmp_path / 'bert'}")
+    opened = pair_encoder.load_pair_encoder(f"hf:{tmp_path / 'bert'}")
     found = opened.features([["the cat", "sat on the mat"], ["ok", "yes"], [""]], ["it ran fast", "no", "no"])
     for i, (context, reply) in enumerate([("the cat sat on the mat", "it ran fast"), ("ok yes", "no")]):
         before, said = (reader(text, add_special_tokens=False)["input_ids"] for text in (context, reply))
@@ -279,11 +279,11 @@ def card(weights: tuple[float, ...], **changed: Any) -> cards.IdkCard:
 
 def test_a_folder_is_read_as_it_was_written_and_its_bytes_do_not_change(tmp_path: Path) -> None:
     made = card((0.25, -1.0, 0.0), about={"licence": "none", "recipe": {"weights": []}})
-    cards.write(tmp_path, made)
-    first = (tmp_path / cards.NAME).read_bytes()
-    assert cards.read(tmp_path) == made
-    cards.write(tmp_path, cards.read(tmp_path))
-    assert (tmp_path / cards.NAME).read_bytes() == first
+    cards.write_card(tmp_path, made)
+    first = (tmp_path / cards.CARD_FILE).read_bytes()
+    assert cards.read_card(tmp_path) == made
+    cards.write_card(tmp_path, cards.read_card(tmp_path))
+    assert (tmp_path / cards.CARD_FILE).read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -298,14 +298,14 @@ def test_a_folder_is_read_as_it_was_written_and_its_bytes_do_not_change(tmp_path
 )
 def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
-        (tmp_path / cards.NAME).write_text(text)
+        (tmp_path / cards.CARD_FILE).write_text(text)
     with pytest.raises(InputError, match=said):
-        cards.read(tmp_path)
+        cards.read_card(tmp_path)
 
 
 @shipped
 def test_weights_that_belong_to_other_vectors_are_refused_with_the_command(tmp_path: Path) -> None:
-    cards.write(tmp_path, card((0.1,) * 384))
+    cards.write_card(tmp_path, card((0.1,) * 384))
     with pytest.raises(InputError, match=r"trained on other vectors of 'aptness'.*rejoinder train idk -o FOLDER"):
         rejoinder.score(["hi"], metrics=f"idk(folder={str(tmp_path)!r})", contexts=["hello"])
 
@@ -320,7 +320,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
         ["Then let us go in.", "i don't know."],
     )
     found = rejoinder.score(replies, metrics="idk", contexts=contexts).values["idk"]
-    made = json.loads((cards.SHIPPED / cards.NAME).read_text())
+    made = json.loads((cards.SHIPPED_FOLDER / cards.CARD_FILE).read_text())
     features = open_aptness().cross_features(contexts, replies)
     for i in range(2):
         odds = math.fsum(w * float(x) for w, x in zip(made["weights"], features[i], strict=True)) + made["bias"]
@@ -330,7 +330,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
 
 @shipped
 def test_the_shipped_weights_say_where_they_come_from() -> None:
-    about = cards.read(cards.SHIPPED).about
+    about = cards.read_card(cards.SHIPPED_FOLDER).about
     assert about["licence"] == "CC-BY-NC-SA-4.0"
     assert about["recipe"] == {
         "mode": "paper",
@@ -380,7 +380,7 @@ def test_training_writes_what_a_counted_encoder_taught(tmp_path: Path, monkeypat
     counted = Counted()
     monkeypatch.setattr("rejoinder.training.idk.load_pair_encoder", lambda name: counted)
     made = train_idk(talks(n=30), tmp_path / "new", IdkRecipe("exact", contexts=25), "shop")
-    true, false = pair_vectors(counted, places(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
+    true, false = pair_vectors(counted, sample_next_turns(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
     assert made.weights == pytest.approx(fit_exactly(true, false).weights, abs=1e-8)
     assert made.about["licence"] == "none"
-    assert cards.read(tmp_path / "new") == made
+    assert cards.read_card(tmp_path / "new") == made

@@ -17,9 +17,9 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.importers import Options, Tally, import_records, importer
 from rejoinder.data.importers._base import FLAGS
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import modules
+from rejoinder.registry import list_modules
 
-NAMES = modules("rejoinder.data.importers")
+NAMES = list_modules("rejoinder.data.importers")
 DOCS = Path(__file__).parent.parent / "docs" / "importing.md"
 
 

@@ -23,7 +23,7 @@ import rejoinder
 from rejoinder.data import reader, spool
 from rejoinder.data.importers import import_records
 from rejoinder.data.inputs import Input
-from rejoinder.data.shards.pack import write_one
+from rejoinder.data.shards.pack import write_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan, run
 
@@ -268,7 +268,7 @@ def test_what_a_shell_substitutes_is_scored(tmp_path: Path, chats: bytes) -> Non
 def test_what_reads_a_pipe_twice_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is a pipe, and this is read more than once; save it as a file"):
-        reader.Source(tmp_path / "pipe").measure()
+        reader.InputFile(tmp_path / "pipe").measure()
 
 
 def test_a_device_is_no_file() -> None:
@@ -352,7 +352,7 @@ def test_parquet_under_a_name_that_is_not_utf_8_is_told_in_one_line(
 ) -> None:
     pytest.importorskip("pyarrow")
     odd = os.fsencode(tmp_path) + b"/ch\xe4ts.parquet"
-    write_one(rejoinder.stream(tmp_path / "chats.jsonl"), str(tmp_path / "plain.parquet"))
+    write_file(rejoinder.stream(tmp_path / "chats.jsonl"), str(tmp_path / "plain.parquet"))
     os.rename(tmp_path / "plain.parquet", odd)
     full = [odd if one == b"IN" else one for one in argv]
     if argv == [b"shards"]:
@@ -418,7 +418,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     files = [ours, logs]
     if importlib.util.find_spec("pyarrow"):
         files.append(tmp_path / "rows.parquet")
-        write_one(rejoinder.stream(ours), str(files[-1]))
+        write_file(rejoinder.stream(ours), str(files[-1]))
     for path in files:
         given, raw = Input(path), path.read_bytes()
         path.write_bytes(raw.replace(b"q8", b"q9").replace(b"Hello", b"Hullo"))

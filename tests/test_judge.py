@@ -22,9 +22,9 @@ from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.judges import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
-from rejoinder.judges.consistency import consistency, price, tally
-from rejoinder.judges.requests import _asked_to_wait
-from rejoinder.judges.settings import Settings, read_settings
+from rejoinder.judges.consistency import compute_price, count_answers, measure_consistency
+from rejoinder.judges.requests import _parse_retry_after
+from rejoinder.judges.settings import EndpointSettings, read_settings
 from rejoinder.metric import parse, signature
 from rejoinder.scoring import index
 from rejoinder.types import Item, Pair, Response, Turn
@@ -41,11 +41,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("REJOINDER_JUDGE_KEY", KEY)
     # The waits themselves are tested below; elsewhere nobody needs to sit through them.
-    monkeypatch.setattr(Settings, "__init__", _hasty(Settings.__init__))
+    monkeypatch.setattr(EndpointSettings, "__init__", _hasty(EndpointSettings.__init__))
 
 
 def _hasty(init: Any) -> Any:
-    def made(self: Settings, *given: Any, **named: Any) -> None:
+    def made(self: EndpointSettings, *given: Any, **named: Any) -> None:
         init(self, *given, **{"first_wait": 0.001, **named})
 
     return made
@@ -233,7 +233,7 @@ def test_an_endpoint_that_stays_busy_ends_the_run_and_keeps_what_came(monkeypatc
 
 
 def test_pauses_grow_and_a_retry_after_is_honoured_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Settings, "__init__", Settings.__init__.__closure__[0].cell_contents)  # type: ignore[attr-defined]
+    monkeypatch.setattr(EndpointSettings, "__init__", EndpointSettings.__init__.__closure__[0].cell_contents)  # type: ignore[attr-defined]
     with served(fails(500), fails(500), scores(4)) as server:
         reach(server, monkeypatch)
         judged()
@@ -253,10 +253,10 @@ def test_a_retry_after_is_a_number_or_a_date() -> None:
     from email.utils import format_datetime, formatdate
 
     later = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
-    assert _asked_to_wait("7") == 7.0
-    assert 80 < _asked_to_wait(later) <= 90
+    assert _parse_retry_after("7") == 7.0
+    assert 80 < _parse_retry_after(later) <= 90
     for nothing in (None, "", "soon", "-5", "nan", formatdate(0, usegmt=True)):
-        assert _asked_to_wait(nothing) == 0.0
+        assert _parse_retry_after(nothing) == 0.0
 
 
 def test_an_endless_retry_after_is_an_error_and_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,7 +454,7 @@ def test_the_general_variables_serve_but_a_key_only_goes_with_its_url(monkeypatc
 
 
 def test_settings_never_show_url_or_key() -> None:
-    assert repr(Settings("http://host/v1", KEY)) == repr(Settings("http://other/v1", "x"))
+    assert repr(EndpointSettings("http://host/v1", KEY)) == repr(EndpointSettings("http://other/v1", "x"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("TIMEOUT", "soon"), ("IN_FLIGHT", "0"), ("RETRIES", "1.5")])
@@ -665,13 +665,13 @@ def test_consistency_and_cost_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         given = pairs(3)
         assert metric.score(given) == [1.5, 4.0, 5.0]
         said = list(metric.judge().said([metric.asked(pair) for pair in given]))
-    found = consistency(said)
+    found = measure_consistency(said)
     assert (found.n, found.same) == (3, 2 / 3)
     assert found.mean_difference == pytest.approx(1 / 3)
     assert 0.9 < found.alpha < 1
-    counted = tally(said)
+    counted = count_answers(said)
     assert counted == (7, 6, 1, 0, 700, 70, 0)
-    assert price(counted, (2.0, 10.0)) == pytest.approx(700 * 2e-6 + 70 * 10e-6)
+    assert compute_price(counted, (2.0, 10.0)) == pytest.approx(700 * 2e-6 + 70 * 10e-6)
     assert [len(answers) for answers in said] == [2, 2, 3]
     assert said[2][0].answer.outcome == "unreadable"
 
@@ -761,7 +761,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
 def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.reports.judge import judge_table, raw_answers
+    from rejoinder.reports.judge import judge_table, read_raw_answers
     from rejoinder.scoring.run import Plan, run
 
     with served(says(GOOD)) as server:
@@ -772,5 +772,5 @@ def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     about = tmp_path / "run" / "run.json"
     about.write_text(about.read_text().replace('"length"', json.dumps(str(mine))))
     assert judge_table(tmp_path / "run").rows
-    assert list(raw_answers(tmp_path / "run"))
+    assert list(read_raw_answers(tmp_path / "run"))
     assert not (tmp_path / "ran").exists()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.judges.prompt import as_line, choice_messages, rating_messages
+from rejoinder.judges.prompt import choice_messages, rating_messages, to_json_line
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.types import Turn
 
@@ -88,7 +88,7 @@ def test_the_same_request_is_the_same_bytes_and_repeats_differ() -> None:
 
 def test_ordinary_text_of_any_language_is_left_readable() -> None:
     text = "日本語 é 👍 ß [1] a > b 'quoted'"
-    assert text in as_line({"reply": text})
+    assert text in to_json_line({"reply": text})
 
 
 @pytest.mark.parametrize("text", ATTACKS)

@@ -15,50 +15,50 @@ import pytest
 from slow_metric import write_slow
 
 from benchmarks.ray_nodes import interruptible
-from rejoinder.engines.base import Counts, Outcome, Work
-from rejoinder.engines.caching import KeepingEngine, keeping
+from rejoinder.engines.base import FailureCounts, TaskResult, WorkerSpec
+from rejoinder.engines.caching import CachingEngine, caching_engine
 from rejoinder.errors import InputError, RunError
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
-WORK = Work("nowhere:Nobody", (1, {"b": 2, "a": 1}))
+WORK = WorkerSpec("nowhere:Nobody", (1, {"b": 2, "a": 1}))
 
 
 class Counting:
     """An engine that doubles tasks, the last first, and notes what it was asked; it can stop after some."""
 
-    name, workers, counts = "counting", 2, Counts()
+    name, workers, counts = "counting", 2, FailureCounts()
 
     def __init__(self, most: int = 1000) -> None:
         self.asked: list[Any] = []
         self._most = most
 
-    def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         some = list(enumerate(tasks))
         for number, task in reversed(some):
             if len(self.asked) == self._most:
                 raise RunError("killed")
             self.asked.append(task)
-            yield Outcome(number, 2 * task)
+            yield TaskResult(number, 2 * task)
 
 
-def values(engine: KeepingEngine, tasks: Iterable[int], work: Work = WORK) -> list[int]:
+def values(engine: CachingEngine, tasks: Iterable[int], work: WorkerSpec = WORK) -> list[int]:
     found = {one.number: one.value for one in engine.compute(work, tasks)}
     return [found[number] for number in range(len(found))]
 
 
 def test_what_was_done_is_not_asked_again(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="killed"):
-        values(KeepingEngine(Counting(4), tmp_path), range(10))
+        values(CachingEngine(Counting(4), tmp_path), range(10))
     after = Counting()
-    assert values(KeepingEngine(after, tmp_path), range(10)) == [2 * n for n in range(10)]
+    assert values(CachingEngine(after, tmp_path), range(10)) == [2 * n for n in range(10)]
     assert sorted(after.asked) == [0, 1, 2, 3, 4, 5]
     third = Counting()
-    assert values(KeepingEngine(third, tmp_path), [3, 20, 4]) == [6, 40, 8]
+    assert values(CachingEngine(third, tmp_path), [3, 20, 4]) == [6, 40, 8]
     assert third.asked == [20]
 
 
 def test_tasks_that_are_kept_come_without_reading_on(tmp_path: Path) -> None:
-    values(KeepingEngine(Counting(), tmp_path), range(5))
+    values(CachingEngine(Counting(), tmp_path), range(5))
     taken = []
 
     def tasks() -> Iterator[int]:
@@ -66,8 +66,8 @@ def test_tasks_that_are_kept_come_without_reading_on(tmp_path: Path) -> None:
             taken.append(n)
             yield n
 
-    flow = KeepingEngine(Counting(), tmp_path).compute(WORK, tasks())
-    assert next(flow) == Outcome(0, 0)
+    flow = CachingEngine(Counting(), tmp_path).compute(WORK, tasks())
+    assert next(flow) == TaskResult(0, 0)
     assert taken == [0]
 
 
@@ -75,34 +75,34 @@ def test_other_work_other_files_and_torn_results_are_asked_anew(tmp_path: Path) 
     file = tmp_path / "corpus.jsonl"
     file.write_text("one")
     folder = tmp_path / "kept"
-    values(KeepingEngine(Counting(), folder, [str(file)]), range(3))
+    values(CachingEngine(Counting(), folder, [str(file)]), range(3))
     again = Counting()
-    values(KeepingEngine(again, folder, [str(file)]), range(3))
+    values(CachingEngine(again, folder, [str(file)]), range(3))
     assert again.asked == []
-    values(KeepingEngine(again, folder, [str(file)]), [1], Work("nowhere:Other"))
+    values(CachingEngine(again, folder, [str(file)]), [1], WorkerSpec("nowhere:Other"))
     assert again.asked == [1]
     for path in folder.rglob("*"):
         if path.is_file():
             path.write_bytes(path.read_bytes()[:-1])
-    values(KeepingEngine(again, folder, [str(file)]), [2])
+    values(CachingEngine(again, folder, [str(file)]), [2])
     assert again.asked == [1, 2]
     file.write_text("other")
-    values(KeepingEngine(again, folder, [str(file)]), [2])
+    values(CachingEngine(again, folder, [str(file)]), [2])
     assert again.asked == [1, 2, 2]
 
 
 def test_a_result_that_was_changed_is_asked_anew(tmp_path: Path) -> None:
-    values(KeepingEngine(Counting(), tmp_path), [21])
+    values(CachingEngine(Counting(), tmp_path), [21])
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert path.read_bytes().endswith(b"42")
     path.write_bytes(path.read_bytes()[:-2] + b"43")  # still JSON, but not what was computed
     again = Counting()
-    assert values(KeepingEngine(again, tmp_path), [21]) == [42]
+    assert values(CachingEngine(again, tmp_path), [21]) == [42]
     assert again.asked == [21]
 
 
 def kept_until(problem: BaseException, out: Path) -> None:
-    with keeping(Counting(), out) as engine:
+    with caching_engine(Counting(), out) as engine:
         list(engine.compute(WORK, [1]))
         raise problem
 
@@ -112,14 +112,14 @@ def test_the_folder_goes_with_the_output_and_stays_where_it_was_stopped(tmp_path
     with pytest.raises(KeyboardInterrupt):
         kept_until(KeyboardInterrupt(), out)
     assert (tmp_path / ".out.jsonl.kept").is_dir()
-    with keeping(Counting(), out) as engine:
+    with caching_engine(Counting(), out) as engine:
         list(engine.compute(WORK, [1]))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError):
         kept_until(InputError("a wrong line"), out)
     assert list(tmp_path.iterdir()) == []
     plain = Counting()
-    with keeping(plain, "-") as engine:
+    with caching_engine(plain, "-") as engine:
         assert engine is plain
 
 

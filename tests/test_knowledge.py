@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge
-from rejoinder.augmentation.commonsense.knowledge import Heads, Knowledge, read_knowledge, spoken
-from rejoinder.augmentation.commonsense.persons import as_event, second_person, third_person
+from rejoinder.augmentation.commonsense.knowledge import HeadIndex, Knowledge, phrase_head, read_knowledge
+from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, to_event
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.types import Item, Reference, Turn
@@ -123,14 +123,14 @@ def test_the_published_files_are_read_whole(published: Path) -> None:
 
 
 def test_heads_are_put_into_the_mouth_of_the_speaker() -> None:
-    assert spoken("personx asks persony for help") == "I ask you for help"
-    assert spoken("personx mails persony's ___") == "I mail your something"
-    assert spoken("personx is sick") == "I am sick"
-    assert spoken("be hungry") == "I am hungry"
+    assert phrase_head("personx asks persony for help") == "I ask you for help"
+    assert phrase_head("personx mails persony's ___") == "I mail your something"
+    assert phrase_head("personx is sick") == "I am sick"
+    assert phrase_head("be hungry") == "I am hungry"
 
 
 def test_the_nearest_sentence_of_an_utterance_counts(tmp_path: Path) -> None:
-    heads = Heads(read_knowledge(written(tmp_path, ATOMIC)), BagOfWords())
+    heads = HeadIndex(read_knowledge(written(tmp_path, ATOMIC)), BagOfWords())
     (found, nothing, empty) = heads.nearest(["Hello there, Tom. I ask you for help.", "Bananas.", ""], 0.6)
     assert [match.head for match in found] == ["personx asks persony for help"]
     assert found[0].score == pytest.approx(1.0)
@@ -210,14 +210,14 @@ def test_a_generator_is_asked_about_the_event_once_and_its_tails_become_sentence
 
 
 def test_people_are_those_of_the_dialogue() -> None:
-    assert second_person(said("Can you help me?")).subject == "I"
-    assert second_person(said("I called Tom yesterday.")).subject == "Tom"
-    assert second_person(said("Thanks , Tom .")).subject == "I"
-    assert second_person(said("See you on Monday.")).subject == "I"
-    assert third_person(said("I met Anna.", "Really?")).object == "Anna"
-    assert third_person(said("Really?")).object == "someone"
-    assert as_event("I need my keys.") == "PersonX needs PersonX's keys."
-    assert as_event("I'm sure you try.") == "PersonX is sure PersonY tries."
+    assert resolve_second_person(said("Can you help me?")).subject == "I"
+    assert resolve_second_person(said("I called Tom yesterday.")).subject == "Tom"
+    assert resolve_second_person(said("Thanks , Tom .")).subject == "I"
+    assert resolve_second_person(said("See you on Monday.")).subject == "I"
+    assert resolve_third_person(said("I met Anna.", "Really?")).object == "Anna"
+    assert resolve_third_person(said("Really?")).object == "someone"
+    assert to_event("I need my keys.") == "PersonX needs PersonX's keys."
+    assert to_event("I'm sure you try.") == "PersonX is sure PersonY tries."
 
 
 def test_knowledge_is_the_same_whatever_the_order_of_its_lines(tmp_path: Path) -> None:

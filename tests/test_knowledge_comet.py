@@ -10,7 +10,7 @@ from tiny_models import byte_pairs
 
 from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.models.comet.sequence import MARK, load_sequence_comet
+from rejoinder.models.comet.model import GENERATION_MARK, load_sequence_comet
 from rejoinder.types import Item, Turn
 
 
@@ -76,7 +76,7 @@ def test_the_prompt_is_event_relation_mark(tmp_path: Path) -> None:
 
     object.__setattr__(model, "tokenizer", Listening())
     GeneratedKnowledge(model, ("oWant",)).infer([Item("i", (Turn("I lost my keys."),))])
-    assert given == [f"PersonX lost PersonX's keys. oWant {MARK}"]
+    assert given == [f"PersonX lost PersonX's keys. oWant {GENERATION_MARK}"]
 
 
 def test_a_model_that_is_not_here_or_is_another_is_named(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def meteor(reply: str, *references: str, metric: Metric | None = None) -> float:
 
 
 def tokens(text: str) -> str:
-    return " ".join(word.text for word in _sentence.sentence(text).words)
+    return " ".join(word.text for word in _sentence.parse_sentence(text).words)
 
 
 # What METEOR 1.5's program says (java -jar meteor-1.5.jar, -norm -m 'exact stem synonym' -w '1.0 0.6 0.8'), on texts
@@ -88,7 +88,7 @@ def test_a_spec_reads_back_as_the_same_metric() -> None:
 
 def test_the_signature_says_where_the_synonyms_come_from() -> None:
     shown = signature(Meteor())
-    assert f"synonyms:wordnet-3.0 {synonyms.digest()}" in shown
+    assert f"synonyms:wordnet-3.0 {synonyms.table_digest()}" in shown
     assert f"snowballstemmer:{version('snowballstemmer')}" in shown
     assert "paraphrases:none" in shown
     assert "wordnet" not in signature(Meteor(synonym=0.0))
@@ -227,7 +227,7 @@ def test_texts_are_cut_as_meteor_normalises_them(text: str, expected: str) -> No
 
 
 def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
-    content = {word.text: word.is_content for word in _sentence.sentence("It's a dog, isn't it? ... cats").words}
+    content = {word.text: word.is_content for word in _sentence.parse_sentence("It's a dog, isn't it? ... cats").words}
     assert [word for word, is_content in content.items() if is_content] == ["dog", "isn", "cats"]
 
 
@@ -248,14 +248,14 @@ def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
     ],
 )
 def test_synonyms_share_a_meaning_even_when_inflected(one: str, other: str) -> None:
-    assert synonyms.meanings(one) & synonyms.meanings(other)
+    assert synonyms.find_meanings(one) & synonyms.find_meanings(other)
 
 
 def test_words_that_are_no_synonyms_share_none() -> None:
-    assert not synonyms.meanings("car") & synonyms.meanings("dog")
-    assert not synonyms.meanings("qwertz")
+    assert not synonyms.find_meanings("car") & synonyms.find_meanings("dog")
+    assert not synonyms.find_meanings("qwertz")
     # The synsets of "entity" (a noun) and of "able" (an adjective) have the same number in WordNet's own files.
-    assert not synonyms.meanings("entity") & synonyms.meanings("able")
+    assert not synonyms.find_meanings("entity") & synonyms.find_meanings("able")
 
 
 def test_irregular_forms_have_their_base_form() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.training.ranker.mining import Pursuit, mine, request_counts
+from rejoinder.training.ranker.mining import Pursuit, mine_pursuits, request_counts
 from rejoinder.types import Dialogue, Turn
 
 TRIPLES = """\
@@ -48,7 +48,7 @@ def times(n: int, text: str) -> list[Dialogue]:
 
 def test_what_a_goal_needs_is_read_backwards(knowledge: list[Path]) -> None:
     said = times(5, "Could you buy the flour?") + times(5, "Please buy me a ticket, now!")
-    assert mine(knowledge, said) == [
+    assert mine_pursuits(knowledge, said) == [
         Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
         Pursuit("go on a trip", ("buy a ticket",), ("buy a ticket", "pack a bag")),
     ]
@@ -56,7 +56,7 @@ def test_what_a_goal_needs_is_read_backwards(knowledge: list[Path]) -> None:
 
 def test_what_somebody_does_for_a_goal_helps_the_goal(knowledge: list[Path]) -> None:
     said = times(5, "I want to call someone.") + times(5, "Let us pack my bag")
-    assert mine(knowledge, said) == [
+    assert mine_pursuits(knowledge, said) == [
         Pursuit("go on a trip", ("pack a bag",), ("buy a ticket", "pack a bag")),
         Pursuit("leave home", ("pack a bag",), ("clean the house", "pack a bag")),
         Pursuit("make a friend", ("call someone",), ("call someone", "write a letter")),
@@ -65,19 +65,19 @@ def test_what_somebody_does_for_a_goal_helps_the_goal(knowledge: list[Path]) -> 
 
 def test_a_phrase_counts_from_five_times_on(knowledge: list[Path]) -> None:
     said = times(5, "Can you heat the oven?") + times(4, "Please buy a ticket.")
-    assert [one.goal for one in mine(knowledge, said)] == ["bake a cake"]
-    more = [one.goal for one in mine(knowledge, [*said, talk("well", "may i buy the ticket")])]
+    assert [one.goal for one in mine_pursuits(knowledge, said)] == ["bake a cake"]
+    more = [one.goal for one in mine_pursuits(knowledge, [*said, talk("well", "may i buy the ticket")])]
     assert more == ["bake a cake", "go on a trip"]
 
 
 def test_nothing_that_is_asked_for_is_an_error(knowledge: list[Path], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing could be mined"):
-        mine(knowledge, times(4, "Please buy a ticket."))
+        mine_pursuits(knowledge, times(4, "Please buy a ticket."))
     with pytest.raises(InputError, match="nothing could be mined"):
-        mine(knowledge, times(9, "I bought a ticket, buy a ticket"))
+        mine_pursuits(knowledge, times(9, "I bought a ticket, buy a ticket"))
     (tmp_path / "alone.tsv").write_text("PersonX eats\txNeed\tto buy bread\n")
     with pytest.raises(InputError, match="nothing could be mined"):
-        mine([tmp_path / "alone.tsv"], times(9, "please buy bread"))
+        mine_pursuits([tmp_path / "alone.tsv"], times(9, "please buy bread"))
 
 
 def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
@@ -91,7 +91,7 @@ def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
 
 def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
     pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.training.ranker.mining import _question
+    from rejoinder.training.ranker.mining import _make_question
 
     mined = [
         Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
@@ -99,7 +99,7 @@ def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
     ]
     drawn = random.Random(0)
     for _ in range(50):
-        goal, asked, right, *wrong = _question(drawn, mined)
+        goal, asked, right, *wrong = _make_question(drawn, mined)
         cake = "flour" in asked
         assert goal in ("", f"The user wants to {'bake a cake' if cake else 'travel'}.")
         assert ("heat the oven" if cake else "pack a bag") in right, "what is asked for is not offered"
@@ -109,10 +109,10 @@ def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
 
 def test_pursuits_that_leave_no_wrong_offer_are_an_error_and_no_endless_search() -> None:
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.training.ranker.mining import train_on_mined
+    from rejoinder.training.ranker.mining import train_on_pursuits
     from rejoinder.training.ranker.recipe import RankerRecipe
 
     mined = [Pursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
     nothing: object = None
     with pytest.raises(InputError, match="none has a wrong offer"):
-        train_on_mined(nothing, mined, RankerRecipe(mined=1), torch.device("cpu"), random.Random(0))  # type: ignore[arg-type]
+        train_on_pursuits(nothing, mined, RankerRecipe(mined=1), torch.device("cpu"), random.Random(0))  # type: ignore[arg-type]

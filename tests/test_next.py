@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.comparison.next_ratings import where_metrics_disagree, where_the_order_is_open
+from rejoinder.comparison.next_ratings import find_metric_disagreements, find_uncertain_order
 from rejoinder.data.collection import collect
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.scoring.result import Facts, Scores
+from rejoinder.scoring.result import MetricFacts, Scores
 from rejoinder.stats.ceiling import order_uncertainty
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 from tests.test_agreement_cli import duels, replies, run
@@ -28,7 +28,7 @@ def scored(columns: dict[str, list[float]], better: dict[str, bool | None]) -> t
     records += [Response(f"r{i}", f"i{i}", "s", "Yes.") for i in range(n)]
     data = collect(records)
     base = rejoinder.score(data, "length")
-    facts = {name: Facts(name, (-99.0, 99.0), better.get(name, True), frozenset()) for name in columns}
+    facts = {name: MetricFacts(name, (-99.0, 99.0), better.get(name, True), frozenset()) for name in columns}
     where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
     values = {name: np.array(column) for name, column in columns.items()}
     return Scores(facts, values, *where, base.dialogue_codes, base.clusters), data
@@ -37,7 +37,7 @@ def scored(columns: dict[str, list[float]], better: dict[str, bool | None]) -> t
 def test_where_metrics_disagree_most_comes_first() -> None:
     # under m the replies stand 0 1 2 3 4; under k the second and the last change places
     scores, data = scored({"m": [0, 1, 2, 3, 4], "k": [0, 40, 20, 30, 10], "n": [9, 9, 9, 9, 0]}, {"n": None})
-    found = where_metrics_disagree(scores, data, 5)
+    found = find_metric_disagreements(scores, data, 5)
     assert {found[0].response, found[1].response} == {"r1", "r4"}
     assert [one.worth for one in found] == pytest.approx([0.375, 0.375, 0, 0, 0])  # shares 1/4 and 1
     assert found[0].why in ("k above 100% of replies, m above 25%", "m above 100% of replies, k above 25%")
@@ -46,7 +46,7 @@ def test_where_metrics_disagree_most_comes_first() -> None:
 def test_a_metric_that_is_better_low_is_turned_and_a_missing_score_is_no_disagreement() -> None:
     nan = float("nan")
     scores, data = scored({"m": [0, 1, 2, 3], "k": [9, 8, 7, nan]}, {"k": False})
-    found = where_metrics_disagree(scores, data, 9)
+    found = find_metric_disagreements(scores, data, 9)
     assert {one.response for one in found} == {"r0", "r1", "r2"}
     assert max(one.worth for one in found) < 0.2
 
@@ -54,7 +54,7 @@ def test_a_metric_that_is_better_low_is_turned_and_a_missing_score_is_no_disagre
 def test_what_is_rated_already_is_worth_less() -> None:
     scores, data = scored({"m": [0, 1, 2, 3, 4], "k": [0, 40, 20, 30, 10]}, {})
     data.add(Rating("a", "apt", 1.0, "r4"))
-    found = where_metrics_disagree(scores, data, 2)
+    found = find_metric_disagreements(scores, data, 2)
     assert [(one.response, one.rated) for one in found] == [("r1", 0), ("r4", 1)]
     assert found[1].worth == pytest.approx(found[0].worth / 2)
 
@@ -62,7 +62,7 @@ def test_what_is_rated_already_is_worth_less() -> None:
 def test_one_metric_cannot_disagree() -> None:
     scores, data = scored({"m": [0, 1, 2], "k": [0, 1, 2]}, {"k": None})
     with pytest.raises(InputError, match="two or more with a direction, found 1"):
-        where_metrics_disagree(scores, data, 1)
+        find_metric_disagreements(scores, data, 1)
 
 
 def test_the_order_of_two_means_by_hand() -> None:
@@ -93,25 +93,25 @@ def rivals(rated: int = 10) -> list[Record]:
 
 def test_the_two_systems_whose_order_is_open_are_rated_next_where_nobody_did() -> None:
     data = collect(rivals())
-    found = where_the_order_is_open(data, 10)
+    found = find_uncertain_order(data, 10)
     assert {one.system for one in found} == {"x", "y"}
     assert all(one.rated == 0 for one in found)
     assert all(int(one.item[1:]) >= 10 for one in found)
     items = [one.item for one in found]
     assert len(set(items)) == 5  # both replies to each of five items
-    other = where_the_order_is_open(data, 10, seed=1)
+    other = find_uncertain_order(data, 10, seed=1)
     assert [one.item for one in other] != items
 
 
 def test_a_system_without_ratings_is_open_against_all() -> None:
     records = [r for r in rivals() if not (isinstance(r, Rating) and str(r.response).endswith("/z"))]
-    found = where_the_order_is_open(collect(records), 6)
+    found = find_uncertain_order(collect(records), 6)
     assert "z" in {one.system for one in found}
     assert found[0].worth == 1.0
 
 
 def test_preferences_show_an_open_order_too() -> None:
-    found = where_the_order_is_open(collect(duels()), 4)
+    found = find_uncertain_order(collect(duels()), 4)
     assert "by preferences in overall" in found[0].why
 
 

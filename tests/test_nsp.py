@@ -14,8 +14,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.nsp import Nsp
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, is_here
-from rejoinder.models.catalog.manifest import write as write_manifest
+from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, is_available, write_manifest
 from rejoinder.types import Item, Pair, Response, Turn
 
 SAID = [
@@ -138,7 +137,7 @@ def test_a_blank_context_has_no_score(bert: Path) -> None:
 
 
 def test_the_default_is_the_cross_encoder_that_comes_with_the_package() -> None:
-    if not is_here(MODELS["aptness"]):
+    if not is_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     log_odds: Any = open_aptness().cross_scores([c for c, _ in SAID], [r for _, r in SAID])
     expected = [1 / (1 + math.exp(-value)) for value in log_odds]

@@ -43,13 +43,13 @@ def test_the_exported_folder_scores_as_the_network_does(torch: Any, tmp_path: Pa
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from tokenizers import Tokenizer
 
-    from rejoinder.models.aptness.card import Limits, Marks
-    from rejoinder.models.nup.network import NextUtterance, export_nup
+    from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+    from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
 
     torch.manual_seed(0)
-    network = NextUtterance(tiny_training.trunk(layers=2)).eval()
-    limits = Limits(context_tokens=6, reply_tokens=4)
-    export_nup(network, tiny_training.tokenizer(), Marks(101, 102, 1, 0), limits, {"licence": "none"}, tmp_path)
+    network = NextUtteranceNetwork(tiny_training.trunk(layers=2)).eval()
+    limits = AptnessLimits(context_tokens=6, reply_tokens=4)
+    export_nup(network, tiny_training.tokenizer(), SpecialTokens(101, 102, 1, 0), limits, {"licence": "none"}, tmp_path)
     reader = Tokenizer.from_str(tiny_training.tokenizer())
     contexts = [["the cat", "sat on the mat so fast"], ["yes"], ["ok", " "]]
     replies = ["it ran fast and so is the dog", "no", "good"]
@@ -67,9 +67,9 @@ def test_the_exported_folder_scores_as_the_network_does(torch: Any, tmp_path: Pa
 
 
 def test_padding_never_wins_the_pooling(torch: Any) -> None:
-    from rejoinder.models.nup.network import NextUtterance
+    from rejoinder.models.nup.network import NextUtteranceNetwork
 
-    network = NextUtterance(tiny_training.trunk()).eval()
+    network = NextUtteranceNetwork(tiny_training.trunk()).eval()
     ids = torch.tensor([[101, 110, 102, 111, 102]])
     kinds = torch.tensor([[0, 0, 0, 1, 1]])
     padded = (torch.nn.functional.pad(part, (0, 4)) for part in (ids, torch.ones_like(ids), kinds))
@@ -79,35 +79,35 @@ def test_padding_never_wins_the_pooling(torch: Any) -> None:
 
 
 def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
-    from rejoinder.models.aptness.card import Limits
-    from rejoinder.models.nup.network import NextUtterance
-    from rejoinder.training.next_turns import Place
-    from rejoinder.training.nup import NupRecipe, Pieces, _train, batch_of
+    from rejoinder.models.aptness.card import AptnessLimits
+    from rejoinder.models.nup.network import NextUtteranceNetwork
+    from rejoinder.training.next_turns import NextTurn
+    from rejoinder.training.nup import NupRecipe, NupTokenizer, _train, make_batch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     texts = [("the cat sat", "mat"), ("train leaves", "nine"), ("how do you like it", "love"), ("see you", "soon")]
-    found = [Place((context,), reply) for context, reply in texts]
-    network, device = NextUtterance(tiny_training.trunk(), dropout=0.0), torch.device("cpu")
-    pieces = Pieces(tiny_training.tokenizer(), Limits(context_tokens=25, reply_tokens=25))
+    found = [NextTurn((context,), reply) for context, reply in texts]
+    network, device = NextUtteranceNetwork(tiny_training.trunk(), dropout=0.0), torch.device("cpu")
+    pieces = NupTokenizer(tiny_training.tokenizer(), AptnessLimits(context_tokens=25, reply_tokens=25))
     _train(network, pieces, found, NupRecipe(epochs=150, batch=8, rate=5e-3), device, lambda line: None)
     network.eval()
     rows = [pieces.rows([place.context] * 4, [other.reply for other in found]) for place in found]
     with torch.no_grad():
-        best = [int(network(*batch_of(line, device)).argmax()) for line in rows]
+        best = [int(network(*make_batch(line, device)).argmax()) for line in rows]
     torch.set_num_threads(threads)
     assert best == [0, 1, 2, 3]
 
 
 def test_negatives_are_of_other_places_and_drawn_anew() -> None:
     pytest.importorskip("torch", reason="the torch extra is not installed")
-    from rejoinder.training.next_turns import Place
-    from rejoinder.training.nup import other_replies
+    from rejoinder.training.next_turns import NextTurn
+    from rejoinder.training.nup import sample_other_responses
 
-    found = [Place(("c",), str(i)) for i in range(9)]
+    found = [NextTurn(("c",), str(i)) for i in range(9)]
     random = np.random.default_rng(0)
-    drawn = [other_replies(found, random) for _ in range(5)]
+    drawn = [sample_other_responses(found, random) for _ in range(5)]
     assert all(reply != str(i) for line in drawn for i, reply in enumerate(line))
     assert len({tuple(line) for line in drawn}) == 5
 
@@ -117,7 +117,7 @@ def test_a_trained_folder_scores_and_tells_of_itself(trained: Path) -> None:
     found = rejoinder.score(["a dog ran.", " "], metrics=spec, contexts=[["the cat sat."], ["the cat sat."]])
     assert 0 < found.values[spec][0] < 1
     assert math.isnan(found.values[spec][1])
-    about = cards.read(trained).about
+    about = cards.read_card(trained).about
     assert about["base"] == "minilm"
     assert about["licence"] == "not known"
     assert about["data"] == {"corpora": ["shop", "street"], "split": "train"}
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> 
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
     train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)
-    assert cards.read(tmp_path / "again").digest() == cards.read(trained).digest()
+    assert cards.read_card(tmp_path / "again").digest() == cards.read_card(trained).digest()
 
 
 def test_the_command_trains_into_the_cache_where_no_folder_is_named(
@@ -169,7 +169,7 @@ def test_a_folder_that_was_changed_is_refused(own_cache: Path) -> None:
 )  # fmt: skip
 def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
-        (tmp_path / cards.NAME).write_text(text)
+        (tmp_path / cards.CARD_FILE).write_text(text)
     with pytest.raises(InputError, match=said):
         rejoinder.score(["hi"], metrics=f"nup(folder={str(tmp_path)!r})", contexts=["hello"])
 
@@ -177,11 +177,11 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
 def test_it_starts_from_the_cross_encoder_of_aptness(torch: Any) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_here
-    from rejoinder.training.nup import open_encoder
+    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.training.nup import open_trunk_and_tokenizer
 
-    if not is_here(MODELS["aptness"]):
+    if not is_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
-    trunk, tokenizer = open_encoder("aptness")
+    trunk, tokenizer = open_trunk_and_tokenizer("aptness")
     assert trunk.config.hidden_size == 384
     assert "[unused0]" in tokenizer

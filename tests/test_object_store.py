@@ -14,8 +14,8 @@ from tiny_shards import placed, talk
 
 from rejoinder import cli
 from rejoinder.cli import program
-from rejoinder.data.remote import RemoteFolder, parent, shown, under
-from rejoinder.data.shards.files import local, shards_of
+from rejoinder.data.remote import RemoteFolder, join_address, redact, split_address
+from rejoinder.data.shards.files import fetch_local, shards_of
 from rejoinder.data.shards.pack import pack
 from rejoinder.data.writer import write
 from rejoinder.engines.local import LocalEngine
@@ -40,10 +40,10 @@ def run(*typed: str) -> Result:
 
 def test_addresses_keep_their_settings_and_hide_their_secrets() -> None:
     where = "s3://KEY:SECRET@bucket/logs?region=x"
-    assert under(where, "a/b.jsonl") == "s3://KEY:SECRET@bucket/logs/a/b.jsonl?region=x"
-    assert parent(under(where, "b.jsonl")) == (where, "b.jsonl")
-    assert shown(where) == "s3://bucket/logs"
-    assert shown("s3://bucket/logs@v1/a.jsonl") == "s3://bucket/logs@v1/a.jsonl"
+    assert join_address(where, "a/b.jsonl") == "s3://KEY:SECRET@bucket/logs/a/b.jsonl?region=x"
+    assert split_address(join_address(where, "b.jsonl")) == (where, "b.jsonl")
+    assert redact(where) == "s3://bucket/logs"
+    assert redact("s3://bucket/logs@v1/a.jsonl") == "s3://bucket/logs@v1/a.jsonl"
 
 
 @pytest.mark.parametrize("secret", ["zqa/zqb", "zqa?zqb", "zqa@zqb", "zqa zqb", "zqa#zqb", "zqa%zzzqb", "zqa:q/zqb"])
@@ -78,7 +78,7 @@ def test_shards_are_written_once_and_read_back(server: Store, tmp_path: Path, mo
     assert sent[6:] == [sent[2]]
     shards = shards_of(server.address("packed"))
     assert [shard.sha256 for shard in shards] == [entry.sha256 for entry in here.entries]
-    with local(shards[1]) as path:
+    with fetch_local(shards[1]) as path:
         assert path.read_bytes() == (tmp_path / shards[1].name).read_bytes()
     alone = shards_of(server.address(f"packed/{shards[1].name}"))
     assert alone == [shards[1]]
@@ -92,7 +92,7 @@ def test_names_may_hold_anything(server: Store, tmp_path: Path) -> None:
     for where in (tmp_path.as_uri(), server.address("odd")):
         (shard,) = shards_of(where)
         assert shard.name == "my logs/50%/a b#c?.jsonl"
-        with local(shard) as path:
+        with fetch_local(shard) as path:
             assert path.read_bytes() == (folder / "a b#c?.jsonl").read_bytes()
         assert score_shards([shard], PLAN, tmp_path / "run", LocalEngine(1)).shards[0]["responses"] == 1
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import rejoinder
-from rejoinder.comparison.judgements import judgements
-from rejoinder.comparison.power import pilot_of, pilot_of_scores
-from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.judgements import sort_judgements
+from rejoinder.comparison.power import pilot_from_records, pilot_from_scores
+from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.comparison.trust import trust
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.stats.units import rating_matrix
+from rejoinder.stats.rating_matrix import rating_matrix
 from rejoinder.types import Choice, Item, Preference, Rating, Record, Response, Turn
 
 
@@ -43,28 +43,28 @@ def test_ratings_without_a_finite_square_are_refused() -> None:
     with pytest.raises(InputError, match=HUGE):
         trust(rejoinder.score(data, "length"), data)
     with pytest.raises(InputError, match=HUGE):
-        judgements(given)
+        sort_judgements(given)
     with pytest.raises(InputError, match=HUGE):
-        pilot_of(given)
+        pilot_from_records(given)
     assert rating_matrix(["u"], ["r"], [1e150]).values.tolist() == [[1e150]]
 
 
 def test_a_pilot_of_one_item_or_one_dialogue_is_refused() -> None:
     one = [*replies(), *rated({"i0/a": 3.0, "i0/b": 4.0})]
     with pytest.raises(InputError, match=r"the pilot has one item with judgements of both a and b; .* give --sd-items"):
-        pilot_of(one)
+        pilot_from_records(one)
     with pytest.raises(InputError, match="the pilot has one item"):
-        pilot_of([*replies(), preference("i0", "i0/a", "i0/b")])
+        pilot_from_records([*replies(), preference("i0", "i0/a", "i0/b")])
     with pytest.raises(InputError, match="the pilot has one item"):
-        pilot_of_scores(rejoinder.score(rejoinder.collect(replies(1)), "length"), "length")
+        pilot_from_scores(rejoinder.score(rejoinder.collect(replies(1)), "length"), "length")
     together = [*replies(2, "d"), *rated({"i0/a": 3.0, "i0/b": 4.0, "i1/a": 3.0, "i1/b": 5.0})]
     with pytest.raises(InputError, match="all 2 items of the pilot come from one dialogue"):
-        pilot_of(together)
+        pilot_from_records(together)
 
 
 def test_preferences_within_one_system_rank_nobody_and_say_so() -> None:
     given = [*replies(), *(preference(f"i{i}", f"i{i}/a", f"i{i}/a2") for i in range(3))]
-    (found,) = preferred(given)
+    (found,) = rank_by_preference(given)
     assert found.sentence() == "apt: all preferences are between two replies of one system, so none is of systems."
     assert found.table().rows == []
     assert "3 preferences between two replies of one system are left out." in found.table().notes
@@ -73,7 +73,7 @@ def test_preferences_within_one_system_rank_nobody_and_say_so() -> None:
 def test_strengths_vary_by_dialogue() -> None:
     choices: list[Choice] = ["first", "first", "second", "first", "second", "first"]
     said = [preference(f"i{i}", f"i{i}/a", f"i{i}/b", choice) for i, choice in enumerate(choices)]
-    (alone,), (together,) = (preferred([*replies(6, dialogue), *said]) for dialogue in (None, "d"))
+    (alone,), (together,) = (rank_by_preference([*replies(6, dialogue), *said]) for dialogue in (None, "d"))
     assert alone.ranking.n_clusters == 6
     assert together.ranking.n_clusters == 1
     assert together.ranking.reason == "no interval: fewer than 2 clusters"
@@ -97,11 +97,11 @@ def test_strengths_vary_by_dialogue() -> None:
 def test_a_preference_is_between_two_replies_to_its_item(item: str, first: str, second: str, said: str) -> None:
     given = [*replies(), preference(item, first, second)]
     with pytest.raises(InputError, match=said):
-        preferred(given)
+        rank_by_preference(given)
     with pytest.raises(InputError, match=said):
-        pilot_of(given)
+        pilot_from_records(given)
 
 
 def test_a_reply_compared_with_itself_is_refused_without_the_replies_too() -> None:
     with pytest.raises(InputError, match="compares the response 'x' with itself"):
-        judgements([preference("i", "x", "x")])
+        sort_judgements([preference("i", "x", "x")])

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from rejoinder.augmentation import paraphrase as paraphrasing
-from rejoinder.augmentation.paraphrase import BackTranslation, Prompted, Rewording, paraphrase, parse
+from rejoinder.augmentation.paraphrase import BackTranslation, Prompted, Rewording, paraphrase, parse_paraphraser
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.substitution import _RUDE, _others, replace, replacements
+from rejoinder.augmentation.substitution import _RUDE, _find_synonyms, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError
 from rejoinder.text.english import synonyms
-from rejoinder.text.english.markers import reopen
-from rejoinder.text.english.order import orders
+from rejoinder.text.english.markers import replace_marker
+from rejoinder.text.english.order import list_reorderings
 
 TEXTS = [
     "I will buy a big car because the old one is broken .",
@@ -60,32 +60,32 @@ def test_rewording_loads_no_torch() -> None:
 
 def test_replacements_are_synonyms_of_wordnet_in_their_place() -> None:
     text = "Shall we buy a big car ?"
-    (found,) = replacements([text], 0.0)
+    (found,) = find_replacements([text], 0.0)
     words = {(text[one.start : one.end].lower(), one.instead.lower()) for one in found}
     assert ("big", "large") in words
-    assert all(synonyms.meanings(word) & synonyms.meanings(other) for word, other in words)
-    (near,) = replacements([text], 0.9)
+    assert all(synonyms.find_meanings(word) & synonyms.find_meanings(other) for word, other in words)
+    (near,) = find_replacements([text], 0.9)
     assert set(near) < set(found)
-    assert replacements([text], 1.1) == [[]]
+    assert find_replacements([text], 1.1) == [[]]
 
 
 def test_words_keep_their_capitals_and_function_words_stay() -> None:
-    (found,) = replacements(["Big cars . The one that you have"], -1.0)
+    (found,) = find_replacements(["Big cars . The one that you have"], -1.0)
     assert {one.instead for one in found} >= {"Large"}
     assert all(one.end <= 8 for one in found)
 
 
 def test_nothing_rude_is_proposed() -> None:
-    words = list(synonyms._table().synsets)[::5]
-    assert not {other for word in words for other in _others(word)} & _RUDE
-    assert "fuck" not in _others("know")
+    words = list(synonyms._load_table().synsets)[::5]
+    assert not {other for word in words for other in _find_synonyms(word)} & _RUDE
+    assert "fuck" not in _find_synonyms("know")
 
 
 def test_replacing_goes_from_the_end() -> None:
     text = "a big big car"
-    (found,) = replacements([text], -1.0)
+    (found,) = find_replacements([text], -1.0)
     large = [one for one in found if one.instead == "large"]
-    assert replace(text, large) == "a large large car"
+    assert apply_replacements(text, large) == "a large large car"
 
 
 @pytest.mark.parametrize(
@@ -100,34 +100,34 @@ def test_replacing_goes_from_the_end() -> None:
     ],
 )
 def test_clauses_and_sentences_change_places(text: str, other: str) -> None:
-    assert other in orders(text)
+    assert other in list_reorderings(text)
 
 
 @pytest.mark.parametrize("text", ["", "Yes.", "Really ? Why ?", "I see, but if you go, and he stays, what then?"])
 def test_what_has_no_other_order_stays(text: str) -> None:
-    assert orders(text) == []
+    assert list_reorderings(text) == []
 
 
 def test_another_opening_is_of_its_kind() -> None:
-    made = {reopen(random.Random(seed), "Yes , I do .") for seed in range(20)}
+    made = {replace_marker(random.Random(seed), "Yes , I do .") for seed in range(20)}
     assert made == {"Yeah , I do .", "Yes , indeed , I do .", "Right , I do ."}
-    assert {reopen(random.Random(seed), "Well, it is late.") for seed in range(40)} >= {
+    assert {replace_marker(random.Random(seed), "Well, it is late.") for seed in range(40)} >= {
         "It is late.",
         "So, it is late.",
     }
-    assert all(reopen(random.Random(seed), "Are you ok?").endswith("are you ok?") for seed in range(5))
+    assert all(replace_marker(random.Random(seed), "Are you ok?").endswith("are you ok?") for seed in range(5))
 
 
 def test_methods_are_found_by_their_spec() -> None:
-    assert parse("rewording(similarity=0.8)") == Rewording(similarity=0.8)
-    assert parse("prompted(seed=3)") == Prompted(seed=3)
-    assert parse("back_translation(there='a', back='b')") == BackTranslation("a", "b")
+    assert parse_paraphraser("rewording(similarity=0.8)") == Rewording(similarity=0.8)
+    assert parse_paraphraser("prompted(seed=3)") == Prompted(seed=3)
+    assert parse_paraphraser("back_translation(there='a', back='b')") == BackTranslation("a", "b")
     with pytest.raises(SpecError, match="did you mean 'rewording'"):
-        parse("reword")
+        parse_paraphraser("reword")
     with pytest.raises(SpecError, match="needs the parameter 'there'"):
-        parse("back_translation")
+        parse_paraphraser("back_translation")
     with pytest.raises(SpecError, match="similarity must be"):
-        parse("rewording(similarity=2.0)")
+        parse_paraphraser("rewording(similarity=2.0)")
 
 
 def test_the_embedded_language_model_is_asked_and_seeded(own_cache: Path) -> None:
@@ -167,4 +167,4 @@ def test_what_a_model_says_around_its_paraphrase_is_taken_off(monkeypatch: pytes
     monkeypatch.setattr("rejoinder.models.language_model.model.open_language_model", lambda name: Model())
     (found,) = paraphrase(["The train is fast"], Prompted(), count=3)
     assert [one.text for one in found] == ["The train is quick.", "It goes fast."]
-    assert paraphrasing._bare("plain") == "plain"
+    assert paraphrasing._strip_quotes("plain") == "plain"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.data.parquet import is_parquet, objects, records, schema, write
+from rejoinder.data.parquet import arrow_schema, is_parquet, read_parquet_objects, read_parquet_records, write
 from rejoinder.data.reader import stream
 from rejoinder.data.shards.files import shards_of
 from rejoinder.data.writer import encode
@@ -49,7 +49,7 @@ ODD = [
 def test_every_record_comes_back_as_it_was(tmp_path: Path) -> None:
     wanted = [*stream(CHATS), *ODD]
     assert write(wanted, tmp_path / "a.parquet") == len(wanted)
-    found = [record for record, _ in records(tmp_path / "a.parquet", "a", allow_empty=True)]
+    found = [record for record, _ in read_parquet_records(tmp_path / "a.parquet", "a", allow_empty=True)]
     assert [encode(record) for record in found] == [encode(record) for record in wanted]
     assert found == wanted
 
@@ -65,7 +65,7 @@ def test_a_row_group_is_no_larger_than_what_fits(tmp_path: Path) -> None:
     write((Item(f"i{n}", (Turn(long),)) for n in range(20)), tmp_path / "a.parquet")
     file = parquet.ParquetFile(tmp_path / "a.parquet")
     assert file.metadata.num_row_groups == 3
-    assert [o["id"] for o, _ in objects(tmp_path / "a.parquet", "a")] == [f"i{n}" for n in range(20)]
+    assert [o["id"] for o, _ in read_parquet_objects(tmp_path / "a.parquet", "a")] == [f"i{n}" for n in range(20)]
 
 
 def test_a_row_is_no_larger_than_a_line_may_be(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_columns_that_nobody_needs_are_not_read(tmp_path: Path, monkeypatch: pyt
         return plain(self, **given)
 
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", watched)
-    item = next(records(tmp_path / "a.parquet", "a", frozenset({"context", "future", "situation"})))[0]
+    item = next(read_parquet_records(tmp_path / "a.parquet", "a", frozenset({"context", "future", "situation"})))[0]
     assert isinstance(item, Item)
     assert (item.context, item.future, item.situation, item.truncated) == ((), (), (), True)
     assert item.references == ODD[0].references  # type: ignore[union-attr]
@@ -107,7 +107,7 @@ def test_rows_without_a_kind_are_known_by_their_columns(tmp_path: Path) -> None:
     context = pyarrow.Table.from_pylist(rows[:1])
     both = pyarrow.concat_tables([context, pyarrow.Table.from_pylist(rows[1:])], promote_options="default")
     parquet.write_table(both, tmp_path / "a.parquet")
-    found = [record for record, _ in records(tmp_path / "a.parquet", "a", frozenset({"context"}))]
+    found = [record for record, _ in read_parquet_records(tmp_path / "a.parquet", "a", frozenset({"context"}))]
     assert found == [Item("i", (Turn("hi"),)), Response("i/s", "i", "s", "ho")]
 
 
@@ -168,14 +168,14 @@ def test_damage_anywhere_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
     for place in range(4, len(raw), 97):
         (tmp_path / "bad").write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
         with contextlib.suppress(InputError):
-            list(records(tmp_path / "bad", "bad"))
+            list(read_parquet_records(tmp_path / "bad", "bad"))
 
 
 def test_the_columns_are_those_of_the_schema() -> None:
     from rejoinder.data.schema import KEYS
 
-    assert set(schema().names) == set().union(*KEYS.values())
-    assert json.loads(json.dumps(schema().names)) == schema().names
+    assert set(arrow_schema().names) == set().union(*KEYS.values())
+    assert json.loads(json.dumps(arrow_schema().names)) == arrow_schema().names
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.stats.power import power_at, rows_needed
-from rejoinder.stats.rating_noise import Noise, noise_of, plan
+from rejoinder.stats.rating_noise import RatingNoise, estimate_noise, plan_ratings
 from rejoinder.types import Record
 from tests.test_agreement_cli import duels, replies, run
 
@@ -30,12 +30,12 @@ def test_a_pilot_tells_items_and_raters_apart() -> None:
     first, second = study(random, 4000, 3, 0.2)
     hidden = random.random(first.shape) < 0.3
     for x in (first, np.where(hidden, np.nan, first)):
-        noise = noise_of(x, second)
+        noise = estimate_noise(x, second)
         assert noise.between == pytest.approx(0.8, abs=0.04)
         assert noise.within == pytest.approx(1.0, abs=0.03)
         assert noise.difference == pytest.approx(0.2, abs=0.05)
-    assert noise_of(first, second).raters == pytest.approx(3)
-    assert noise_of(first, second).sd(3) == pytest.approx((first - second).mean(axis=1).std(), rel=0.001)
+    assert estimate_noise(first, second).raters == pytest.approx(3)
+    assert estimate_noise(first, second).sd(3) == pytest.approx((first - second).mean(axis=1).std(), rel=0.001)
 
 
 @pytest.mark.parametrize("raters", [1, 4])
@@ -45,42 +45,42 @@ def test_the_power_is_what_simulated_studies_find(raters: int) -> None:
     for _ in range(2000):
         first, second = study(random, 40, raters, 0.5)
         found += stats.ttest_1samp((first - second).mean(axis=1), 0).pvalue < 0.05
-    planned = plan(Noise(0.8, 1.0), 0.5, items=40, raters=raters)
+    planned = plan_ratings(RatingNoise(0.8, 1.0), 0.5, items=40, raters=raters)
     assert planned.power.power == pytest.approx(found / 2000, abs=0.03)
     assert planned.ratings == 2 * raters * 40
 
 
 def test_what_is_left_open_is_found() -> None:
-    noise = Noise(0.8, 1.0)
+    noise = RatingNoise(0.8, 1.0)
     sd = math.sqrt(0.64 + 2 / 3)
-    needed = plan(noise, 0.3, raters=3)
+    needed = plan_ratings(noise, 0.3, raters=3)
     assert needed.power == rows_needed(0.3, sd)
     assert needed.ratings == 6 * needed.power.n
-    assert plan(noise, 0.3, items=needed.power.n, raters=3).power.power >= 0.8
-    detected = plan(noise, items=needed.power.n, raters=3).power.difference
+    assert plan_ratings(noise, 0.3, items=needed.power.n, raters=3).power.power >= 0.8
+    detected = plan_ratings(noise, items=needed.power.n, raters=3).power.difference
     assert detected == pytest.approx(0.3, rel=0.01)
     assert detected <= 0.3
-    assert plan(noise, 0.3, items=50, raters=3).power == power_at(50, 0.3, sd)
+    assert plan_ratings(noise, 0.3, items=50, raters=3).power == power_at(50, 0.3, sd)
     with pytest.raises(InputError, match="give the difference to find, or the number of items"):
-        plan(noise)
+        plan_ratings(noise)
 
 
 def test_pairs_have_one_side() -> None:
-    assert Noise(0.3, 0.4, sides=1).sd(4) == pytest.approx(math.sqrt(0.09 + 0.04))
+    assert RatingNoise(0.3, 0.4, sides=1).sd(4) == pytest.approx(math.sqrt(0.09 + 0.04))
 
 
 def test_dialogues_whose_items_are_alike_need_more_items() -> None:
-    apart = plan(Noise(1.0, 0.0), 0.3).power.n
-    alike = plan(Noise(1.0, 0.0, icc=0.5, cluster_size=4.0), 0.3).power.n
+    apart = plan_ratings(RatingNoise(1.0, 0.0), 0.3).power.n
+    alike = plan_ratings(RatingNoise(1.0, 0.0, icc=0.5, cluster_size=4.0), 0.3).power.n
     assert alike > 2 * apart
     # raters' noise is not shared by a dialogue's items: with few raters they are less alike
-    noise = Noise(1.0, 1.0, icc=0.4, cluster_size=4.0, raters=10.0)
+    noise = RatingNoise(1.0, 1.0, icc=0.4, cluster_size=4.0, raters=10.0)
     assert noise.icc_at(1) == pytest.approx(0.4 * 1.2 / 3)
     assert noise.icc_at(10) == pytest.approx(0.4)
 
 
 def test_one_rating_a_reply_tells_nothing_of_raters() -> None:
-    noise = noise_of([[1.0], [2.0], [4.0]], [[1.0], [1.0], [1.0]])
+    noise = estimate_noise([[1.0], [2.0], [4.0]], [[1.0], [1.0], [1.0]])
     assert noise.reason == "no reply has two ratings, so what raters add cannot be told"
     assert noise.within == 0.0
     assert noise.sd(1) == noise.sd(10) == pytest.approx(np.std([0, 1, 3], ddof=1))

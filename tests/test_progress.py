@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import program
-from rejoinder.cli._progress import progress_bar, size_of, watching
-from rejoinder.engines.base import Counts
+from rejoinder.cli._progress import progress_bar, show_progress, size_of
+from rejoinder.engines.base import FailureCounts
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
 
@@ -21,7 +21,7 @@ COST = r"in \d+\.\d s with 1 worker: \d+\.\d{3} s and [\d,]+ bytes a thousand; 0
 
 
 def test_nobody_watching_means_silence(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching("scoring", "replies", LocalEngine()) as watch:
+    with show_progress("scoring", "replies", LocalEngine()) as watch:
         assert watch.progress is None
     with progress_bar("reading") as progress:
         assert progress is None
@@ -32,8 +32,8 @@ def test_a_log_gets_a_plain_line_every_so_many_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", "0.05")
-    engine = LocalEngine(2, counts=Counts(1, 6))
-    with watching("scoring", "replies", engine) as watch:
+    engine = LocalEngine(2, counts=FailureCounts(1, 6))
+    with show_progress("scoring", "replies", engine) as watch:
         assert watch.progress is not None
         watch.progress(1_500, 6_000)
         time.sleep(0.3)
@@ -45,7 +45,7 @@ def test_a_log_gets_a_plain_line_every_so_many_seconds(
 
 def test_a_total_that_is_not_known_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", "60")
-    with watching("indexing", "turns") as watch:
+    with show_progress("indexing", "turns") as watch:
         assert watch.progress is not None
         watch.progress(12_000, 0)
         assert re.fullmatch(r"indexing: 12,000 turns, [\d,]+/s", watch.line())
@@ -55,11 +55,11 @@ def test_a_total_that_is_not_known_is_not_made_up(monkeypatch: pytest.MonkeyPatc
 def test_seconds_that_are_none_are_said_in_one_sentence(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", said)
     with pytest.raises(SpecError, match=f"must be the seconds between two lines of progress, not '{said}'"):
-        watching("scoring").__enter__()
+        show_progress("scoring").__enter__()
 
 
 def test_what_an_engine_does_not_count_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching("scoring", "replies", LocalEngine(3, "ray", Counts(None, None))) as watch:
+    with show_progress("scoring", "replies", LocalEngine(3, "ray", FailureCounts(None, None))) as watch:
         pass
     watch.tell(2_000, "replies", 50_000)
     assert re.fullmatch(
@@ -67,8 +67,8 @@ def test_what_an_engine_does_not_count_is_said_to_be_unknown(capsys: pytest.Capt
         r"failures and retries not told by ray\n",
         capsys.readouterr().err,
     )
-    half = LocalEngine(3, "ray", Counts(2, None))
-    with watching("scoring", "replies", half) as watch:
+    half = LocalEngine(3, "ray", FailureCounts(2, None))
+    with show_progress("scoring", "replies", half) as watch:
         assert watch.trouble() == ["2 failures", "retries not known"]
 
 
@@ -84,8 +84,8 @@ def test_a_bar_shows_rows_rate_and_trouble_on_a_terminal(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
-    engine = LocalEngine(2, counts=Counts(1, 3))
-    with watching("scoring", "replies", engine) as watch:
+    engine = LocalEngine(2, counts=FailureCounts(1, 3))
+    with show_progress("scoring", "replies", engine) as watch:
         assert watch.progress is not None
         watch.progress(10, 400)
         time.sleep(0.15)

@@ -19,11 +19,11 @@ from rejoinder.errors import InputError
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.ranker import card as ranker_card  # noqa: E402
-from rejoinder.models.ranker.model import RankerModel, open_ranker, shipped  # noqa: E402
-from rejoinder.models.ranker.rows import pair_row, situation_rows  # noqa: E402
+from rejoinder.models.ranker.model import RankerModel, open_ranker, shipped_folder  # noqa: E402
+from rejoinder.models.ranker.rows import candidate_row, situation_rows  # noqa: E402
 from rejoinder.models.ranker.statement_choice import Floats  # noqa: E402
 from rejoinder.training.ranker.chooser import chooser_tensors  # noqa: E402
-from rejoinder.training.ranker.steps import tensors  # noqa: E402
+from rejoinder.training.ranker.steps import row_tensors  # noqa: E402
 
 CPU = torch.device("cpu")
 
@@ -50,13 +50,13 @@ def torch_says(model: RankerModel, reader: Any, chooser: Any) -> tuple[Floats, F
     used = model._used(read)
     card = model.card
     rows = [
-        pair_row([one.statements[place] for place in places[c]], one.request, candidate, card.marks, card.limits)
+        candidate_row([one.statements[place] for place in places[c]], one.request, candidate, card.marks, card.limits)
         for one, places in zip(read, used, strict=True)
         for c, candidate in enumerate(one.candidates)
     ]
     situations = [situation_rows(one.statements, one.request, card.marks, card.limits)[0] for one in read]
     with torch.no_grad():  # in float32, other than in training, which takes half of the digits where that is fast
-        scores = reader(*tensors(rows, card.marks.padding, CPU)).numpy()
+        scores = reader(*row_tensors(rows, card.marks.padding, CPU)).numpy()
         odds = chooser(*chooser_tensors(situations, card.marks.padding, CPU)).numpy()
     return scores, odds.reshape(-1)
 
@@ -130,13 +130,13 @@ def test_three_statements_are_read_of_a_long_situation_and_all_of_a_short_one(ma
 
 def test_the_same_networks_give_the_same_bytes(made: tuple[Path, Any, Any], tmp_path: Path) -> None:
     tiny_rankers.written(tmp_path / "again")
-    assert ranker_card.read(tmp_path / "again") == ranker_card.read(made[0])
+    assert ranker_card.read_card(tmp_path / "again") == ranker_card.read_card(made[0])
 
 
 def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="no ranker comes with this version; train one with: rejoinder train ranker"):
-        shipped()
+        shipped_folder()
     with pytest.raises(InputError, match=r"cannot be read .* name a folder that rejoinder train ranker wrote"):
         open_ranker(tmp_path / "nowhere")
 
@@ -153,8 +153,8 @@ def test_a_changed_or_missing_file_is_told(copied: Path, name: str) -> None:
 
 
 def change(folder: Path, **changed: Any) -> None:
-    card = json.loads((folder / ranker_card.NAME).read_text())
-    (folder / ranker_card.NAME).write_text(json.dumps({**card, **changed}))
+    card = json.loads((folder / ranker_card.CARD_FILE).read_text())
+    (folder / ranker_card.CARD_FILE).write_text(json.dumps({**card, **changed}))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,6 @@ def test_a_card_that_is_not_ours_is_told(copied: Path, changed: dict[str, Any], 
 
 def test_a_card_that_is_no_json_is_told(copied: Path) -> None:
     for content in (b"{", b"[1]", b"\xff"):
-        (copied / ranker_card.NAME).write_bytes(content)
+        (copied / ranker_card.CARD_FILE).write_bytes(content)
         with pytest.raises(InputError, match=r"is not JSON|is not a card of a ranker"):
             open_ranker(copied)

@@ -24,9 +24,9 @@ pytest.importorskip("transformers")
 
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.models.ranker.model import open_ranker  # noqa: E402
-from rejoinder.models.ranker.transformers import HubReader, limits_of, marks_of, open_hub_reader  # noqa: E402
-from rejoinder.training.ranker.start import start_of  # noqa: E402
-from rejoinder.training.ranker.steps import tensors  # noqa: E402
+from rejoinder.models.ranker.transformers import HubReader, find_special_tokens, fit_limits, open_hub_reader  # noqa: E402
+from rejoinder.training.ranker.start import open_start  # noqa: E402
+from rejoinder.training.ranker.steps import row_tensors  # noqa: E402
 
 
 def write_roberta(folder: Path) -> Path:
@@ -78,15 +78,17 @@ def test_what_is_trained_is_what_is_asked(encoders: dict[str, Path], kind: str) 
 
 
 def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]) -> None:
-    bert, roberta = (card.read(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
+    bert, roberta = (card.read_card(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
     assert (bert.first, bert.last, bert.between, bert.padding) == (2, 3, 3, 0)
     assert (roberta.first, roberta.last, roberta.between, roberta.padding) == (0, 2, 2, 1)
     with pytest.raises(InputError, match=r"neither \[CLS\], \[SEP\] and \[PAD\] nor <s>, </s> and <pad>"):
-        marks_of('{"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}')
+        find_special_tokens(
+            '{"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}'
+        )
 
 
 def test_rows_are_no_longer_than_the_encoder_can_read(encoders: dict[str, Path]) -> None:
-    limits = card.read(encoders["bert ranker"]).limits
+    limits = card.read_card(encoders["bert ranker"]).limits
     assert (limits.row_tokens, limits.request_tokens, limits.candidate_tokens) == (62, 29, 29)
     (long, *_) = tiny_rankers.questions()
     far = replace(long, context=(replace(long.context[0], text="how are you " * 700),))
@@ -114,13 +116,15 @@ def test_limits_of_a_large_encoder_are_the_usual_ones(encoders: dict[str, Path])
 
     reader, _ = open_hub_reader(f"hf:{encoders['roberta']}")
     assert isinstance(reader, HubReader)
-    assert limits_of(reader, RankerLimits()) == RankerLimits()
+    assert fit_limits(reader, RankerLimits()) == RankerLimits()
 
 
 def test_rows_become_tensors_with_the_encoders_padding(encoders: dict[str, Path]) -> None:
-    from rejoinder.models.aptness.cross_encoder import Row
+    from rejoinder.models.aptness.cross_encoder import PairRow
 
-    ids, real, of_candidate = tensors([Row((0, 5, 2, 6, 2), 3), Row((0, 2, 6, 2), 2)], 1, torch.device("cpu"))
+    ids, real, of_candidate = row_tensors(
+        [PairRow((0, 5, 2, 6, 2), 3), PairRow((0, 2, 6, 2), 2)], 1, torch.device("cpu")
+    )
     assert ids.tolist() == [[0, 5, 2, 6, 2], [0, 2, 6, 2, 1]]
     assert real.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]]
     assert of_candidate.tolist() == [[0, 0, 0, 1, 1], [0, 0, 1, 1, 0]]
@@ -140,9 +144,9 @@ def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Pat
     from rejoinder.training.ranker.recipe import RankerRecipe
 
     with pytest.raises(InputError, match="leave out --encoder, or take --kind cross"):
-        start_of(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
+        open_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
     with pytest.raises(InputError, match="is an exported graph"):
-        start_of(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
+        open_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
 
 
 def exported(folder: Path) -> Path:
@@ -160,7 +164,7 @@ def test_the_command_takes_an_encoder_by_its_folder(
     done = CliRunner().invoke(cli.program, ["train", "ranker", *options, *how])
     assert done.exit_code == 0, f"{done.output} {done.exception}"
     assert "epoch 2 of 2: loss" in done.stderr
-    assert card.read(tmp_path / "new").given == "u+S1"
-    assert card.read(tmp_path / "new").about["train"] == ["train.jsonl"]
+    assert card.read_card(tmp_path / "new").given == "u+S1"
+    assert card.read_card(tmp_path / "new").about["train"] == ["train.jsonl"]
     asked = CliRunner().invoke(cli.program, ["rank", "valid.jsonl", "--ranker", "ranker(folder='new')"])
     assert asked.exit_code == 0, asked.output

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.models.aptness.card import Marks
-from rejoinder.models.ranker.rows import RankerLimits, fitting, pair_row, plain, request_ids, situation_rows, texts_of
+from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.ranker.rows import (
+    RankerLimits,
+    candidate_row,
+    count_fitting,
+    question_texts,
+    request_ids,
+    situation_rows,
+    strip_brackets,
+)
 from rejoinder.types import Candidate, Question, Statement, Turn
 
-MARKS = Marks(first=101, last=102, between=1, padding=0)
+MARKS = SpecialTokens(first=101, last=102, between=1, padding=0)
 LIMITS = RankerLimits(statement_tokens=3, request_tokens=4, candidate_tokens=2, row_tokens=20)
 
 
 def test_a_pair_row_has_statements_request_and_candidate_in_this_order() -> None:
-    row = pair_row([(11, 12), (13,)], [21, 22], (31,), MARKS, LIMITS)
+    row = candidate_row([(11, 12), (13,)], [21, 22], (31,), MARKS, LIMITS)
     assert row.ids == (101, 11, 12, 1, 13, 1, 21, 22, 102, 31, 102)
     assert row.ids[row.reply_at] == 31
 
@@ -21,12 +29,12 @@ def test_a_pair_row_has_statements_request_and_candidate_in_this_order() -> None
 def test_a_statement_and_a_candidate_lose_their_end_and_a_request_its_beginning() -> None:
     request = request_ids([(21, 22, 23), (24, 25, 26)], MARKS, LIMITS)
     assert request == [1, 24, 25, 26], "the last four of 21 22 23 | 24 25 26"
-    row = pair_row([(11, 12, 13, 14, 15)], request, (31, 32, 33), MARKS, LIMITS)
+    row = candidate_row([(11, 12, 13, 14, 15)], request, (31, 32, 33), MARKS, LIMITS)
     assert row.ids == (101, 11, 12, 13, 1, 1, 24, 25, 26, 102, 31, 32, 102)
 
 
 def test_a_row_without_statements_or_request_is_still_a_row() -> None:
-    assert pair_row([], [], (31,), MARKS, LIMITS).ids == (101, 102, 31, 102)
+    assert candidate_row([], [], (31,), MARKS, LIMITS).ids == (101, 102, 31, 102)
     assert request_ids([], MARKS, LIMITS) == []
     assert request_ids([(), (21,)], MARKS, LIMITS) == [21]
 
@@ -34,11 +42,13 @@ def test_a_row_without_statements_or_request_is_still_a_row() -> None:
 def test_statements_that_have_no_room_are_left_out_the_last_ones_first() -> None:
     statements = [(n, n, n, n) for n in range(10, 20)]
     # 20 - 3 marks - 1 of the request - 1 of the candidate leave 15: three statements of 3 tokens and a mark.
-    row = pair_row(statements, [21], (31,), MARKS, LIMITS)
-    assert fitting(statements, [21], (31,), LIMITS) == 3
+    row = candidate_row(statements, [21], (31,), MARKS, LIMITS)
+    assert count_fitting(statements, [21], (31,), LIMITS) == 3
     assert row.ids == (101, 10, 10, 10, 1, 11, 11, 11, 1, 12, 12, 12, 1, 21, 102, 31, 102)
-    assert fitting(statements[:2], [21], (31,), LIMITS) == 2
-    assert fitting([(9,)] * 7 + [(8, 8)], [], (31, 32), LIMITS) == 7, "15 are just enough for seven of 2, none is left"
+    assert count_fitting(statements[:2], [21], (31,), LIMITS) == 2
+    assert count_fitting([(9,)] * 7 + [(8, 8)], [], (31, 32), LIMITS) == 7, (
+        "15 are just enough for seven of 2, none is left"
+    )
 
 
 def test_a_situation_is_one_row_that_says_where_each_statement_is() -> None:
@@ -74,9 +84,9 @@ def test_no_statements_are_no_rows_and_a_blank_one_has_an_empty_span() -> None:
     ],
 )
 def test_names_lose_their_brackets(text: str, read: str) -> None:
-    assert plain(text) == read
+    assert strip_brackets(text) == read
 
 
 def test_all_texts_of_a_question_are_read_without_brackets() -> None:
     question = Question("q", (Turn("[someone] rings"),), (Candidate("[user]!"),), (Statement("[user] sleeps"),))
-    assert texts_of(question) == (["the user sleeps"], ["someone rings"], ["the user!"])
+    assert question_texts(question) == (["the user sleeps"], ["someone rings"], ["the user!"])

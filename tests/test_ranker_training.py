@@ -14,9 +14,9 @@ import pytest
 import tiny_rankers
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.ranker.rows import RankerLimits
-from rejoinder.models.ranker.statement_choice import Words
+from rejoinder.models.ranker.statement_choice import WordTable
 from rejoinder.types import Candidate as Offer
 from rejoinder.types import Question, Turn
 
@@ -25,31 +25,23 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.training.ranker import chooser  # noqa: E402
 from rejoinder.training.ranker.chooser import _loss as chooser_loss  # noqa: E402
-from rejoinder.training.ranker.chooser import (  # noqa: E402
-    every_statement,
-    labels_of,
-    situated_reading,
-)
+from rejoinder.training.ranker.chooser import label_statements, plan_situated_reading, read_every_statement  # noqa: E402
 from rejoinder.training.ranker.examples import (  # noqa: E402
-    Candidate,
-    Example,
-    Statement,
-    best_replies,
-    examples_of,
-    with_negatives,
-    without_others,
+    CandidateExample,
+    RankerExample,
+    StatementExample,
+    add_negatives,
+    build_examples,
+    collect_best_responses,
+    drop_held_out_references,
 )
 from rejoinder.training.ranker.recipe import RankerRecipe  # noqa: E402
-from rejoinder.training.ranker.start import Start  # noqa: E402
-from rejoinder.training.ranker.steps import (  # noqa: E402
-    Steps,
-    margin_loss,
-    parts_of,
-)
-from rejoinder.training.ranker.trainer import _losses, held_out  # noqa: E402
+from rejoinder.training.ranker.start import RankerStart  # noqa: E402
+from rejoinder.training.ranker.steps import RankerOptimizer, margin_loss, split_batch  # noqa: E402
+from rejoinder.training.ranker.trainer import _losses, measure_held_out  # noqa: E402
 
 CPU = torch.device("cpu")
-MARKS = Marks(first=101, last=102, between=1, padding=0)
+MARKS = SpecialTokens(first=101, last=102, between=1, padding=0)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,10 +53,10 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def example(name: str = "a", grades: Sequence[float] = (2, 1, 0), **changed: Any) -> Example:
+def example(name: str = "a", grades: Sequence[float] = (2, 1, 0), **changed: Any) -> RankerExample:
     """One whose candidates are of the words 30, 31, 32 ..."""
-    candidates = tuple(Candidate((30 + n,), grade, None) for n, grade in enumerate(grades))
-    return replace(Example(name, f"ask {name}", "", (20,), (), candidates, {"u+S": ()}), **changed)
+    candidates = tuple(CandidateExample((30 + n,), grade, None) for n, grade in enumerate(grades))
+    return replace(RankerExample(name, f"ask {name}", "", (20,), (), candidates, {"u+S": ()}), **changed)
 
 
 class Prefers(torch.nn.Module):  # type: ignore[misc,name-defined]
@@ -81,9 +73,9 @@ class Prefers(torch.nn.Module):  # type: ignore[misc,name-defined]
         return self.one * torch.tensor([self.liked[int(word)] for word in first])
 
 
-def start(reader: Any = None, words: Any = None) -> Start:
+def start(reader: Any = None, words: Any = None) -> RankerStart:
     nothing: Any = None
-    return Start(reader, None, MARKS, words, nothing, RankerLimits())
+    return RankerStart(reader, None, MARKS, words, nothing, RankerLimits())
 
 
 def test_the_loss_is_the_mean_over_pairs_of_unlike_grades_in_one_question() -> None:
@@ -100,7 +92,7 @@ def test_the_loss_is_the_mean_over_pairs_of_unlike_grades_in_one_question() -> N
 
 def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = [example("a"), example("b", (0, 2)), example("c", (2, 0, 1), goal=(5, 6, 7))]
-    reading, liked = every_statement("u+S"), {30: 0.3, 31: 0.1, 32: 0.4}
+    reading, liked = read_every_statement("u+S"), {30: 0.3, 31: 0.1, 32: 0.4}
 
     def parts() -> list[float]:
         found = _losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
@@ -114,13 +106,13 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
 
 def test_a_cpu_reads_questions_of_about_the_same_length_together() -> None:
     lengths = [[10, 12], [1_600], [11], [1_500], []]
-    assert parts_of(lengths, CPU) == [[1], [3], [0, 2, 4]]
-    assert parts_of(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
+    assert split_batch(lengths, CPU) == [[1], [3], [0, 2, 4]]
+    assert split_batch(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
 
 
 def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:
     network = torch.nn.ModuleDict({"trunk": torch.nn.Linear(1, 1), "head": torch.nn.Linear(1, 1)})
-    steps = Steps(network, 10, 1.0, RankerRecipe(warm_up=0.2, head_rate=0.5))
+    steps = RankerOptimizer(network, 10, 1.0, RankerRecipe(warm_up=0.2, head_rate=0.5))
     trunk, head = [], []
     for _ in range(11):
         rates = [group["lr"] for group in steps._optimizer.param_groups]
@@ -134,24 +126,26 @@ def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:
 
 def test_one_step_is_taken_at_the_full_rate() -> None:
     network = torch.nn.ModuleDict({"trunk": torch.nn.Linear(1, 1), "head": torch.nn.Linear(1, 1)})
-    steps = Steps(network, 1, 0.25, RankerRecipe())
+    steps = RankerOptimizer(network, 1, 0.25, RankerRecipe())
     assert steps._optimizer.param_groups[0]["lr"] == 0.25
 
 
 def test_held_out_ndcg_is_what_a_hand_computes() -> None:
     held = [example("a"), example("b", (0, 2)), example("c", situations={"u+S": (), "15": ()})]
-    found = held_out(start(Prefers({30: 0, 31: 1, 32: 2})), held, every_statement("u+S"), RankerRecipe(), CPU)
+    found = measure_held_out(
+        start(Prefers({30: 0, 31: 1, 32: 2})), held, read_every_statement("u+S"), RankerRecipe(), CPU
+    )
     # a and c: worst first, (0 + 1 / log2(3) + 2 / log2(4)) / (2 + 1 / log2(3)); b: best first.
     turned = (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3))
     assert found == {"u+S": pytest.approx((turned + 1 + turned) / 3)}
-    far = held_out(start(Prefers({30: 2, 31: 1, 32: 0})), held, every_statement("15"), RankerRecipe(), CPU)
+    far = measure_held_out(start(Prefers({30: 2, 31: 1, 32: 0})), held, read_every_statement("15"), RankerRecipe(), CPU)
     assert far == {"15": 1.0}, "who has no such situation does not count"
 
 
 def test_questions_can_be_asked_by_their_goal() -> None:
     reader = Prefers({30: 0.0, 31: 0.25})
-    one = example("a", (1, 0), goal=(77, 78), situations={"u+S": (Statement((40,), True),)})
-    reading, drawn = every_statement("u+S"), random.Random(0)
+    one = example("a", (1, 0), goal=(77, 78), situations={"u+S": (StatementExample((40,), True),)})
+    reading, drawn = read_every_statement("u+S"), random.Random(0)
     [loss] = _losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
     assert float(loss.detach()) == pytest.approx(1.25)
     assert reader.rows == [[101, 40, 1, 77, 78, 102, 30 + n, 102] for n in (0, 1)]
@@ -161,28 +155,28 @@ def test_questions_can_be_asked_by_their_goal() -> None:
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Words:
+def words(tmp_path: Path) -> WordTable:
     """Two words at a right angle."""
     scales = np.array([0.1, 0.1], "<f4")
     (tmp_path / "words").write_bytes(np.array([[10, 0], [0, 10]], np.int8).tobytes() + scales.tobytes())
-    return Words(tmp_path / "words", 2)
+    return WordTable(tmp_path / "words", 2)
 
 
-def test_what_people_said_of_statements_is_what_a_chooser_learns(words: Words) -> None:
-    told = (Statement((0,), True), Statement((1,), False), Statement((0, 1), None))
-    found = labels_of(example(situations={"u+S": told}), words, np.ones(2, np.float32))
+def test_what_people_said_of_statements_is_what_a_chooser_learns(words: WordTable) -> None:
+    told = (StatementExample((0,), True), StatementExample((1,), False), StatementExample((0, 1), None))
+    found = label_statements(example(situations={"u+S": told}), words, np.ones(2, np.float32))
     assert [ids for ids, _ in found] == [(0,), (1,), (0, 1)]
     assert [label for _, label in found] == pytest.approx([1, 0, math.nan], nan_ok=True)
 
 
-def test_where_nobody_said_it_the_ranking_tells(words: Words) -> None:
-    silent = tuple(Statement(ids, None) for ids in [(0,), (1,), (0, 1), ()])
-    offers = (Candidate((0,), 2, None), Candidate((1,), 1, None))
+def test_where_nobody_said_it_the_ranking_tells(words: WordTable) -> None:
+    silent = tuple(StatementExample(ids, None) for ids in [(0,), (1,), (0, 1), ()])
+    offers = (CandidateExample((0,), 2, None), CandidateExample((1,), 1, None))
     one = example(candidates=offers, situations={"u+S": silent})
-    found = [label for _, label in labels_of(one, words, np.ones(2, np.float32))]
+    found = [label for _, label in label_statements(one, words, np.ones(2, np.float32))]
     # Like the best only, like the other only, as like both, like none.
     assert found == pytest.approx([1, 0, math.nan, math.nan], nan_ok=True)
-    assert labels_of(example(situations={"u+S": ()}), words, np.ones(2, np.float32)) == []
+    assert label_statements(example(situations={"u+S": ()}), words, np.ones(2, np.float32)) == []
 
 
 def test_the_choosers_loss_is_the_mean_over_what_is_known() -> None:
@@ -194,28 +188,31 @@ def test_the_choosers_loss_is_the_mean_over_what_is_known() -> None:
 
 
 def test_references_of_questions_that_are_not_trained_on_are_left_out() -> None:
-    offers = tuple(Candidate((30 + n,), 2 - n, name) for n, name in enumerate(["a", "b", "far"]))
+    offers = tuple(CandidateExample((30 + n,), 2 - n, name) for n, name in enumerate(["a", "b", "far"]))
     first, second = example("a", candidates=offers), example("b", candidates=(offers[1], offers[2]))
     free = example("c")
-    kept = without_others([first, second, free])
+    kept = drop_held_out_references([first, second, free])
     assert [one.id for one in kept] == ["a", "c"], "b has one grade left"
     assert kept[0].candidates == offers[:2]
     assert kept[1] == free, "nobody said whom its candidates were written for"
 
 
 def test_negatives_are_best_replies_to_other_requests_of_the_same_polarity() -> None:
-    yes = [example(name, polarity="yes", candidates=(Candidate((n,), 3, name), *ONES)) for n, name in enumerate("abc")]
-    no = example("d", polarity="no", candidates=(Candidate((9,), 2, "d"), *ONES))
-    others = best_replies([*yes, no])
-    found = with_negatives(yes[0], others, 50, random.Random(0))
+    yes = [
+        example(name, polarity="yes", candidates=(CandidateExample((n,), 3, name), *ONES))
+        for n, name in enumerate("abc")
+    ]
+    no = example("d", polarity="no", candidates=(CandidateExample((9,), 2, "d"), *ONES))
+    others = collect_best_responses([*yes, no])
+    found = add_negatives(yes[0], others, 50, random.Random(0))
     added = found.candidates[2:]
     assert {one.ids for one in added} == {(1,), (2,)}
     assert {one.grade for one in added} == {1.0}, "as bad as the worst"
-    assert with_negatives(no, others, 5, random.Random(0)) == no, "the only reply of its polarity is its own"
-    assert with_negatives(yes[0], others, 0, random.Random(0)) == yes[0]
+    assert add_negatives(no, others, 5, random.Random(0)) == no, "the only reply of its polarity is its own"
+    assert add_negatives(yes[0], others, 0, random.Random(0)) == yes[0]
 
 
-ONES = (Candidate((8,), 1, None),)
+ONES = (CandidateExample((8,), 1, None),)
 
 
 def encode(texts: Sequence[str]) -> list[list[int]]:
@@ -223,12 +220,12 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
 
 
 def test_questions_become_examples_with_all_inputs_that_are_known() -> None:
-    (one, *_), left = examples_of(tiny_rankers.questions(), encode, MARKS, RankerLimits())
+    (one, *_), left = build_examples(tiny_rankers.questions(), encode, MARKS, RankerLimits())
     assert left == 0
     assert {given: len(found) for given, found in one.situations.items()} == {"u+S": 11, "u+S1": 2, "15": 14}
     assert one.request == (6, 4, 3, 7)
     assert [(c.grade, c.written_for) for c in one.candidates] == [(2, "q0"), (1, "q1"), (0, "q2")]
-    (bare, *_), _ = examples_of(tiny_rankers.questions(flags=False), encode, MARKS, RankerLimits())
+    (bare, *_), _ = build_examples(tiny_rankers.questions(flags=False), encode, MARKS, RankerLimits())
     assert set(bare.situations) == {"u+S"}
 
 
@@ -239,19 +236,21 @@ def asked(*candidates: tuple[str, str | float], name: str = "q") -> Question:
 def test_what_teaches_nothing_is_counted_and_nothing_at_all_is_an_error() -> None:
     good = asked(("x", "Best"), ("y", "Bad"), (" ", "Acceptable"))
     equal, blank = asked(("x", 1), ("y", 1), name="e"), asked(("x", "Best"), (" ", "Bad"), name="b")
-    found, left = examples_of([good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits())
+    found, left = build_examples([good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits())
     assert [one.id for one in found] == ["q"]
     assert (left, len(found[0].candidates)) == (3, 2), "a blank candidate is none"
     with pytest.raises(InputError, match="no question has candidates of different grades"):
-        examples_of([equal, blank], encode, MARKS, RankerLimits())
+        build_examples([equal, blank], encode, MARKS, RankerLimits())
     with pytest.raises(InputError, match="question q: has the grade -1; gains must not be negative"):
-        examples_of([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
+        build_examples([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
 
 
-def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(words: Words, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
+    words: WordTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: dict[str, set[str]] = {}
 
-    def learn(trunk: Any, some: Sequence[Example], *rest: Any) -> set[str]:
+    def learn(trunk: Any, some: Sequence[RankerExample], *rest: Any) -> set[str]:
         return {one.asked for one in some}
 
     def tell(seen: Any, situations: Sequence[Any], *rest: Any) -> list[Any]:
@@ -260,9 +259,9 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(words: Words, mon
 
     monkeypatch.setattr(chooser, "train_chooser", learn)
     monkeypatch.setattr(chooser, "odds_of", tell)
-    some = (Statement((0,), True), Statement((1,), False), Statement((1,), None))
+    some = (StatementExample((0,), True), StatementExample((1,), False), StatementExample((1,), None))
     examples = [
-        replace(example(f"{name}{n}"), candidates=(Candidate((0,), 1, None), Candidate((1,), 0, None)))
+        replace(example(f"{name}{n}"), candidates=(CandidateExample((0,), 1, None), CandidateExample((1,), 0, None)))
         for n, name in enumerate("abcdefg")
     ]
     examples = [
@@ -270,7 +269,7 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(words: Words, mon
         for n, one in enumerate(examples)
     ]
     held = [replace(examples[0], id="held", request=(0,), asked="held out")]
-    reading = situated_reading(
+    reading = plan_situated_reading(
         start(words=words), examples, held, RankerRecipe(), CPU, random.Random(0), lambda _: None
     )
     for one in examples:
@@ -306,7 +305,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         told = tiny_rankers.trained(tmp_path / name, seed=seed, few=3, chooser_layers=1)
         assert set(told["held_out_ndcg3"]) == {"u", "u+S1", "u+S", "15"}
-        cards.append(card.read(tmp_path / name))
+        cards.append(card.read_card(tmp_path / name))
     assert cards[0].files == cards[1].files
     assert cards[0].digest() == cards[1].digest()
     assert cards[0].files["reader.onnx"] != cards[2].files["reader.onnx"]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.errors import InputError
-from rejoinder.selection.ranking.measures import best_of, gains_of, ndcg, precision_at_1
-from rejoinder.selection.ranking.result import EQUAL, NO_BAD, NO_GRADE, ONE, why_not
+from rejoinder.selection.ranking.measures import find_best, get_gains, ndcg, precision_at_1
+from rejoinder.selection.ranking.result import EQUAL_GRADES, NO_BAD, NO_GRADE, ONE_CANDIDATE, explain_exclusion
 from rejoinder.types import Candidate, Question, Turn
 from tests.ranking_sets import situated
 
@@ -89,28 +89,28 @@ def test_what_no_ranker_can_do_better_is_not_measured() -> None:
 
 
 def test_best_is_a_word_of_the_scale_or_the_highest_number() -> None:
-    assert best_of(situated("q", "Bab")) == {0}
-    assert best_of(situated("q", "abb")) == frozenset(), "Acceptable is not Best"
+    assert find_best(situated("q", "Bab")) == {0}
+    assert find_best(situated("q", "abb")) == frozenset(), "Acceptable is not Best"
     numbers = Question("n", (Turn("hello"),), tuple(Candidate(str(g), grade=g) for g in (1.0, 4.5, 4.5)))
-    assert best_of(numbers) == {1, 2}
-    assert gains_of(numbers) == [1.0, 4.5, 4.5]
+    assert find_best(numbers) == {1, 2}
+    assert get_gains(numbers) == [1.0, 4.5, 4.5]
     truths = Question("t", (Turn("hello"),), (Candidate("a", grade="false"), Candidate("b", grade="true")))
-    assert best_of(truths) == {1}
+    assert find_best(truths) == {1}
 
 
 def test_negative_and_unknown_grades_are_users_errors() -> None:
     with pytest.raises(InputError, match="grade -1; gains must not be negative"):
-        gains_of(Question("n", (Turn("hi"),), (Candidate("a", grade=-1.0), Candidate("b", grade=2.0))))
+        get_gains(Question("n", (Turn("hi"),), (Candidate("a", grade=-1.0), Candidate("b", grade=2.0))))
     with pytest.raises(InputError, match="no known scale"):
-        why_not(Question("n", (Turn("hi"),), (Candidate("a", grade="meh"), Candidate("b", grade="Best"))))
+        explain_exclusion(Question("n", (Turn("hi"),), (Candidate("a", grade="meh"), Candidate("b", grade="Best"))))
 
 
 def test_questions_that_tell_nothing_are_left_out_with_a_reason() -> None:
-    assert why_not(situated("q", "Bab")) is None
-    assert why_not(situated("q", "B-b")) == NO_GRADE
-    assert why_not(situated("q", "B")) == ONE
-    assert why_not(situated("q", "aaa")) == EQUAL
-    assert why_not(situated("q", "Baa")) == NO_BAD, "the paper leaves them out of validation and test"
-    assert why_not(situated("q", "Baa"), everything=True) is None
+    assert explain_exclusion(situated("q", "Bab")) is None
+    assert explain_exclusion(situated("q", "B-b")) == NO_GRADE
+    assert explain_exclusion(situated("q", "B")) == ONE_CANDIDATE
+    assert explain_exclusion(situated("q", "aaa")) == EQUAL_GRADES
+    assert explain_exclusion(situated("q", "Baa")) == NO_BAD, "the paper leaves them out of validation and test"
+    assert explain_exclusion(situated("q", "Baa"), everything=True) is None
     numbers = Question("n", (Turn("hi"),), (Candidate("a", grade=1.0), Candidate("b", grade=2.0)))
-    assert why_not(numbers) is None, "only the words have a Bad among them"
+    assert explain_exclusion(numbers) is None, "only the words have a Bad among them"

@@ -18,13 +18,13 @@ import pytest
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, RunError
-from rejoinder.reports.chart import axis, escaped, interval_bar, visible
-from rejoinder.reports.findings import find
-from rejoinder.reports.gallery import galleries
-from rejoinder.reports.leaderboard import boards
-from rejoinder.reports.output import written
+from rejoinder.reports.chart import escape_html, interval_bar, make_axis, replace_control_characters
+from rejoinder.reports.examples import select_examples
+from rejoinder.reports.findings import compute_findings
+from rejoinder.reports.leaderboard import list_leaderboards
+from rejoinder.reports.output import render_report
 from rejoinder.reports.page import report
-from rejoinder.reports.scatter import regression, scatter
+from rejoinder.reports.scatter import draw_scatter, fit_line
 from rejoinder.table import Estimate
 from rejoinder.types import Item, Preference, Rating, Record, Reference, Response, Turn
 
@@ -178,7 +178,7 @@ def test_the_page_says_what_was_scored_and_how_to_make_it_again(chats: Path, pag
 
 
 def test_the_page_has_the_verdicts_in_words_and_numbers(chats: Path, page: str) -> None:
-    found = find(chats)
+    found = compute_findings(chats)
     text = html.unescape(page)
     for comparison in found.comparisons:
         assert comparison.sentence() in text
@@ -275,7 +275,7 @@ def test_no_kind_of_run_breaks_the_page(tmp_path: Path, edge: str) -> None:
     folder = run_of(tmp_path, records(), *metrics)
     text = report(folder)
     page = checked(text)
-    aspects = len(find(folder).trusts)
+    aspects = len(compute_findings(folder).trusts)
     assert page.count("figure") == aspects * len(metrics)
     assert ("There are no ratings of replies in this run" in text) == (aspects == 0)
     if edge == "one system":
@@ -320,7 +320,7 @@ def test_the_gallery_has_the_best_the_worst_and_the_disputed(tmp_path: Path) -> 
     for n in range(5):
         records.append(Response(f"r{n}", "i", f"s{n}", " ".join(shared[:n] + ["x"] * (4 - n))))
         records.append(Rating("p", "quality", float(5 - n), response=f"r{n}"))
-    found = galleries(find(run_of(tmp_path, records, "rouge_l")))[0]
+    found = select_examples(compute_findings(run_of(tmp_path, records, "rouge_l")))[0]
     ids = {s.title: [e.pair.response.id for e in s.exhibits] for s in found.selections}
     assert ids["Best"] == ["r4", "r3", "r2"]
     assert ids["Worst"] == ["r0", "r1"]
@@ -346,7 +346,7 @@ class Lower(rejoinder.Metric):
 def test_where_lower_is_better_the_lowest_is_best(tmp_path: Path) -> None:
     (tmp_path / "lower.py").write_text(LOWER)
     folder = run_of(tmp_path, conversations(), str(tmp_path / "lower.py"))
-    found = galleries(find(folder))[0]
+    found = select_examples(compute_findings(folder))[0]
     best, worst = found.selections[:2]
     assert (best.title, worst.title) == ("Best", "Worst")
     assert best.exhibits[0].score < worst.exhibits[0].score
@@ -361,23 +361,23 @@ def test_who_is_ahead_goes_by_the_direction_of_the_metric(tmp_path: Path, metric
         records.append(Item(f"i{i}", (Turn("Well?"),)))
         records += [Response(f"i{i}/{s}", f"i{i}", s, "x" * n * (1 + i % 3)) for s, n in (("long", 9), ("short", 3))]
     spec = str(tmp_path / "lower.py") if metric == "lower" else metric
-    found = boards(find(run_of(tmp_path, records, spec)))[0]
+    found = list_leaderboards(compute_findings(run_of(tmp_path, records, spec)))[0]
     first, second = ("short", "long") if metric == "lower" else ("long", "short")
     assert [(place.system, place.ahead) for place in found.places] == [(first, second), (second, "–")]
     assert found.ahead == ("surely ahead of" if metric == "lower" else "surely higher than")
 
 
 def test_an_axis_has_round_ticks_around_all_values() -> None:
-    assert axis([0.147, 0.2]).ticks == (0.14, 0.16, 0.18, 0.2)  # type: ignore[union-attr]
-    assert axis([1.0, 5.0]).ticks == (1.0, 2.0, 3.0, 4.0, 5.0)  # type: ignore[union-attr]
-    assert axis([-0.3, 0.45]).ticks == (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6)  # type: ignore[union-attr]
-    assert axis([0.0, 0.0], (0.0, 1.0)).ticks[::5] == (0.0, 1.0)  # type: ignore[union-attr]
-    assert axis([7.0]).ticks[0] < 7.0 < axis([7.0]).ticks[-1]  # type: ignore[union-attr]
-    assert axis([]) is axis([math.nan, math.inf]) is axis([-1e300, 1e300]) is None
+    assert make_axis([0.147, 0.2]).ticks == (0.14, 0.16, 0.18, 0.2)  # type: ignore[union-attr]
+    assert make_axis([1.0, 5.0]).ticks == (1.0, 2.0, 3.0, 4.0, 5.0)  # type: ignore[union-attr]
+    assert make_axis([-0.3, 0.45]).ticks == (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6)  # type: ignore[union-attr]
+    assert make_axis([0.0, 0.0], (0.0, 1.0)).ticks[::5] == (0.0, 1.0)  # type: ignore[union-attr]
+    assert make_axis([7.0]).ticks[0] < 7.0 < make_axis([7.0]).ticks[-1]  # type: ignore[union-attr]
+    assert make_axis([]) is make_axis([math.nan, math.inf]) is make_axis([-1e300, 1e300]) is None
 
 
 def test_a_bar_is_drawn_to_scale() -> None:
-    along = axis([0.0, 1.0])
+    along = make_axis([0.0, 1.0])
     assert along is not None
     bar = interval_bar("a<b", Estimate(0.25, 0.1, 0.5), along)
     assert 'cx="25%"' in bar
@@ -390,30 +390,30 @@ def test_the_line_of_a_scatter_is_that_of_least_squares() -> None:
     random = np.random.default_rng(1)
     x = random.integers(1, 6, 300).astype(float)
     y = 0.1 * x + random.normal(0, 0.2, 300)
-    line = regression(x, y)
+    line = fit_line(x, y)
     assert line is not None
     slope, start = np.polyfit(x, y, 1)
     assert line.slope == pytest.approx(slope, rel=1e-9)
     assert line.start == pytest.approx(start, rel=1e-9)
-    assert regression(np.ones(5), y[:5]) is None
+    assert fit_line(np.ones(5), y[:5]) is None
 
 
 def test_a_scatter_draws_a_fixed_sample_and_counts_all() -> None:
     random = np.random.default_rng(2)
     x, y = random.integers(1, 6, 900).astype(float), random.random(900)
     y[0] = math.nan
-    found = scatter("c", x, y, ("rating", "score"), most=200)
+    found = draw_scatter("c", x, y, ("rating", "score"), most=200)
     assert found is not None
     assert (found.n, found.drawn) == (899, 200)
     assert found.svg.count("h0") == 200
-    assert found == scatter("c", x, y, ("rating", "score"), most=200)
-    assert found != scatter("c", x, y, ("rating", "score"), most=200, seed=1)
-    assert scatter("c", np.array([math.nan]), np.array([1.0]), ("rating", "score")) is None
+    assert found == draw_scatter("c", x, y, ("rating", "score"), most=200)
+    assert found != draw_scatter("c", x, y, ("rating", "score"), most=200, seed=1)
+    assert draw_scatter("c", np.array([math.nan]), np.array([1.0]), ("rating", "score")) is None
 
 
 def test_the_dots_of_a_scatter_stand_where_their_numbers_do() -> None:
     """Scores stand beside their ticks (ratings have noise); the line through (1, 0) and (5, 1) is x / 4 - 1 / 4."""
-    found = scatter("c", np.array([1.0, 5.0]), np.array([0.0, 1.0]), ("rating", "score"))
+    found = draw_scatter("c", np.array([1.0, 5.0]), np.array([0.0, 1.0]), ("rating", "score"))
     assert found is not None
     at = [tuple(map(float, pair)) for pair in re.findall(r"M([\d.]+) ([\d.]+)h0", found.svg)]
     ticks = dict(re.findall(r'<text class="y" x="38" y="([\d.]+)">([\d.]+)</text>', found.svg))
@@ -425,8 +425,8 @@ def test_the_dots_of_a_scatter_stand_where_their_numbers_do() -> None:
 
 
 def test_control_characters_are_made_visible() -> None:
-    assert visible("a\tb\nc\x00\x1b\x7f\x9b") == "a\tb\nc␀␛␡\ufffd"
-    assert escaped("<\x00>") == "&lt;␀&gt;"
+    assert replace_control_characters("a\tb\nc\x00\x1b\x7f\x9b") == "a\tb\nc␀␛␡\ufffd"
+    assert escape_html("<\x00>") == "&lt;␀&gt;"
 
 
 def luminance(colour: str) -> float:
@@ -499,8 +499,8 @@ def test_the_tables_come_in_every_form(ran, tmp_path: Path, form: str) -> None: 
     folder = run_of(tmp_path, conversations(aspects=("a", "b")), "bleu", "length")
     status, out, err = ran("report", "run", "--format", form)
     assert (status, err) == (0, "")
-    assert out == written(folder, form)
-    titles = [table.title for table in find(folder).tables()]
+    assert out == render_report(folder, form)
+    titles = [table.title for table in compute_findings(folder).tables()]
     assert len(titles) == 1 + 2 * 2 + 2
     if form == "json":
         assert [table["title"] for table in json.loads(out)] == titles

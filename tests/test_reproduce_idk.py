@@ -19,17 +19,17 @@ from scipy import stats
 from rejoinder.data.collection import collect
 from rejoinder.errors import RejoinderError
 from rejoinder.papers.base import Figure, Reproduction, write_results
-from rejoinder.papers.base import tables as tables_of
+from rejoinder.papers.base import to_tables as tables_of
 from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import idk, published, tables
-from rejoinder.papers.idk.masking import HELD_OUT, Masked, largest, mask, read_head
-from rejoinder.papers.idk.rows import Judged, judge, read_test, read_valid
-from rejoinder.papers.idk.sample import draw, score_samples
-from rejoinder.papers.idk.variants import SEEDS, Variant, train_all, variants
+from rejoinder.papers.idk.masking import HELD_OUT, MaskedAccuracy, find_largest, measure_masking, read_head
+from rejoinder.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
+from rejoinder.papers.idk.sample import draw_sample, score_samples
+from rejoinder.papers.idk.variants import SEEDS, Variant, list_variants, train_all
 from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
-from rejoinder.papers.own.relevance_rows import Column, Rows
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.training.idk import Fitted
+from rejoinder.papers.own.relevance_rows import Column, RelevanceRows
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
+from rejoinder.training.idk import Regression
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
 
 DIMENSIONS = 10
@@ -66,26 +66,26 @@ def talks() -> list[Dialogue]:
     ]
 
 
-def made_up(name: str, seed: int, n: int = 60) -> Judged:
+def made_up(name: str, seed: int, n: int = 60) -> RatedColumn:
     random = np.random.default_rng(seed)
     features = np.tanh(0.5 * random.normal(size=(n, DIMENSIONS))).astype(np.float32)
     ratings = np.clip(np.round(3 + 2 * features[:, 0] + 0.3 * random.normal(size=n), 1), 1, 5)
     others = {"length": random.normal(size=n), "norm_prob": np.where(np.arange(n) < 20, ratings, math.nan)}
-    return Judged(name, features, ratings, others, [f"u{i // 2}" for i in range(n)])
+    return RatedColumn(name, features, ratings, others, [f"u{i // 2}" for i in range(n)])
 
 
 @pytest.fixture(scope="module")
-def measured() -> idk.Measured:
+def measured() -> idk.IdkMeasures:
     runs = train_all(Made(), talks(), contexts=30)
-    head = Fitted(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
-    masked = mask(Made(), talks(), head, Fitted(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
+    head = Regression(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
+    masked = measure_masking(Made(), talks(), head, Regression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
     test = [made_up(name, seed) for seed, name in enumerate(FIVE)]
     specs = {"COS-FT": "length", "NUP-BERT (H)": "length", "NORM-PROB": "norm_prob"}
-    return idk.Measured(runs, test, made_up("USR-TC", 9), head, masked, specs, frozenset({"NORM-PROB"}))
+    return idk.IdkMeasures(runs, test, made_up("USR-TC", 9), head, masked, specs, frozenset({"NORM-PROB"}))
 
 
 @pytest.fixture(scope="module")
-def found(measured: idk.Measured) -> Reproduction:
+def found(measured: idk.IdkMeasures) -> Reproduction:
     return idk.assemble(measured, {"FED-RELEVANT": "FED-RELEVANT: not measured: fed (get it with: do so)."})
 
 
@@ -118,7 +118,7 @@ def test_the_printed_ratios_follow_from_the_printed_correlations() -> None:
 
 
 def test_every_variant_has_its_printed_row() -> None:
-    mine = list(variants())
+    mine = list(list_variants())
     assert len(mine) == len(set(mine)) == 28
     assert {v.short for v in mine if v.negative in ("idk", "random")} == set(published.TABLE_10)
     assert {v.metric for v in mine} == {row for row in published.TABLE_11 if row.startswith("IDK")}
@@ -130,7 +130,7 @@ def test_every_variant_has_its_printed_row() -> None:
 
 
 def test_a_figure_is_the_mean_over_seeds_of_the_correlation_of_scores_and_ratings(
-    found: Reproduction, measured: idk.Measured
+    found: Reproduction, measured: idk.IdkMeasures
 ) -> None:
     for column, kind, method in ((0, "S", stats.spearmanr), (3, "P", stats.pearsonr)):
         one = measured.test[column]
@@ -160,11 +160,11 @@ def test_every_table_is_there_in_the_papers_order(found: Reproduction) -> None:
     assert not math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S").measured)
 
 
-def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduction, measured: idk.Measured) -> None:
+def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduction, measured: idk.IdkMeasures) -> None:
     figure = at(found, tables.PRIOR, "COS-FT", "P-DD S")
     one = measured.test[2]
     assert figure.measured == pytest.approx(stats.spearmanr(one.others["length"], one.ratings).statistic)
-    plan = Plan(method="spearman", seed=one.seed)
+    plan = BootstrapPlan(method="spearman", seed=one.seed)
     [interval] = correlation_intervals({"x": one.others["length"]}, one.ratings, plan, items=list(one.units)).values()
     assert (figure.low, figure.high, figure.n) == (interval.low, interval.high, 60)
     assert figure.published == -0.02
@@ -194,7 +194,9 @@ def test_nup_stands_in_every_table_that_prints_it(found: Reproduction) -> None:
 
 
 def test_what_is_absent_is_named_with_its_command_and_the_rest_goes_on() -> None:
-    specs, absent = idk._able({"COS-MAX-BERT": "context_overlap", "NUP-BERT (H)": "nup", "NORM-PROB": "norm_prob"})
+    specs, absent = idk._split_measurable(
+        {"COS-MAX-BERT": "context_overlap", "NUP-BERT (H)": "nup", "NORM-PROB": "norm_prob"}
+    )
     assert specs == {"COS-MAX-BERT": "context_overlap"}
     assert absent["NUP-BERT (H)"].startswith("NUP-BERT (H): not measured: nup (")
     assert "rejoinder train nup" in absent["NUP-BERT (H)"]
@@ -222,16 +224,16 @@ def test_the_head_is_read_from_vectors_and_log_odds() -> None:
 
 
 def test_the_largest_weights_are_kept_whatever_their_sign() -> None:
-    assert largest(Fitted(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
+    assert find_largest(Regression(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
 
 
-def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.Measured) -> None:
+def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.IdkMeasures) -> None:
     for masked in measured.masked.values():
         assert masked.kept == masked.whole
         assert masked.kept_ahead == masked.whole_ahead
         assert masked.n == 40
-    useless = Fitted(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
-    lost = mask(Made(), talks(), measured.head, useless, n=20)["friends"]
+    useless = Regression(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
+    lost = measure_masking(Made(), talks(), measured.head, useless, n=20)["friends"]
     assert lost.kept == 0.5
     assert lost.whole > 0.8
 
@@ -261,7 +263,7 @@ def runs_of(humod: float) -> list[dict[str, float]]:
 
 
 def test_findings_follow_the_numbers() -> None:
-    from rejoinder.papers.idk.claims import findings
+    from rejoinder.papers.idk.claims import list_findings
 
     test = {
         Variant("H"): runs_of(0.58),
@@ -270,8 +272,8 @@ def test_findings_follow_the_numbers() -> None:
         Variant("TC-S", "idk", "none"): runs_of(0.49),
     }
     head = runs_of(0.4)[0]
-    masked = {"a": Masked(0.9, 0.6, 0.9, 0.8, 10), "b": Masked(0.9, 0.5, 0.9, 0.8, 10)}
-    said = list(findings(test, head, masked, {}))
+    masked = {"a": MaskedAccuracy(0.9, 0.6, 0.9, 0.8, 10), "b": MaskedAccuracy(0.9, 0.5, 0.9, 0.8, 10)}
+    said = list(list_findings(test, head, masked, {}))
     assert "fixed negative: confirmed in part; Spearman on HUMOD is 0.58 with and 0.42 without on H" in said[0]
     assert said[1].startswith("7 dimensions suffice: refuted; ")
     assert said[2].startswith("The training set hardly matters: refuted; Spearman differs most on HUMOD, 0.58")
@@ -300,12 +302,12 @@ def test_results_and_drawings_are_written_and_are_sound(found: Reproduction, tmp
 
 
 def test_a_scatter_has_a_dot_a_known_reply_and_a_histogram_a_bar_a_filled_bin() -> None:
-    svg = drawings.scatter("a < b", np.array([1.0, 2, 3, math.nan]), np.array([0.1, math.nan, 0.9, 0.4]))
+    svg = drawings.draw_scatter("a < b", np.array([1.0, 2, 3, math.nan]), np.array([0.1, math.nan, 0.9, 0.4]))
     assert svg.count("h0") == 2
     assert "a &lt; b" in svg
-    bars = drawings.histogram("w", {"one": np.array([0.1, 0.1, 1e-4, 0.0]), "two": np.array([1.0])})
+    bars = drawings.draw_histogram("w", {"one": np.array([0.1, 0.1, 1e-4, 0.0]), "two": np.array([1.0])})
     assert bars.count("z") - bars.count("font-size") >= 3
-    assert drawings.scatter("flat", np.ones(3), np.ones(3)).count("h0") == 3
+    assert drawings.draw_scatter("flat", np.ones(3), np.ones(3)).count("h0") == 3
 
 
 # Rows
@@ -316,30 +318,30 @@ def test_rows_are_read_with_vectors_ratings_and_other_scores() -> None:
     for i in range(6):
         records += [Item(f"i{i}", (Turn("m1 what now?"),)), Response(f"r{i}", f"i{i}", "s", "m1 " + "word " * i)]
         records.append(Rating("mean", "relevance", float(i), f"r{i}"))
-    rows = Rows(Column("X", "x", "relevance", None, 0), collect(records), {f"r{i}": f"i{i}" for i in range(6)})
-    one = judge(rows, Made(), ["context_overlap"])
+    rows = RelevanceRows(Column("X", "x", "relevance", None, 0), collect(records), {f"r{i}": f"i{i}" for i in range(6)})
+    one = score_column(rows, Made(), ["context_overlap"])
     assert one.ratings.tolist() == [0, 1, 2, 3, 4, 5]
     assert one.features.shape == (6, DIMENSIONS)
     assert list(one.others) == ["context_overlap"]
 
 
-def made_up_rows(name: str, seed: int, n: int) -> Rows:
+def made_up_rows(name: str, seed: int, n: int) -> RelevanceRows:
     records: list[Any] = []
     for i in range(n):
         records += [Item(f"i{i}", (Turn(f"what is {i}?"),)), Response(f"{name}-{i}", f"i{i}", "s", "word " * (i + 1))]
         records.append(Rating("mean", "relevance", float(i % 5), f"{name}-{i}"))
-    return Rows(
+    return RelevanceRows(
         Column(name, "x", "relevance", None, seed), collect(records), {f"{name}-{i}": f"i{i}" for i in range(n)}
     )
 
 
 def test_a_sample_is_drawn_once_by_the_columns_seed() -> None:
     first, second, other = (made_up_rows(name, seed, 50) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
-    drawn = [[pair.response.text for pair in draw(rows, 10)] for rows in (first, second, other)]
-    assert drawn[0] == drawn[1] == [pair.response.text for pair in draw(first, 10)]
+    drawn = [[pair.response.text for pair in draw_sample(rows, 10)] for rows in (first, second, other)]
+    assert drawn[0] == drawn[1] == [pair.response.text for pair in draw_sample(first, 10)]
     assert drawn[0] != drawn[2]
     assert len(set(drawn[0])) == 10
-    assert len(draw(first, 50)) == len(draw(first, 99)) == 50
+    assert len(draw_sample(first, 50)) == len(draw_sample(first, 99)) == 50
 
 
 def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,14 +362,14 @@ def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monke
     found = score_samples(columns, specs, 8)
     assert sum(read) == 8 * 2, "contexts once for norm_prob, conversations once for both aspects, of one column alone"
     for rows, scores in zip(columns, found, strict=True):
-        drawn = draw(rows, 8)
+        drawn = draw_sample(rows, 8)
         for spec in specs:
             assert list(scores[spec]) == [pair.response.id for pair in drawn]
             assert list(scores[spec].values()) == pytest.approx(score_pairs(parse(spec), drawn).tolist(), abs=1e-4)
 
 
 @pytest.fixture
-def small(measured: idk.Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command on made-up rows and vectors, with what was trained above."""
     monkeypatch.setenv("REJOINDER_THREADS", "1")
     replaced: dict[str, Any] = {
@@ -416,20 +418,20 @@ def test_with_the_models_their_rows_are_measured_on_a_sample(small: None, own_ca
 
 def test_scores_of_a_sample_are_joined_by_id() -> None:
     rows = made_up_rows("a", 0, 5)
-    one = judge(rows, Made(), ["length"], {"fed": {"a-3": 0.5, "a-1": 0.2}})
+    one = score_column(rows, Made(), ["length"], {"fed": {"a-3": 0.5, "a-1": 0.2}})
     assert one.others["fed"] == pytest.approx([math.nan, 0.2, math.nan, 0.5, math.nan], nan_ok=True)
     assert list(one.units) == [f"i{i}" for i in range(5)]
     assert list(one.others) == ["length", "fed"]
 
 
 def test_the_validation_rows_are_the_contexts_that_are_not_tested(published: Path) -> None:
-    rows = read_test()
+    rows = read_test_rows()
     assert [one.column.name for one in rows] == list(FIVE)
-    valid = read_valid(rows[1])
+    valid = read_valid_rows(rows[1])
     assert len(valid.data.responses) == 180
     assert not set(valid.units.values()) & set(rows[1].units.values())
 
 
 def test_a_spec_that_stands_for_a_printed_row_takes_its_place() -> None:
-    assert idk._printed("cosine(pooling='max', encoder='aptness')") == "COS-MAX-BERT"
-    assert idk._printed("length") == "length"
+    assert idk._find_printed_row("cosine(pooling='max', encoder='aptness')") == "COS-MAX-BERT"
+    assert idk._find_printed_row("length") == "length"

@@ -12,17 +12,24 @@ import pytest
 from scipy import stats
 
 from rejoinder.judges import Comparison
-from rejoinder.judges.pairs import Duel as Asked
+from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
-from rejoinder.papers.base import Figure, Reproduction, tables, write_results
+from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
 from rejoinder.papers.own import modern
-from rejoinder.papers.own.modern_measures import Preferred, decided, mean_of, people, rank_agreement, three_ways
-from rejoinder.papers.own.modern_rows import SETS, Duel, Rows, Set, read_rows, rows_of
-from rejoinder.stats.bootstrap import Plan
+from rejoinder.papers.own.modern_measures import (
+    MetricPreferences,
+    compare_annotators,
+    mean_with_interval,
+    rank_agreement,
+    score_decided,
+    score_with_ties,
+)
+from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, RatedDuel, collect_duels, read_duels
+from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 
-FEW = Plan(n_resamples=50)
-ONE = Set("pandalm", "PandaLM", True, 20)
+FEW = BootstrapPlan(n_resamples=50)
+ONE = PublishedSet("pandalm", "PandaLM", True, 20)
 SYSTEMS = ("a", "b", "c")
 
 
@@ -57,8 +64,8 @@ def records(n: int = 60, seed: int = 0) -> list[Record]:
     return made
 
 
-def duel(choices: Sequence[Choice], first: str = "x", second: str = "y", item: str = "i") -> Duel:
-    return Duel(
+def duel(choices: Sequence[Choice], first: str = "x", second: str = "y", item: str = "i") -> RatedDuel:
+    return RatedDuel(
         Item(item, (Turn("Well?"),)),
         Response(f"{item}/1", item, "a", first),
         Response(f"{item}/2", item, "b", second),
@@ -80,18 +87,18 @@ def test_the_majority_is_more_than_half() -> None:
 
 def test_accuracies_by_hand() -> None:
     choices: list[list[Choice]] = [["first"], ["second"], ["second"], ["tie"], ["first", "second"], ["first"]]
-    rows = Rows("x", tuple(duel(c, item=f"i{i}") for i, c in enumerate(choices)), False)
-    found = Preferred("m", np.array([2.0, 1.0, 0.0, 0.0, 5.0, math.nan]))
-    np.testing.assert_array_equal(decided(found, rows), [1.0, 0.0, 0.5, math.nan, math.nan, math.nan])
-    np.testing.assert_array_equal(three_ways(found, rows), [1.0, 0.0, 0.0, 1.0, math.nan, math.nan])
+    rows = DuelSet("x", tuple(duel(c, item=f"i{i}") for i, c in enumerate(choices)), False)
+    found = MetricPreferences("m", np.array([2.0, 1.0, 0.0, 0.0, 5.0, math.nan]))
+    np.testing.assert_array_equal(score_decided(found, rows), [1.0, 0.0, 0.5, math.nan, math.nan, math.nan])
+    np.testing.assert_array_equal(score_with_ties(found, rows), [1.0, 0.0, 0.0, 1.0, math.nan, math.nan])
     items = [d.item.id for d in rows.duels]
-    assert mean_of(decided(found, rows), items, FEW)[0] == 0.5
-    assert mean_of(decided(found, rows), items, FEW).n == 3
-    assert mean_of(np.full(6, math.nan), items, FEW).n == 0
+    assert mean_with_interval(score_decided(found, rows), items, FEW)[0] == 0.5
+    assert mean_with_interval(score_decided(found, rows), items, FEW).n == 3
+    assert mean_with_interval(np.full(6, math.nan), items, FEW).n == 0
 
 
 def test_people_are_held_against_each_other_by_hand() -> None:
-    rows = Rows(
+    rows = DuelSet(
         "x",
         (
             duel(["first", "first", "first"]),  # each agrees with the two others
@@ -101,12 +108,12 @@ def test_people_are_held_against_each_other_by_hand() -> None:
         ),
         False,
     )
-    assert people(rows) == ([1.0, 1.0, 1.0, 0.5, 0.0], ["i"] * 5)
-    assert people(Rows("x", (duel(["first"]), duel(["first", "first"])), False)) == ([], [])
+    assert compare_annotators(rows) == ([1.0, 1.0, 1.0, 0.5, 0.0], ["i"] * 5)
+    assert compare_annotators(DuelSet("x", (duel(["first"]), duel(["first", "first"])), False)) == ([], [])
 
 
 def test_the_sample_is_drawn_by_seed_and_keeps_the_order() -> None:
-    rows = rows_of("x", records(), True)
+    rows = collect_duels("x", records(), True)
     assert rows.drawn(20, 1) == rows.drawn(20, 1) != rows.drawn(20, 2)
     assert rows.drawn(20, 1) == sorted(set(rows.drawn(20, 1)))
     assert len(rows.drawn(10**6, 1)) == len(rows.duels) == 180
@@ -125,7 +132,7 @@ def test_rank_agreement_is_scipys() -> None:
 
 
 def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
-    rows = rows_of("PandaLM", records(), True)
+    rows = collect_duels("PandaLM", records(), True)
     judge = Longest()
     one = modern.measure(ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge)
     found = modern.assemble([one], ["Not measured: nup (no such model)."], FEW)
@@ -147,7 +154,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
         > 0
         > at(found, modern.RANKING, "annotators", "a").measured
     )
-    assert [t.title for t in tables(found)] == [
+    assert [t.title for t in to_tables(found)] == [
         modern.ACCURACY,
         modern.TIES,
         modern.SAMPLE,
@@ -165,9 +172,9 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
 
 
 def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
-    rows = Rows("x", (duel(["first"], "yes", " "), duel(["first"], "yes", "no", "j")), False)
+    rows = DuelSet("x", (duel(["first"], "yes", " "), duel(["first"], "yes", "no", "j")), False)
     judge = Longest()
-    one = modern.measure(Set("x", "x", False, 2), rows, ["length"], [], judge)
+    one = modern.measure(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
     assert judge.asked == 1
     assert math.isnan(one.found[0].advantages[0])
     assert math.isnan(one.on_sample[-1].advantages[0])
@@ -180,7 +187,7 @@ def test_every_spec_that_is_here_needs_at_most_the_context() -> None:
 
 
 def test_the_published_pairs_are_read(published: Path) -> None:
-    panda, llmbar = (read_rows(one) for one in SETS)
+    panda, llmbar = (read_duels(one) for one in SETS)
     assert (len(panda.duels), len(llmbar.duels)) == (999, 100)
     assert {len(d.choices) for d in panda.duels} == {3}
     assert len({d.first.system for d in panda.duels} | {d.second.system for d in panda.duels}) == 5

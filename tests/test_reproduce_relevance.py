@@ -15,18 +15,26 @@ import pytest
 from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
-from rejoinder.papers.base import Figure, Reproduction, tables, write_results
+from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
 from rejoinder.papers.own import relevance
-from rejoinder.papers.own.relevance_measures import Correlated, Scored, correlate, macro, score_rows, sensitivity, worst
-from rejoinder.papers.own.relevance_notes import _OURS, notes_on
+from rejoinder.papers.own.relevance_measures import (
+    ColumnCorrelation,
+    ScoredColumn,
+    correlate,
+    find_worst,
+    macro_average,
+    score_rows,
+    sensitivity,
+)
+from rejoinder.papers.own.relevance_notes import _OURS, list_notes
 from rejoinder.papers.own.relevance_published import FIVE, FLOORS, PUBLISHED, SIX
-from rejoinder.papers.own.relevance_rows import COLUMNS, UNKNOWN, Column, Rows, join, read_rows
-from rejoinder.stats.bootstrap import Plan
-from rejoinder.stats.grouped import within
+from rejoinder.papers.own.relevance_rows import COLUMNS, UNKNOWN, Column, RelevanceRows, join_systems, read_rows
+from rejoinder.stats.bootstrap import BootstrapPlan
+from rejoinder.stats.grouped import correlate_within
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Item, Rating, Response, Turn
 
-FEW = Plan(n_resamples=50)
+FEW = BootstrapPlan(n_resamples=50)
 
 
 def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
@@ -34,8 +42,8 @@ def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
     return one
 
 
-def of(value: float, samples: list[float]) -> Correlated:
-    return Correlated(Interval(value, math.nan, math.nan, 10, 0, 10), np.array(samples))
+def of(value: float, samples: list[float]) -> ColumnCorrelation:
+    return ColumnCorrelation(Interval(value, math.nan, math.nan, 10, 0, 10), np.array(samples))
 
 
 # Published figures
@@ -96,7 +104,7 @@ def usr_like() -> tuple[Collection, Collection]:
 
 def test_a_row_is_joined_by_reply_context_and_rating_and_stays_unknown_where_two_systems_said_it() -> None:
     column = Column("X", "x/x", "relevance", "y/y", 0)
-    found = join(column, *usr_like())
+    found = join_systems(column, *usr_like())
     assert {name: r.system for name, r in found.data.responses.items()} == {
         "r-0": "A",
         "r-1": UNKNOWN,  # B and C gave the same reply with the same rating
@@ -123,7 +131,7 @@ def test_the_published_rows_find_their_systems(published: Path) -> None:
 
 def test_the_macro_average_is_the_mean_of_columns_on_every_resample() -> None:
     columns = [of(0.2, [0.1, 0.2, 0.3] * 20), of(0.4, [0.3, 0.4, 0.5] * 20)]
-    found = macro(columns, FEW)
+    found = macro_average(columns, FEW)
     assert found.value == pytest.approx(0.3)
     assert found.low == pytest.approx(0.2)
     assert found.high == pytest.approx(0.4)
@@ -132,8 +140,8 @@ def test_the_macro_average_is_the_mean_of_columns_on_every_resample() -> None:
 
 def test_the_worst_column_is_the_lowest_and_one_without_a_value_is_worse() -> None:
     columns = {"a": of(0.2, []), "b": of(-0.1, []), "c": of(0.5, [])}
-    assert worst(columns)[0] == "b"
-    assert worst(columns | {"d": of(math.nan, [])})[0] == "d"
+    assert find_worst(columns)[0] == "b"
+    assert find_worst(columns | {"d": of(math.nan, [])})[0] == "d"
 
 
 def test_the_ratio_of_best_to_worst_keeps_its_sign_and_is_missing_where_it_would_be_infinite() -> None:
@@ -147,7 +155,7 @@ def test_the_ratio_of_best_to_worst_keeps_its_sign_and_is_missing_where_it_would
 # The whole on made-up rows
 
 
-def made_up(column: Column, seed: int, n: int = 40) -> Rows:
+def made_up(column: Column, seed: int, n: int = 40) -> RelevanceRows:
     random = np.random.default_rng(seed)
     records: list[Item | Response | Rating] = []
     systems = ("A", "B") if column.twin or column.name == "Gupta 500" else (UNKNOWN,)
@@ -158,10 +166,10 @@ def made_up(column: Column, seed: int, n: int = 40) -> Rows:
         records.append(Response(f"r{i}", f"i{i}", systems[i % len(systems)], text, meta))
         records.append(Rating("mean", column.aspect, float(random.integers(1, 6)), f"r{i}"))
     data = collect(records)
-    return Rows(column, data, {f"r{i}": f"i{i}" for i in range(n)})
+    return RelevanceRows(column, data, {f"r{i}": f"i{i}" for i in range(n)})
 
 
-def pretended(name: str, noise: float) -> list[Scored]:
+def pretended(name: str, noise: float) -> list[ScoredColumn]:
     """Made-up rows whose "metric" is the rating and some noise; the name of a metric that is not run."""
     found = []
     for number, column in enumerate(COLUMNS):
@@ -190,7 +198,7 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
     ratio = at(found, "Spearman over the first five", "idk", "best over worst")
     assert ratio.measured == pytest.approx(max(values[:5]) / min(values[:5]))
     assert ratio.published == 3.9
-    inside = within(scored[5].evidence.scores["idk"], scored[5].evidence.mean, scored[5].evidence.systems)
+    inside = correlate_within(scored[5].evidence.scores["idk"], scored[5].evidence.mean, scored[5].evidence.systems)
     assert at(found, "Spearman within systems", "idk", "Gupta 500").measured == pytest.approx(inside.value)
     assert {f.column for f in found.figures if f.table == "Spearman within systems"} == {
         "USR-TC",
@@ -213,7 +221,7 @@ def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
 
 def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None:
     found = relevance.assemble(pretended("aptness", 1.0), ["Not measured: nup (no such metric)."], FEW)
-    assert [table.title for table in tables(found)] == [
+    assert [table.title for table in to_tables(found)] == [
         "Spearman",
         "Spearman over all six",
         "Spearman over the first five",
@@ -221,7 +229,7 @@ def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None
         "Pearson",
         "Pearson over all six",
     ]
-    heads = tables(found)[0].heads
+    heads = to_tables(found)[0].heads
     assert [head.partition(":")[0] for head in heads[1::2]] == list(SIX)
     page, data = (path.read_text() for path in write_results(found, tmp_path))
     assert "Not measured: nup" in page
@@ -230,7 +238,7 @@ def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None
 
 
 def test_a_metric_that_is_not_here_is_named_and_left_out() -> None:
-    able, absent = relevance.usable(["length", "no_such_metric", "context_overlap(turns=2)"])
+    able, absent = relevance.split_usable(["length", "no_such_metric", "context_overlap(turns=2)"])
     assert able == ["length", "context_overlap(turns=2)"]
     assert len(absent) == 1
     assert absent[0].startswith("Not measured: no_such_metric (no metric is called")
@@ -246,7 +254,7 @@ def test_every_default_spec_needs_at_most_the_context() -> None:
 
 def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:
     assert {"cosine", "idk", "nsp", "aptness"} <= set(relevance.SPECS)
-    said = list(notes_on([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
+    said = list(list_notes([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
     assert not any("BERT's" in note for note in said)
     assert set(_OURS) <= set(relevance.SPECS)
 

@@ -14,18 +14,18 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.augmentation.acceptance import Outcome
+from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import KeptTails, LineStore, Tails, digest_of
+from rejoinder.augmentation.store import CachedTails, LineStore, Tails, digest_parts
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.papers.scarce import appendix, measures, scarce, scarce_embedding, scarce_overlap
 from rejoinder.papers.scarce import jobs as _scarce_jobs
 from rejoinder.papers.scarce import published as printed
-from rejoinder.papers.scarce.items import join
-from rejoinder.papers.scarce.measures import CASES, rated
-from rejoinder.papers.scarce.notes import adaptation
+from rejoinder.papers.scarce.items import restore_spelling
+from rejoinder.papers.scarce.measures import CASES, collect_rated
+from rejoinder.papers.scarce.notes import describe_adaptation
 from rejoinder.papers.scarce.proposals import (
     COMET,
     MATCHED,
@@ -33,14 +33,21 @@ from rejoinder.papers.scarce.proposals import (
     RETRIEVAL,
     WIDE,
     WIDE_PART,
-    Place,
-    closed,
-    generate,
-    part_of,
-    spaced,
-    to_adapt,
+    ProposalPlace,
+    close_punctuation,
+    draw_part,
+    generate_proposals,
+    list_adaptations,
+    space_punctuation,
 )
-from rejoinder.papers.scarce.sets import Augmented, assemble, human, of_table_2, paraphrased, together
+from rejoinder.papers.scarce.sets import (
+    AugmentedReferences,
+    combine_outcomes,
+    human_references,
+    merge_references,
+    paraphrase_references,
+    table_2_references,
+)
 from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
 
 TALK = Dialogue(
@@ -73,17 +80,17 @@ def proposals(*texts: str, source: str = "retrieval") -> list[Proposal]:
     return [Proposal(text, source) for text in texts]
 
 
-def outcome(text: str, new: str | None = None) -> Outcome:
+def outcome(text: str, new: str | None = None) -> AdaptationOutcome:
     if new is None:
-        return Outcome(Proposal(text, "retrieval"), "less likely")
-    return Outcome(Proposal(new, "retrieval", origin=text), "adapted", new)
+        return AdaptationOutcome(Proposal(text, "retrieval"), "less likely")
+    return AdaptationOutcome(Proposal(new, "retrieval", origin=text), "adapted", new)
 
 
 # Items and proposals
 
 
 def test_an_item_gets_the_spelling_and_the_future_of_its_dialogue() -> None:
-    [found] = join([ITEM], {"test-7": TALK})
+    [found] = restore_spelling([ITEM], {"test-7": TALK})
     assert found.context == TALK.turns[:3]
     assert found.references == (Reference("Oh no !"),)
     assert found.future == TALK.turns[4:]
@@ -93,7 +100,7 @@ def test_an_item_gets_the_spelling_and_the_future_of_its_dialogue() -> None:
 @pytest.mark.parametrize("dialogues", [{}, {"test-7": replace(TALK, turns=TALK.turns[1:])}])
 def test_an_item_that_is_not_in_its_dialogue_is_an_error(dialogues: dict[str, Dialogue]) -> None:
     with pytest.raises(InputError, match="the item 7_2 is not what stands in test-7"):
-        join([ITEM], dialogues)
+        restore_spelling([ITEM], dialogues)
 
 
 def test_every_published_item_is_found_in_its_dialogue(published: Path) -> None:
@@ -113,31 +120,31 @@ def test_every_published_item_is_found_in_its_dialogue(published: Path) -> None:
     ],
 )
 def test_punctuation_is_spaced_as_in_the_rated_replies(text: str, wanted: str) -> None:
-    assert spaced(text) == wanted == spaced(wanted)
+    assert space_punctuation(text) == wanted == space_punctuation(wanted)
 
 
 def test_common_sense_is_asked_in_plain_writing_and_answers_spaced() -> None:
     knowing = Knowing()
-    [item] = join([ITEM], {"test-7": TALK})
-    [found] = generate([item], knowing)
+    [item] = restore_spelling([ITEM], {"test-7": TALK})
+    [found] = generate_proposals([item], knowing)
     assert [one.text for one in found] == ["I feel sad .", "I want to help you ."]
     assert {head for head, _ in knowing.asked} == {"PersonX lost PersonX's keys."}
-    assert closed(item.context)[0].text == "Hi, Tom."
+    assert close_punctuation(item.context)[0].text == "Hi, Tom."
 
 
 def test_a_twentieth_of_a_corpus_is_always_the_same_one() -> None:
     corpus = [replace(TALK, id=str(n)) for n in range(60)]
-    chosen = [one.id for one in part_of(corpus)]
-    assert chosen == [one.id for one in part_of(corpus)]
+    chosen = [one.id for one in draw_part(corpus)]
+    assert chosen == [one.id for one in draw_part(corpus)]
     assert len(chosen) == 3
     assert chosen == sorted(chosen, key=int)
-    assert len(part_of(corpus[:2])) == 1
+    assert len(draw_part(corpus[:2])) == 1
 
 
 def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None:
     many = proposals(*(f"text {n}" for n in range(20)))
-    found = to_adapt({MATCHED: [[], many], RETRIEVAL: [many, many[:1]], COMET: [many[:2], many[:2]]})
-    assert found[:3] == [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 1, 0), Place(RETRIEVAL, 0, 1)]
+    found = list_adaptations({MATCHED: [[], many], RETRIEVAL: [many, many[:1]], COMET: [many[:2], many[:2]]})
+    assert found[:3] == [ProposalPlace(RETRIEVAL, 0, 0), ProposalPlace(RETRIEVAL, 1, 0), ProposalPlace(RETRIEVAL, 0, 1)]
     assert [sum(place.source == source for place in found) for source in (RETRIEVAL, COMET, MATCHED)] == [21, 4, 20]
     assert [place.source for place in found] == [RETRIEVAL] * 21 + [COMET] * 4 + [MATCHED] * 20
 
@@ -145,7 +152,7 @@ def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None
 # Sets of references
 
 
-def augmented() -> Augmented:
+def augmented() -> AugmentedReferences:
     """Two items; of the first all was adapted, of the second nothing was tried."""
     found = {
         RETRIEVAL: [proposals("It rains .", "Go on ."), proposals("Go on .")],
@@ -155,9 +162,14 @@ def augmented() -> Augmented:
         WIDE_PART: [[], []],
         MATCHED: [[], proposals("I want to eat .", source="commonsense/atomic")],
     }
-    places = [Place(RETRIEVAL, 0, 0), Place(RETRIEVAL, 0, 1), Place(COMET, 0, 0), Place(MATCHED, 1, 0)]
+    places = [
+        ProposalPlace(RETRIEVAL, 0, 0),
+        ProposalPlace(RETRIEVAL, 0, 1),
+        ProposalPlace(COMET, 0, 0),
+        ProposalPlace(MATCHED, 1, 0),
+    ]
     outcomes = [outcome("It rains .", "It pours."), outcome("Go on ."), outcome("I feel sad .", "I am sad .")]
-    return assemble(["one", "two"], found, places, outcomes)
+    return combine_outcomes(["one", "two"], found, places, outcomes)
 
 
 def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
@@ -170,7 +182,7 @@ def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
 
 
 def test_what_was_not_tried_is_told() -> None:
-    assert adaptation(augmented(), 3) == (
+    assert describe_adaptation(augmented(), 3) == (
         "Adaptation: retrieval: 2 of 2 (1 taken, 1 less likely); common sense: 1 of 1 (1 taken); retrieval, 5% of the "
         "corpus: 0 of 0; common sense, matched: 0 of 1. No more than the first 3 were asked for (--adapt 3)."
     )
@@ -178,11 +190,11 @@ def test_what_was_not_tried_is_told() -> None:
 
 def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
     people = {"one": (Reference("Go on ."),), "two": (Reference("No ."),)}
-    found = together(people, augmented().added(RETRIEVAL))
+    found = merge_references(people, augmented().added(RETRIEVAL))
     assert [(one.text, one.source) for one in found["one"]] == [
         *[("Go on .", "human"), ("It rains .", "retrieval"), ("It pours .", "retrieval")]
     ]
-    rows = of_table_2(people, augmented())
+    rows = table_2_references(people, augmented())
     assert list(rows) == list(printed.TABLE_2)
     assert [one.text for one in rows[printed.SENSE]["one"]] == ["Go on .", "I feel sad .", "I am sad ."]
     assert [one.text for one in rows[printed.MATCHED_SENSE]["two"]] == ["No .", "I want to eat ."]
@@ -191,7 +203,7 @@ def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
 
 def test_every_reference_gets_up_to_five_paraphrases() -> None:
     text = "i think you should take the train because the bus is always late ."
-    found = paraphrased({"one": (Reference(text), Reference("no , i do n't like it ."))})
+    found = paraphrase_references({"one": (Reference(text), Reference("no , i do n't like it ."))})
     assert 5 < len(found["one"]) <= 10
     assert {one.source for one in found["one"]} == {"paraphrase"}
     assert text not in {one.text for one in found["one"]}
@@ -232,14 +244,14 @@ def replies(n: int = 12) -> Collection:
     return data
 
 
-def made(data: Collection) -> Augmented:
+def made(data: Collection) -> AugmentedReferences:
     random = np.random.default_rng(4)
     items = list(data.items)
     found = {
         source: [proposals(*(" ".join(random.choice(WORDS, 7)).capitalize() for _ in range(6))) for _ in items]
         for source in (RETRIEVAL, COMET, PART, MATCHED, WIDE, WIDE_PART)
     }
-    return assemble(items, found, to_adapt(found), [])
+    return combine_outcomes(items, found, list_adaptations(found), [])
 
 
 def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
@@ -248,13 +260,13 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     from rejoinder.scoring.api import score
 
     data = replies()
-    people = human(data.items.values())
+    people = human_references(data.items.values())
     given = made(data)
-    found = scarce.assemble(rated(data), people, people, given, 0)
+    found = scarce.assemble(collect_rated(data), people, people, given, 0)
     figures = {(f.table, f.row, f.column): f for f in found.figures}
     assert len(figures) == len(found.figures)
 
-    ours = together(people, given.added(RETRIEVAL, WIDE, COMET))
+    ours = merge_references(people, given.added(RETRIEVAL, WIDE, COMET))
     items = {name: replace(item, references=ours[name]) for name, item in data.items.items()}
     spec = "bleu(smoothing='epsilon', tokenizer='whitespace')"  # lower-casing is the default
     scores = score(Collection(items=items, responses=data.responses), spec)
@@ -281,8 +293,8 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
 
 def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap: None) -> None:
     data = replies(6)
-    people = human(data.items.values())
-    found = scarce.assemble(rated(data), people, people, made(data), 0)
+    people = human_references(data.items.values())
+    found = scarce.assemble(collect_rated(data), people, people, made(data), 0)
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(measures.OVERLAP)
     assert "retrieval: 0 of 36;" in found.notes[2]
@@ -297,7 +309,7 @@ def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap
 def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero() -> None:
     same = {ITEM.id: (Reference("we all go home now"),) * 4}
     apart = {ITEM.id: tuple(Reference(f"{c} " * 6) for c in "abcd")}
-    found = list(appendix.diversity({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
+    found = list(appendix.diversity_figures({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
     values = {(f.row, f.column): f.measured for f in found}
     assert values["ours", CASES[0]] == pytest.approx(1, abs=1e-6)
     assert values["paraphrase", CASES[0]] == pytest.approx(0, abs=1e-3)
@@ -309,16 +321,16 @@ def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero(
 def test_tails_are_asked_for_once_and_survive_a_torn_line(tmp_path: Path) -> None:
     knowing, path = Knowing(), tmp_path / "tails.jsonl"
     heads = [f"event {n}" for n in range(20)]
-    first = KeptTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
+    first = CachedTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
     assert first == [["sad", "none"]] * 20
     assert len(knowing.asked) == 20
-    again = KeptTails(lambda: pytest.fail("opened"), "one", path)
+    again = CachedTails(lambda: pytest.fail("opened"), "one", path)
     assert again.tails(heads[::-1], "oReact", 2) == first
     path.write_bytes(path.read_bytes()[:-9])
-    KeptTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
+    CachedTails(lambda: knowing, "one", path).tails(heads, "oReact", 2)
     assert len(knowing.asked) == 21
-    KeptTails(lambda: knowing, "two", path).tails(heads[:1], "oReact", 2)  # another model
-    KeptTails(lambda: knowing, "one", path).tails(heads[:1], "oReact", 1)  # another number of beams
+    CachedTails(lambda: knowing, "two", path).tails(heads[:1], "oReact", 2)  # another model
+    CachedTails(lambda: knowing, "one", path).tails(heads[:1], "oReact", 1)  # another number of beams
     assert len(knowing.asked) == 23
 
 
@@ -335,7 +347,7 @@ def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
     assert store().get("c") == Tails([])
     store().put([("d", Tails(["y"]))])
     assert store().get("d") == Tails(["y"])
-    assert digest_of(["half \ud800"]) != digest_of(["half \ud801"])
+    assert digest_parts(["half \ud800"]) != digest_parts(["half \ud801"])
 
 
 # The jobs
@@ -344,7 +356,7 @@ def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One item and a corpus of two dialogues, no published set."""
-    [item] = join([ITEM], {"test-7": TALK})
+    [item] = restore_spelling([ITEM], {"test-7": TALK})
     other = Dialogue("train-1", tuple(map(Turn, ["I lost my bag .", "Oh no ! That is bad .", "Help me , please ."])))
     monkeypatch.setattr(scarce, "items_to_augment", lambda: [item])
     monkeypatch.setattr(scarce, "_dialogues", lambda split: {"train-1": other})
@@ -352,7 +364,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_jobs_are_plain_and_in_their_order(small: None) -> None:
-    found = orjson.loads(orjson.dumps(_scarce_jobs.jobs()))
+    found = orjson.loads(orjson.dumps(_scarce_jobs.list_jobs()))
     kinds = [job["kind"] for job in found]
     assert kinds[:5] == ["tails"] * 5
     assert kinds[-1] == "adapt"
@@ -372,16 +384,16 @@ def test_what_another_machine_did_is_not_done_again(
     import tiny_language_model
 
     from rejoinder.augmentation import adaptation as adapting
-    from rejoinder.models.delorean.settings import Delorean
+    from rejoinder.models.delorean.settings import DeloreanSettings
 
     knowing = Knowing()
 
-    def kept() -> KeptTails:
-        return KeptTails(lambda: knowing, "one", _scarce_jobs.cache_home() / "tails" / "comet.jsonl")
+    def kept() -> CachedTails:
+        return CachedTails(lambda: knowing, "one", _scarce_jobs.cache_home() / "tails" / "comet.jsonl")
 
     for module in (scarce, _scarce_jobs):
         monkeypatch.setattr(module, "kept_comet", kept)
-    monkeypatch.setattr(adapting, "Delorean", lambda: Delorean(iterations=1, updates=1, extra=2))
+    monkeypatch.setattr(adapting, "Delorean", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
     invoke(["dump", str(jobs)])
     assert not knowing.asked
@@ -398,15 +410,15 @@ def test_what_another_machine_did_is_not_done_again(
     assert "5 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
     assert "0 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
     monkeypatch.setattr(adapting, "_opened", lambda *_: pytest.fail("the language model was opened"))
-    from rejoinder.papers.scarce.adaptation import adapted
+    from rejoinder.papers.scarce.scarce import adapt_first
 
     items = scarce.items_to_augment()
-    found = adapted(items, scarce.propose(items, kept()))
+    found = adapt_first(items, scarce.propose(items, kept()))
     assert len(knowing.asked) == asked
     assert all("not tried" not in verdicts for verdicts in found.verdicts.values())
     assert sum(found.verdicts[COMET].values()) == 2
     assert "the first 9 of 9 texts are adapted" in invoke(["known"])
-    assert adapted(items, scarce.propose(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
+    assert adapt_first(items, scarce.propose(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
 
 
 def invoke(arguments: Sequence[str]) -> str:
@@ -418,7 +430,7 @@ def invoke(arguments: Sequence[str]) -> str:
 def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None:
     for name in ("../x.jsonl", "scores/x.jsonl", "tails/../x.jsonl", "tails/x.txt"):
         with pytest.raises(InputError, match="is no file of the caches"):
-            _scarce_jobs.fill([{"file": name, "line": {}}])
+            _scarce_jobs.fill_caches([{"file": name, "line": {}}])
 
 
 def test_the_jobs_can_be_run_where_little_is_installed() -> None:

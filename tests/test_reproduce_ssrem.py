@@ -20,15 +20,24 @@ from tiny_talks import talks
 from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import InputError
 from rejoinder.models.speaker import model
-from rejoinder.models.speaker.model import NAME, open_scorer
+from rejoinder.models.speaker.model import CARD_FILE, open_scorer
 from rejoinder.papers.base import Figure, Reproduction, write_results
-from rejoinder.papers.own.relevance_rows import COLUMNS, Column, Rows
+from rejoinder.papers.own.relevance_rows import COLUMNS, Column, RelevanceRows
 from rejoinder.papers.ssrem import claims as findings
 from rejoinder.papers.ssrem import figures as drawings
 from rejoinder.papers.ssrem import scorers, ssrem
 from rejoinder.papers.ssrem import scores as apart
-from rejoinder.papers.ssrem.published import CORRELATIONS, MOVIE, SHORT, SHOWN, TWITTER
-from rejoinder.papers.ssrem.rows import BASELINES, GUPTA_SET, TRUTH, USR_SET, Judged, judge, with_truth, without_people
+from rejoinder.papers.ssrem.published import CORRELATIONS, KIND_LABELS, MOVIE, SET_LABELS, TWITTER
+from rejoinder.papers.ssrem.rows import (
+    BASELINES,
+    GUPTA_SET,
+    TRUTH,
+    USR_SET,
+    RatedSet,
+    attach_truth,
+    drop_human_responses,
+    score_set,
+)
 from rejoinder.papers.ssrem.scorers import (
     BOTH,
     CORPORA,
@@ -36,18 +45,18 @@ from rejoinder.papers.ssrem.scorers import (
     MINILM,
     READINGS,
     SHIPPED,
-    Opened,
     Scorer,
-    able,
-    digest_of,
-    prepare,
-    wanted,
+    TrainedScorer,
+    digest_dialogues,
+    list_scorers,
+    split_available,
+    train_or_load,
 )
-from rejoinder.papers.ssrem.scores import ANY, LAST, Held, Told, tell
+from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores, score_held_out
 from rejoinder.stats.interval import Interval
 from rejoinder.training.speaker.evaluation import COLUMNS as FIVE_COLUMNS
-from rejoinder.training.speaker.evaluation import Told as Drawn
-from rejoinder.training.speaker.evaluation import measure
+from rejoinder.training.speaker.evaluation import SetScores as Drawn
+from rejoinder.training.speaker.evaluation import evaluate_scores
 from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
 
 QUICK = {"epochs": 2, "batch": 16, "rate": 0.02}
@@ -68,7 +77,7 @@ def dialogues(n: int = 60) -> list[Dialogue]:
     ]
 
 
-def made_told(seed: int, apart_by: Sequence[float], copy: float, n: int = 400) -> Told:
+def made_told(seed: int, apart_by: Sequence[float], copy: float, n: int = 400) -> PlaceScores:
     """Scores of places with a set's mean so far below the true replies'; two places a dialogue, some sets empty."""
     random = np.random.default_rng(seed)
     base = 0.1 * random.normal(size=(n, 1))
@@ -76,16 +85,16 @@ def made_told(seed: int, apart_by: Sequence[float], copy: float, n: int = 400) -
     scores[::9, 1] = np.nan
     true = scores[:, 0]
     copied = {ANY: true + copy + 0.1 * random.normal(size=n), LAST: true + copy}
-    return Told(scores, copied, (-1.0, 1.0), np.arange(n) // 2)
+    return PlaceScores(scores, copied, (-1.0, 1.0), np.arange(n) // 2)
 
 
-def made_held() -> Held:
+def made_held() -> HeldOutScores:
     """SSREM the best in everything over GloVe; over MiniLM RSREM, so that claims hold in part."""
     steps = {"ssrem": 0.3, "rsrem": 0.15, "ruber": 0.05}
     better_rsrem = {"ssrem": 0.15, "rsrem": 0.3, "ruber": 0.05}
     held = {}
     for reading in READINGS:
-        for scorer in wanted([reading]):
+        for scorer in list_scorers([reading]):
             step = (better_rsrem if reading == MINILM else steps)[scorer.kind]
             copy = -0.2 if scorer.copies else {"ssrem": 0.02, "rsrem": 0.1, "ruber": 0.2}[scorer.kind]
             for corpus in CORPORA:
@@ -94,13 +103,13 @@ def made_held() -> Held:
     return held
 
 
-def made_judged(name: str, seed: int, rows: Sequence[str], n: int = 60) -> Judged:
+def made_judged(name: str, seed: int, rows: Sequence[str], n: int = 60) -> RatedSet:
     random = np.random.default_rng(seed)
     ratings = random.integers(1, 6, n).astype(float)
     noise = {"SSREM": 1.0, "RSREM": 3.0, "RUBER": 9.0}
     scores = {row: ratings + noise.get(row.partition(",")[0], 50.0) * random.normal(size=n) for row in rows}
     scores["EMB" if "EMB" in rows else rows[0]][0] = np.nan
-    return Judged(name, ratings, scores, [f"u{i // 2}" for i in range(n)], seed, 7)
+    return RatedSet(name, ratings, scores, [f"u{i // 2}" for i in range(n)], seed, 7)
 
 
 def made_similarity() -> list[Figure]:
@@ -112,10 +121,10 @@ def made_similarity() -> list[Figure]:
 
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
-    rows = [Scorer(kind, reading).row for reading in READINGS for kind in SHOWN]
+    rows = [Scorer(kind, reading).row for reading in READINGS for kind in KIND_LABELS]
     whole = [made_judged(column.name, i, [*BASELINES, *rows]) for i, column in enumerate((GUPTA_SET, USR_SET))]
     alone = [made_judged(column.name, column.seed + 10, rows) for column in COLUMNS]
-    measured = ssrem.Measured(READINGS, made_similarity(), made_held(), whole, alone)
+    measured = ssrem.SsremMeasures(READINGS, made_similarity(), made_held(), whole, alone)
     return ssrem.assemble(measured, ["Not measured: something."], n_resamples=200)
 
 
@@ -134,7 +143,7 @@ def sentence(found: Reproduction, begins: str) -> str:
 
 def test_the_means_of_the_values_are_the_figures_that_a_card_has() -> None:
     told = made_told(0, (0.1, 0.2, 0.3, 0.4), 0.1)
-    known = measure(Drawn(np.arange(len(told.scores)), told.scores))
+    known = evaluate_scores(Drawn(np.arange(len(told.scores)), told.scores))
     assert told.first().value == pytest.approx(known.first)
     for name, of in known.sets.items():
         assert told.gap(name).value == pytest.approx(of.gap)
@@ -163,12 +172,12 @@ def test_the_intervals_are_as_wide_as_the_figures_scatter(figure: str) -> None:
 
 def test_a_constant_score_has_no_gap_and_no_scores_no_figure() -> None:
     assert apart.gap_values(np.ones(3), np.ones(3)).tolist() == [0, 0, 0]
-    assert np.isnan(apart.mean_of(apart.gap_values(np.zeros(0), np.zeros(0)), np.zeros(0)).value)
+    assert np.isnan(apart.clustered_mean(apart.gap_values(np.zeros(0), np.zeros(0)), np.zeros(0)).value)
     assert np.isnan(apart.gap_values(np.ones(2), np.full(2, np.nan))).all()
 
 
 def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() -> None:
-    told = Told(
+    told = PlaceScores(
         np.array([[3.0, 0, 0, 0, 0], [0.0, -9, 0, 0, 0]]), {ANY: np.ones(2), LAST: np.ones(2)}, (-1, 1), np.arange(2)
     )
     assert told.mean("true").value == pytest.approx((1 + 0.5) / 2)
@@ -181,15 +190,18 @@ def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() ->
 
 def test_a_scorer_is_trained_once_for_a_recipe_and_some_dialogues(own_cache: Path) -> None:
     scorer = Scorer("rsrem", GLOVE)
-    first = prepare(scorer, dialogues(), **QUICK)
+    first = train_or_load(scorer, dialogues(), **QUICK)
     assert first.folder is not None
-    written = (first.folder / NAME).stat().st_mtime_ns
+    written = (first.folder / CARD_FILE).stat().st_mtime_ns
     assert first.folder.parent == own_cache / "scorers"
-    again = prepare(scorer, dialogues(), **QUICK)
+    again = train_or_load(scorer, dialogues(), **QUICK)
     assert again == first
-    assert (first.folder / NAME).stat().st_mtime_ns == written
-    others = [prepare(replace(scorer, copies=True), dialogues(), **QUICK), prepare(scorer, dialogues(54), **QUICK)]
-    others.append(prepare(replace(scorer, on=("friends",)), dialogues(), **QUICK))
+    assert (first.folder / CARD_FILE).stat().st_mtime_ns == written
+    others = [
+        train_or_load(replace(scorer, copies=True), dialogues(), **QUICK),
+        train_or_load(scorer, dialogues(54), **QUICK),
+    ]
+    others.append(train_or_load(replace(scorer, on=("friends",)), dialogues(), **QUICK))
     assert len({one.folder for one in (first, *others)}) == 4
     assert open_scorer("rsrem", first.folder).card.bounds.keys() == {"f", "sentence_mover(encoder='glove-6b-50d')"}
 
@@ -202,32 +214,32 @@ def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr("rejoinder.training.speaker.trainer.bounds_of", killed)
         with pytest.raises(KeyboardInterrupt):
-            prepare(scorer, dialogues(30), **QUICK)
-    found = prepare(scorer, dialogues(30), **QUICK)
+            train_or_load(scorer, dialogues(30), **QUICK)
+    found = train_or_load(scorer, dialogues(30), **QUICK)
     assert open_scorer("ruber", found.folder).card.kind == "ruber"
 
 
 def test_who_speaks_and_in_which_split_names_the_dialogues_too() -> None:
     one = Dialogue("d", (Turn("hi", "A"), Turn("you", "B")), "cornell", "train")
     others = [replace(one, split="test"), replace(one, turns=(Turn("hi", "B"), Turn("you", "A")))]
-    assert len({digest_of([d]) for d in (one, *others)}) == 3
+    assert len({digest_dialogues([d]) for d in (one, *others)}) == 3
 
 
 def test_every_scorer_that_a_table_asks_for_is_wanted() -> None:
-    found = list(wanted(READINGS))
+    found = list(list_scorers(READINGS))
     assert len(found) == len(set(found)) == 2 * 12 + 3
     assert {scorer.on for scorer in found} == {BOTH, ("cornell",), ("friends",)}
 
 
 def test_what_is_not_here_is_said_and_the_rest_is_measured(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "WEIGHTS", own_cache / "none")
-    readings, absent = able(READINGS)
+    readings, absent = split_available(READINGS)
     assert readings == [GLOVE, MINILM]
     assert absent[0].startswith("Not measured: scorers over shipped")
 
 
 def test_without_any_vectors_the_command_says_what_to_get(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssrem, "READINGS", (scorers.Reading("words", "no-such-vectors"),))
+    monkeypatch.setattr(ssrem, "READINGS", (scorers.UtteranceReading("words", "no-such-vectors"),))
     with pytest.raises(InputError, match="Not measured: scorers over words"):
         ssrem.reproduce()
 
@@ -239,13 +251,13 @@ def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = dialogues()
-    glove = prepare(Scorer("ssrem", GLOVE), given, **QUICK)
+    glove = train_or_load(Scorer("ssrem", GLOVE), given, **QUICK)
     monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
     (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)
-    shipped = Opened(Scorer("ssrem", scorers.Reading("own", GLOVE.encoder, shipped=True)), None)
-    held = tell([glove, shipped], given)
+    shipped = TrainedScorer(Scorer("ssrem", scorers.UtteranceReading("own", GLOVE.encoder, shipped=True)), None)
+    held = score_held_out([glove, shipped], given)
     assert set(held) == {(one.scorer, corpus) for one in (glove, shipped) for corpus in CORPORA}
     for corpus in CORPORA:
         mine, same = held[glove.scorer, corpus], held[shipped.scorer, corpus]
@@ -282,24 +294,28 @@ def rated() -> Collection:
 
 
 def test_the_original_reply_is_the_reference_and_what_people_wrote_is_left_out() -> None:
-    data = with_truth(rated())
+    data = attach_truth(rated())
     assert data.items["i0"].references == (Reference("the cat sat"),)
-    rows = Rows(Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()})
-    kept, left = without_people(rows)
+    rows = RelevanceRows(
+        Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
+    )
+    kept, left = drop_human_responses(rows)
     assert left == 8
     assert {response.system for response in kept.data.responses.values()} == {"A", "B"}
-    found = judge(rows, BASELINES)
+    found = score_set(rows, BASELINES)
     assert (len(found.ratings), found.n_left_out) == (8, 8)
     assert set(found.units) == {"i0", "i1", "i2", "i3"}
     assert all(a > b for a, b in zip(found.scores["ROUGE"][::2], found.scores["ROUGE"][1::2], strict=True))
 
 
 def test_a_scorer_is_held_against_people_whole_and_by_f_alone() -> None:
-    data = with_truth(rated())
-    rows = Rows(Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()})
-    opened = [prepare(Scorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
-    whole = judge(rows, {one.scorer.row: one.whole for one in opened})
-    alone = judge(rows, {one.scorer.row: one.alone for one in opened})
+    data = attach_truth(rated())
+    rows = RelevanceRows(
+        Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
+    )
+    opened = [train_or_load(Scorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
+    whole = score_set(rows, {one.scorer.row: one.whole for one in opened})
+    alone = score_set(rows, {one.scorer.row: one.alone for one in opened})
     assert list(whole.scores) == list(alone.scores) == ["RUBER, GloVe", "SSREM, GloVe"]
     for row in whole.scores:
         assert not np.isnan(whole.scores[row]).any()
@@ -340,7 +356,7 @@ def test_every_table_of_the_paper_is_there_with_its_printed_figures(found: Repro
     assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy less true").published == 0.07
     assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy less true").published is None
     for shown in CORPORA.values():
-        for short in SHORT.values():
+        for short in SET_LABELS.values():
             one = at(found, f"Figure 3: mean score, {shown} test", "SSREM, shipped †", short)
             assert one.low is not None
             assert one.high is not None
@@ -370,12 +386,14 @@ def test_the_findings_say_what_holds_where(found: Reproduction) -> None:
 
 def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
     sure, unsure, behind = ([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)] for v in (0.2, 0.05, -0.05))
-    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(sure)]) == "confirmed"
-    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(unsure)]).startswith("confirmed in order, not")
-    assert findings.said_of([findings.ahead_by(sure), findings.ahead_by(behind)]) == "confirmed in part"
-    assert findings.said_of([findings.ahead_by(behind)]) == "refuted"
-    assert findings.ahead_by([*sure, *unsure]).mark == " (ahead, not apart)"
-    assert findings.said_of([]) == "not measured"
+    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(sure)]) == "confirmed"
+    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(unsure)]).startswith(
+        "confirmed in order, not"
+    )
+    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(behind)]) == "confirmed in part"
+    assert findings.judge_leads([findings.compare_leads(behind)]) == "refuted"
+    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, not apart)"
+    assert findings.judge_leads([]) == "not measured"
 
 
 def test_the_shipped_scorers_decide_no_claim() -> None:
@@ -383,7 +401,7 @@ def test_the_shipped_scorers_decide_no_claim() -> None:
     for (scorer, corpus), told in made_held().items():
         if scorer.reading == SHIPPED and scorer.kind == "ssrem":
             held[scorer, corpus] = replace(told, scores=told.scores[:, ::-1].copy())
-    [claim, *_] = findings.told_apart(held, (GLOVE, SHIPPED))
+    [claim, *_] = findings.describe_separation(held, (GLOVE, SHIPPED))
     assert ": confirmed;" in claim
     assert "shipped" in claim
     assert "(not ahead)" in claim
@@ -406,16 +424,16 @@ def test_the_drawings_are_well_formed_and_have_a_panel_a_scorer(found: Reproduct
         assert root.tag.endswith("svg"), name
         assert "nan" not in svg
     figure = found.drawings["figure-2"]
-    assert all(f"{row}, coeff: " in figure for row in (*BASELINES, *SHOWN.values()))
+    assert all(f"{row}, coeff: " in figure for row in (*BASELINES, *KIND_LABELS.values()))
     # Two readings that were trained here, two directions, three scorers, three kinds of replies.
     assert found.drawings["figure-5"].count("<g ") == 2 * 2 * 3 * 3
 
 
 def test_an_empty_or_level_cloud_is_drawn_without_a_line() -> None:
     nothing = np.full(3, np.nan)
-    drawn = drawings.scatters("t", {"a": drawings.Cloud(np.ones(3), nothing, np.nan)})
+    drawn = drawings.draw_scatters("t", {"a": drawings.Cloud(np.ones(3), nothing, np.nan)})
     assert 'class="fit"' not in drawn
-    level = drawings.scatters("t", {"a": drawings.Cloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
+    level = drawings.draw_scatters("t", {"a": drawings.Cloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
     assert level.count('class="fit"') == 1
     missing = {"p": {"g": {name: Interval(np.nan, np.nan, np.nan, 0, 0, 0) for name in FIVE_COLUMNS}}}
-    assert "<g " not in drawings.points("t", missing)
+    assert "<g " not in drawings.draw_points("t", missing)

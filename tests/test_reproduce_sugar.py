@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.data.dataset_reader import Row
+from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Reproduction, write_results
-from rejoinder.papers.base import tables as shown_tables
+from rejoinder.papers.base import to_tables as shown_tables
 from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
 from rejoinder.papers.sugar import published as figures_of_the_paper
-from rejoinder.papers.sugar.notes import notes
-from rejoinder.papers.sugar.rankers import CROSS, OURS, VARIANTS, Job, job_for
-from rejoinder.papers.sugar.rankers import jobs as all_jobs
-from rejoinder.papers.sugar.sugar import bars, curves
-from rejoinder.selection.ranking.result import NDCG, PRECISION, Ranked
+from rejoinder.papers.sugar.notes import list_notes
+from rejoinder.papers.sugar.rankers import CROSS, OURS, VARIANTS, RankerJob, find_job
+from rejoinder.papers.sugar.rankers import list_jobs as all_jobs
+from rejoinder.papers.sugar.sugar import draw_bars, draw_curves
+from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Question
 from tests.ranking_sets import situated
@@ -47,7 +47,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         measures,
         "_tfidf",
-        lambda fold, split, given: Ranked(
+        lambda fold, split, given: RankingResult(
             questions(fold, split), given, {figures_of_the_paper.TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
         ),
     )
@@ -68,10 +68,10 @@ class Knows(System):
         return [[(0,) if q.situation else ()] * len(q.candidates) for q in questions]
 
 
-def fill(folder: Path, wanted: Sequence[Job], most: int = 3) -> None:
+def fill(folder: Path, wanted: Sequence[RankerJob], most: int = 3) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for job in wanted:
-        answers.answer(job, Knows(most), jobs.answers_of(folder, job))
+        answers.write_answers(job, Knows(most), jobs.answers_path(folder, job))
 
 
 # The released files
@@ -106,8 +106,10 @@ def test_figure_4_is_counted(published: Path) -> None:
 def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
     for given in ("u", "u+S1", "u+S"):
         score = figures_of_the_paper.TABLE_4[figures_of_the_paper.TFIDF, given]
-        whole = measures._all(given, "test").evaluated()
-        first = dataclasses.replace(whole, scores={"x": measures.first_wins(whole.scores[figures_of_the_paper.TFIDF])})
+        whole = measures._rank_all(given, "test").evaluated()
+        first = dataclasses.replace(
+            whole, scores={"x": measures.break_ties_by_place(whole.scores[figures_of_the_paper.TFIDF])}
+        )
         (shared,), (broken,) = measures.standings(whole), measures.standings(first)
         assert broken.measures[PRECISION].estimate.value == pytest.approx(score.precision, abs=0.012)
         assert shared.measures[NDCG].estimate.value == pytest.approx(score.ndcg, abs=0.02)
@@ -116,7 +118,7 @@ def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
 
 def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:
     test = [question for question in folds.questions(0, "test") if question.meta["has_bad"]]
-    counts = folds.training_of(0).count(test)
+    counts = folds.read_train_overlap(0).count(test)
     assert counts == (308, 0, 130, 6, 183, 272, 137, 306)
 
 
@@ -128,9 +130,9 @@ def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     assert len(wanted) == 5 * (3 + 6 + 3), "three ways of ours, six inputs of the plain one, three without others"
     assert len({job.name for job in wanted}) == len(wanted)
     assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
-    assert job_for(CROSS, "15", 2).name == "cross-15-2"
-    assert job_for(OURS, "15", 2).asked == INPUTS
-    command = Job(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
+    assert find_job(CROSS, "15", 2).name == "cross-15-2"
+    assert find_job(OURS, "15", 2).asked == INPUTS
+    command = RankerJob(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
         "--train dataset:sugar/3/train --valid dataset:sugar/3/dev --kind cross --input u+S1 --seed 0 "
@@ -166,21 +168,21 @@ def test_a_trained_ranker_is_asked_and_its_answers_are_read_back(tmp_path: Path)
     spec = f"{tmp_path / 'mine.py'}:score"
     done = CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "situated-u+S-1", "--system", spec])
     assert done.exit_code == 0, done.output
-    found = answers.read(tmp_path / "situated-u+S-1.jsonl", job_for(OURS, "u", 1))
+    found = answers.read_answers(tmp_path / "situated-u+S-1.jsonl", find_job(OURS, "u", 1))
     assert len(found.lines) == 10 * 6
     ranked = found.ranked("x", 1, "dev", "15")
     assert len(ranked.questions) == 4
     assert ranked.used == {}, "it does not tell what it read"
     assert CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "nobody"]).exit_code == 1
     with pytest.raises(InputError, match="another ranker"):
-        answers.read(tmp_path / "situated-u+S-1.jsonl", job_for(OURS, "u", 2))
+        answers.read_answers(tmp_path / "situated-u+S-1.jsonl", find_job(OURS, "u", 2))
 
 
 @pytest.mark.usefixtures("made_up")
 def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
-    job = job_for(OURS, "u", 0)
+    job = find_job(OURS, "u", 0)
     fill(tmp_path, [job])
-    path = jobs.answers_of(tmp_path, job)
+    path = jobs.answers_path(tmp_path, job)
     path.write_bytes(b"\n".join(path.read_bytes().splitlines()[:-3]))
     done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
     assert done.exit_code == 1
@@ -194,11 +196,11 @@ def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("made_up")
 def test_without_answers_the_rows_that_there_are_and_how_to_make_the_others() -> None:
-    found = measures.measure()
+    found = measures.measure_rankers()
     assert len(found.missing) == 60
-    told = " ".join(notes(found))
+    told = " ".join(list_notes(found))
     assert "_sugar_jobs train FOLDER" in told
-    rows = {figure.row for figure in tables.figures(found) if figure.table.startswith("Table 4")}
+    rows = {figure.row for figure in tables.list_figures(found) if figure.table.startswith("Table 4")}
     assert "TF-IDF, ties shared, u" in rows
     assert not any(row.startswith(OURS.row) for row in rows)
 
@@ -209,16 +211,16 @@ def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     fill(tmp_path, all_jobs([variant.name for variant in VARIANTS if variant is not OURS]))
     done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
     assert "the answers of 60 of 60 rankers" in done.output
-    found = measures.measure()
+    found = measures.measure_rankers()
     assert found.missing == []
-    figures = tables.figures(found)
+    figures = tables.list_figures(found)
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in figures}
     assert value["Table 4: five folds", "our ranker, u+S", PRECISION] == 1.0
     assert value["Table 4: five folds", "TF-IDF, u", PRECISION] == 1.0, "the first of equal ones, as published"
     assert value["Table 4: five folds", "TF-IDF, ties shared, u", PRECISION] == 0.5
     curve = f"Figure 5: {PRECISION} by number of distractors"
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
-    told = " ".join(notes(found))
+    told = " ".join(list_notes(found))
     assert "loses +0.000 of Precision@1 (asked: at most 0.02: reached)" in told
     assert "aim 0.785: reached" in told
     assert any(figure.table == "By polarity, u+S" for figure in figures)
@@ -242,9 +244,9 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
         "r.label": 2,
         "r.distractors": [{"r.label": 0, "r.sents.tok": ["No ."]}, {"r.label": 1, "r.sents.tok": ["Hm ."]}],
     }
-    rows = [Row(fields, "made up"), Row({**fields, "u": "Dance."}, "made up")]
+    rows = [DatasetRow(fields, "made up"), DatasetRow({**fields, "u": "Dance."}, "made up")]
     monkeypatch.setattr(statistics, "examples", lambda: rows)
-    fill(folds.home(), all_jobs(["situated"]))
+    fill(folds.answers_home(), all_jobs(["situated"]))
     found = sugar.reproduce()
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in found.figures}
     assert value["Table 2: dataset statistics", "g", "tokens"] == 2 * 5
@@ -258,14 +260,14 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
 
 
 def test_the_first_of_equal_scores_wins_only_where_the_paper_is_repeated() -> None:
-    assert measures.first_wins([(1.0, 1.0, 0.0), (0.0, 2.0, 2.0)]) == [(0.0, -1.0, -2.0), (-2.0, 0.0, -1.0)]
+    assert measures.break_ties_by_place([(1.0, 1.0, 0.0), (0.0, 2.0, 2.0)]) == [(0.0, -1.0, -2.0), (-2.0, 0.0, -1.0)]
 
 
 def test_drawings_are_whole_and_show_every_name() -> None:
     drawn = [
-        bars("Examples", {"2, 0, 1": 715, "1, 1, 1": 684}),
-        curves("P@1", ["0", "5"], {"ours": {"0": 0.9, "5": 0.8}, "<b>": {"0": 0.7}}, ["<b>"]),
-        curves("nothing", ["0", "5"], {}, []),
+        draw_bars("Examples", {"2, 0, 1": 715, "1, 1, 1": 684}),
+        draw_curves("P@1", ["0", "5"], {"ours": {"0": 0.9, "5": 0.8}, "<b>": {"0": 0.7}}, ["<b>"]),
+        draw_curves("nothing", ["0", "5"], {}, []),
     ]
     for svg in drawn:
         ElementTree.fromstring(svg)

@@ -173,7 +173,7 @@ def test_the_later_of_two_processes_takes_the_run_that_the_first_has_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats, target = write_file(tmp_path / "chats.jsonl", 100), tmp_path / "run"
-    look = folder.finished
+    look = folder.read_finished
 
     def slow_look(place: Path, identity: str) -> dict[str, Any] | None:
         found = look(place, identity)
@@ -227,15 +227,15 @@ def test_a_cached_chunk_of_another_length_is_computed_anew(tmp_path: Path, own_c
     chats = write_file(tmp_path / "chats.jsonl", 200)
     pairs = list(rejoinder.read(chats).pairs())
     of = compute.Column("score", rejoinder.parse("length"))
-    cache = store.Store(own_cache)
-    kept = compute.keep(of, pairs, cache, {})
+    cache = store.ScoreStore(own_cache)
+    kept = compute.compute_cached(of, pairs, cache, {})
     truth = cache.get(kept.address)
     assert truth is not None
     for wrong in (truth[:-1], [*truth, 1.0], []):
         cache.put(kept.address, wrong)
-        assert not compute.keep(of, pairs, cache, {}).found
+        assert not compute.compute_cached(of, pairs, cache, {}).found
         assert cache.get(kept.address) == truth
-    assert compute.keep(of, pairs, cache, {}).found
+    assert compute.compute_cached(of, pairs, cache, {}).found
 
 
 @pytest.fixture
@@ -254,15 +254,15 @@ def selection(tmp_path: Path) -> Path:
 
 
 def test_a_damaged_selection_is_refused(selection: Path) -> None:
-    from rejoinder.selection.select import load
+    from rejoinder.selection.select import load_selection
 
-    load(selection)
+    load_selection(selection)
     questions, answers = selection / "questions.jsonl", next((selection / "systems").iterdir())
     for path, old, new in ((questions, b'"true"', b'"fine"'), (answers, b"[0.", b"[9.")):
         raw = path.read_bytes()
         assert old in raw
         path.write_bytes(raw.replace(old, new, 1))
         with pytest.raises(RunError, match=r"is not as it was written|was changed since it was written"):
-            load(selection)
+            load_selection(selection)
         path.write_bytes(raw)
-    load(selection)
+    load_selection(selection)

@@ -19,18 +19,18 @@ from rejoinder.data.collection import collect
 from rejoinder.data.datasets import dataset
 from rejoinder.data.inputs import Input
 from rejoinder.data.writer import write
-from rejoinder.engines.base import Counts, Outcome, Work
+from rejoinder.engines.base import FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
 from rejoinder.metric import Metric, parse
 from rejoinder.scoring.api import default_metrics
-from rejoinder.scoring.cache import Store, address, content_of
-from rejoinder.scoring.compute import Column, columns_of, cut, match, measure, missing_part, reads_whole
-from rejoinder.scoring.flags import flags_of, looks_english
+from rejoinder.scoring.cache import ScoreStore, address, content_digest
+from rejoinder.scoring.compute import Column, cut, make_columns, match, measure, missing_part, reads_whole
+from rejoinder.scoring.flags import find_flags, looks_english
 from rejoinder.scoring.folder import read_about
-from rejoinder.scoring.index import DataFile, Index, take_in
-from rejoinder.scoring.result import Scores, _fold
-from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, merged, parts
-from rejoinder.scoring.worker import score_pairs_by
+from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
+from rejoinder.scoring.result import Scores, _reduce_groups
+from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_parts
+from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
@@ -84,7 +84,7 @@ def test_without_dialogues_the_table_says_so() -> None:
 
 
 def test_a_group_without_scores_has_none() -> None:
-    mean, low, last, n = _fold(np.array([4.0, NAN, 2.0]), np.array([0, 1, 0]), 3)
+    mean, low, last, n = _reduce_groups(np.array([4.0, NAN, 2.0]), np.array([0, 1, 0]), 3)
     assert (mean[0], low[0], last[0]) == (3.0, 2.0, 2.0)
     assert n.tolist() == [2, 0, 0]
     for column in (mean, low, last):
@@ -159,11 +159,11 @@ def pair(text: str, **item: Any) -> Pair:
     ],
 )
 def test_odd_replies_are_flagged(text: str, flags: list[str]) -> None:
-    assert flags_of([pair(text)]) == [flags]
+    assert find_flags([pair(text)]) == [flags]
 
 
 def test_a_context_that_was_cut_is_flagged_beside_the_reply() -> None:
-    assert flags_of([pair("?!", truncated=True), pair("ok")]) == [["near_empty", "truncated_context"], []]
+    assert find_flags([pair("?!", truncated=True), pair("ok")]) == [["near_empty", "truncated_context"], []]
 
 
 def test_a_quarter_of_common_words_is_english_enough() -> None:
@@ -175,7 +175,7 @@ def test_a_quarter_of_common_words_is_english_enough() -> None:
 
 
 def test_chunks_end_where_the_content_says_and_are_neither_small_nor_large() -> None:
-    index = Index()
+    index = ResponseIndex()
     for i in range(7000):
         index.add(Response(f"r{i}", f"i{i % 5}", "s", "x"), i)
     index.close()
@@ -193,7 +193,7 @@ def test_chunks_end_where_the_content_says_and_are_neither_small_nor_large() -> 
 
 
 def test_a_chunk_without_an_end_by_content_ends_at_the_largest_size() -> None:
-    index = Index()
+    index = ResponseIndex()
     same = next(name for name in map(str, range(1000)) if zlib.crc32(name.encode()) % 384)
     for i in range(5000):
         index.add(Response(same, "i", "s", "x"), i)
@@ -202,7 +202,7 @@ def test_a_chunk_without_an_end_by_content_ends_at_the_largest_size() -> None:
 
 
 def test_the_index_knows_dialogues_and_clusters() -> None:
-    index = Index()
+    index = ResponseIndex()
     index.add(Response("r0", "j", "b", "x"), 10)  # before its item
     index.add(Item("i", (Turn("Hi."),), (Reference("a", "bm25"),), dialogue="d"), 20)
     index.add(Item("j", (Turn("Hi."),)), 30)
@@ -303,16 +303,16 @@ class Backwards:
     """An engine that computes here and gives what was asked last first."""
 
     name = "backwards"
-    counts = Counts()
+    counts = FailureCounts()
 
     def __init__(self, workers: int = 2) -> None:
         self.workers = workers
         self.tasks: list[Any] = []
 
-    def compute(self, work: Work, tasks: Any) -> Any:
+    def compute(self, work: WorkerSpec, tasks: Any) -> Any:
         worker = work.worker()
         self.tasks = list(tasks)
-        found = [Outcome(number, worker.compute(task)) for number, task in enumerate(self.tasks)]
+        found = [TaskResult(number, worker.compute(task)) for number, task in enumerate(self.tasks)]
         worker.close()
         return iter(found[::-1])
 
@@ -328,20 +328,20 @@ def test_an_engine_gives_the_scores_that_are_computed_here_in_the_order_of_the_p
     pairs, engine = many_pairs(n), Backwards()
     metric = parse("length")
     expected = [len(pair.response.text.split()) or NAN for pair in pairs]
-    found = score_pairs_by(engine, metric, pairs)
+    found = score_pairs_with_engine(engine, metric, pairs)
     np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(score_pairs_by(None, metric, pairs), expected)
+    np.testing.assert_array_equal(score_pairs_with_engine(None, metric, pairs), expected)
     sizes = [sum(len(responses) for _, responses in task) for task in engine.tasks]
     assert sizes == {512: [], 513: [512, 1], 1300: [512, 512, 276]}[n]
     if engine.tasks:
         assert len(engine.tasks[0]) == 256  # two replies share an item, which is sent once
     alone = Backwards(workers=1)
-    score_pairs_by(alone, metric, pairs)
+    score_pairs_with_engine(alone, metric, pairs)
     assert alone.tasks == []
 
 
 def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = ScoreStore(tmp_path)
     where = address("signature", "content")
     assert store.get(where) is None
     store.put(where, [1.5, None, "x"])
@@ -354,18 +354,18 @@ def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Pat
     assert address("signature", "content") != address("signature2", "content")
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="scores cannot be kept there"):
-        Store(tmp_path / "file").put(where, [1])
+        ScoreStore(tmp_path / "file").put(where, [1])
 
 
 def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
     item = Item("i", (Turn("Well?"),), (Reference("Yes."),))
     pairs = [Pair(item, Response("r", "i", "s", "Yes.")), Pair(item, Response("q", "i", "s", "No."))]
     renamed = [Pair(replace(item, id="j"), Response("x", "j", "t", pair.response.text)) for pair in pairs]
-    assert content_of(pairs, {"references"}) == content_of(renamed, {"references"})
+    assert content_digest(pairs, {"references"}) == content_digest(renamed, {"references"})
     other = [Pair(replace(item, references=()), pair.response) for pair in pairs]
-    assert content_of(pairs, {"references"}) != content_of(other, {"references"})
-    assert content_of(pairs, {"context"}) == content_of(other, {"context"})
-    assert content_of(pairs, ()) != content_of(pairs[::-1], ())
+    assert content_digest(pairs, {"references"}) != content_digest(other, {"references"})
+    assert content_digest(pairs, {"context"}) == content_digest(other, {"context"})
+    assert content_digest(pairs, ()) != content_digest(pairs[::-1], ())
     # by hand: blake2b over each text, and over what of the item is read, by name, each behind its length
     by_hand = hashlib.blake2b(digest_size=20)
     for pair in pairs:
@@ -373,14 +373,14 @@ def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
         references = b'[{"text":"Yes.","source":"human","score":null,"origin":null}]]'
         for raw in (context + references, pair.response.text.encode()):
             by_hand.update(len(raw).to_bytes(8, "little") + raw)
-    assert content_of(pairs, {"references", "context"}) == by_hand.hexdigest()
+    assert content_digest(pairs, {"references", "context"}) == by_hand.hexdigest()
     joined = [Pair(item, Response("r", "i", "s", "Yes.N")), Pair(item, Response("q", "i", "s", "o."))]
-    assert content_of(pairs, ()) != content_of(joined, ())
+    assert content_digest(pairs, ()) != content_digest(joined, ())
 
 
 def test_columns_are_scores_matches_cuts_and_flags() -> None:
-    assert [column.kind for column in columns_of(["length", "bleu"])] == ["score", "score", "flags"]
-    assert [column.kind for column in columns_of(["length", "bleu"], True)] == ["score", "score", "match", "flags"]
+    assert [column.kind for column in make_columns(["length", "bleu"])] == ["score", "score", "flags"]
+    assert [column.kind for column in make_columns(["length", "bleu"], True)] == ["score", "score", "match", "flags"]
     assert Column("flags").needs == {"truncated"}
     assert Column("flags").signature.startswith("flags|flags|version:1|rejoinder:")
 
@@ -398,17 +398,17 @@ def test_runs_over_parts_add_up() -> None:
             "flags": {"empty": 0},
         }
 
-    found = merged([part("a", "m|1", 2), part("b", "m|1", 3)])
+    found = merge_parts([part("a", "m|1", 2), part("b", "m|1", 3)])
     assert (found["counts"], found["systems"], found["flags"]) == ({"item": 5, "response": 5}, {"s": 5}, {"empty": 0})
     assert found["metrics"] == [{"spec": "m", "signature": "m|1", "n": 5, "missing": 2, "range": [0, 1]}]
     assert (found["inputs"], found["shards"]) == (["a", "b"], 2)
     assert found["id"] == hashlib.sha256(b"ab").hexdigest()[:16]
-    three = merged([part("a", "m|1", 2), part("b", "m|2", 3), part("c", "m|3", 3)])
+    three = merge_parts([part("a", "m|1", 2), part("b", "m|2", 3), part("c", "m|3", 3)])
     assert three["metrics"][0]["signature"] == "m|1 (and 2 more in other shards)"
 
 
 def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
-    assert parts(tmp_path) == [tmp_path]
+    assert list_run_parts(tmp_path) == [tmp_path]
     for raw, told in (
         (b"{", "cannot be read"),
         (b'{"shards": []}', "lists no shards with replies"),
@@ -417,9 +417,9 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
     ):
         (tmp_path / ABOUT).write_bytes(raw)
         with pytest.raises(RunError, match=told):
-            parts(tmp_path)
+            list_run_parts(tmp_path)
     (tmp_path / SHARDS / "x").mkdir(parents=True)
-    assert parts(tmp_path) == [tmp_path / SHARDS / "x"]
+    assert list_run_parts(tmp_path) == [tmp_path / SHARDS / "x"]
 
 
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
         *(Response(f"r{n}", item, "s", f"text {n}", {"m": n}) for n, item in enumerate("iijji")),
     ]
     write(records, path)
-    index = take_in([Input(path)], tmp_path / "data.jsonl", False)
+    index = index_inputs([Input(path)], tmp_path / "data.jsonl", False)
     data = DataFile(tmp_path / "data.jsonl")
     found = data.pairs(index.where(range(5)))
     data.close()
@@ -509,10 +509,10 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="closed"):
         data.pairs(index.where(range(1)))
     write(records[:2], tmp_path / "more.jsonl")
-    again = take_in([Input(path), Input(tmp_path / "more.jsonl")], tmp_path / "b.jsonl", False)
+    again = index_inputs([Input(path), Input(tmp_path / "more.jsonl")], tmp_path / "b.jsonl", False)
     assert again.counts == {"item": 2, "response": 5}  # the same items in another file count once
     with pytest.raises(InputError, match=r"more\.jsonl: there are no responses to score \(found 2 items\)"):
-        take_in([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
+        index_inputs([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
 
 
 def test_a_column_of_scores_is_had_by_its_spec() -> None:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.selection.accuracy import proportion, range_of_ranks, standings, wrong_if_unanswered
-from rejoinder.selection.answers import ask, chosen, name_of, points
+from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range, proportion, standings
+from rejoinder.selection.answers import compute_points, find_top_places, score_questions, system_name
 from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
-from rejoinder.selection.disagreement import agreement, disputed
-from rejoinder.selection.position_bias import is_shuffled, places, turn_round
-from rejoinder.selection.result import Selected, check_questions
-from rejoinder.selection.significance import differences, sentence
+from rejoinder.selection.evaluate import agreement, disputed
+from rejoinder.selection.position_bias import check_order, is_shuffled, places
+from rejoinder.selection.result import SelectionResult, check_questions
+from rejoinder.selection.significance import differences, summarise_differences
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
 from tests.selection_sets import First, Longest, question, selected_of
@@ -26,21 +26,21 @@ NAN, INF = math.nan, math.inf
 
 
 def test_the_highest_score_is_selected_and_ties_share_the_point() -> None:
-    assert chosen((0.1, 0.7, 0.3)) == (1,)
-    assert chosen((0.7, 0.7, 0.3)) == (0, 1)
-    assert points(frozenset({1}), (0, 1)) == 0.5
-    assert points(frozenset({0, 1}), (0, 1)) == 1.0
-    assert points(frozenset({2}), (0, 1)) == 0.0
+    assert find_top_places((0.1, 0.7, 0.3)) == (1,)
+    assert find_top_places((0.7, 0.7, 0.3)) == (0, 1)
+    assert compute_points(frozenset({1}), (0, 1)) == 0.5
+    assert compute_points(frozenset({0, 1}), (0, 1)) == 1.0
+    assert compute_points(frozenset({2}), (0, 1)) == 0.0
 
 
 def test_a_question_with_a_missing_score_is_not_answered_however_the_others_stand() -> None:
-    assert chosen((0.9, NAN, 0.1)) == ()
-    assert math.isnan(points(frozenset({0}), ()))
+    assert find_top_places((0.9, NAN, 0.1)) == ()
+    assert math.isnan(compute_points(frozenset({0}), ()))
 
 
 def test_infinite_scores_are_ordinary_ones() -> None:
-    assert chosen((-INF, -5.0, -INF)) == (1,)
-    assert chosen((INF, 3.0, INF)) == (0, 2)
+    assert find_top_places((-INF, -5.0, -INF)) == (1,)
+    assert find_top_places((INF, 3.0, INF)) == (0, 2)
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Rounded(Given):
 
 
 def test_what_differs_behind_the_sure_decimals_is_a_tie() -> None:
-    [line] = ask(Rounded([[0.501, 0.504, 0.1, -INF]]), [question("q")])
+    [line] = score_questions(Rounded([[0.501, 0.504, 0.1, -INF]]), [question("q")])
     assert line == (0.5, 0.5, 0.1, -INF)
-    assert chosen(line) == (0, 1)
-    [line] = ask(Given([[0.501, 0.504, 0.1, 0.2]]), [question("q")])
-    assert chosen(line) == (1,)
+    assert find_top_places(line) == (0, 1)
+    [line] = score_questions(Given([[0.501, 0.504, 0.1, 0.2]]), [question("q")])
+    assert find_top_places(line) == (1,)
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_what_differs_behind_the_sure_decimals_is_a_tie() -> None:
 )
 def test_a_system_that_does_not_answer_well_is_named(lines: Any, said: str) -> None:
     with pytest.raises(RejoinderError, match=said):
-        ask(Given(lines), [question("q")])
+        score_questions(Given(lines), [question("q")])
 
 
 def test_a_system_goes_by_what_one_types() -> None:
-    assert name_of(parse_system("aptness")) == "aptness"
-    assert name_of(parse_system("./mine.py:score")) == "./mine.py:score"
-    assert name_of(parse_system("tfidf(words='content')")) == "tfidf(words='content')"
+    assert system_name(parse_system("aptness")) == "aptness"
+    assert system_name(parse_system("./mine.py:score")) == "./mine.py:score"
+    assert system_name(parse_system("tfidf(words='content')")) == "tfidf(words='content')"
 
 
 def test_questions_that_cannot_be_right_or_wrong_are_refused() -> None:
@@ -116,10 +116,10 @@ def test_accuracy_counts_ties_and_what_was_not_answered() -> None:
     good, odd, mute = found
     assert (good.n, good.unanswered, good.ties, good.accuracy.value) == (4, 0, 0, 0.75)
     assert (odd.n, odd.unanswered, odd.ties, odd.accuracy.value) == (3, 1, 1, 0.5)
-    assert wrong_if_unanswered(odd) == pytest.approx(1.5 / 4)
+    assert accuracy_over_all(odd) == pytest.approx(1.5 / 4)
     assert (mute.n, mute.unanswered) == (0, 4)
     assert math.isnan(mute.accuracy.value)
-    assert range_of_ranks(mute) is None
+    assert format_rank_range(mute) is None
     assert good.rank == 1
 
 
@@ -190,10 +190,10 @@ def test_the_verdict_is_one_sentence() -> None:
     asked = [question(f"q{n}") for n in range(60)]
     selected = selected_of(asked, a=[0] * 60, b=[0] * 59 + [1], c=[1] * 60)
     found = differences(selected, ["a", "b", "c"])
-    assert sentence(["a", "b", "c"], found) == "a is surely ahead of c; the difference to b may be chance."
-    assert sentence(["a"], []).startswith("Fewer than two systems")
+    assert summarise_differences(["a", "b", "c"], found) == "a is surely ahead of c; the difference to b may be chance."
+    assert summarise_differences(["a"], []).startswith("Fewer than two systems")
     same = differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
-    assert "no difference to another system survives" in sentence(["a", "b"], same)
+    assert "no difference to another system survives" in summarise_differences(["a", "b"], same)
 
 
 def labelled(name: str, **of: dict[str, Any]) -> Question:
@@ -264,12 +264,12 @@ def test_places_are_tested_as_scipy_does() -> None:
 
 def test_turning_candidates_round_shows_who_goes_by_place() -> None:
     asked = [question(f"q{n}", "tf" if n % 2 else "fft") for n in range(50)]
-    assert turn_round(First(), asked, 10) == (turned := turn_round(First(), asked, 10))
+    assert check_order(First(), asked, 10) == (turned := check_order(First(), asked, 10))
     assert (turned.asked, turned.changed) == (10, 10)
-    assert turn_round(Longest(), asked, 0).asked == 0
-    by_length = turn_round(Longest(), [question("a", "tfff"), question("b", "tf")], 20)
+    assert check_order(Longest(), asked, 0).asked == 0
+    by_length = check_order(Longest(), [question("a", "tfff"), question("b", "tf")], 20)
     assert (by_length.asked, by_length.changed) == (2, 0)
 
 
 def test_a_selection_knows_its_systems_in_order() -> None:
-    assert Selected([question("q")], {"b": [(1.0, 0, 0, 0)], "a": [(0, 1.0, 0, 0)]}).systems == ["b", "a"]
+    assert SelectionResult([question("q")], {"b": [(1.0, 0, 0, 0)], "a": [(0, 1.0, 0, 0)]}).systems == ["b", "a"]

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.selection.exports import Settings, export, name_for, names
-from rejoinder.selection.labels import labelled_questions
-from rejoinder.selection.result import Selected
+from rejoinder.selection.exports import ExportSettings, export, list_export_names, make_task_name
+from rejoinder.selection.labels import read_labelled_questions
+from rejoinder.selection.result import SelectionResult
 from rejoinder.systems import parse_system
 from rejoinder.types import Candidate, Question, Statement, Turn
 
@@ -34,7 +34,7 @@ def question(**changes: Any) -> Question:
 
 
 def test_a_task_for_the_harness_is_a_yaml_a_jsonl_and_a_reader(tmp_path: Path) -> None:
-    made = export([question()], "lm-eval", tmp_path / "out", Settings("rain"))
+    made = export([question()], "lm-eval", tmp_path / "out", ExportSettings("rain"))
     assert [path.name for path in made] == ["rain.yaml", "rain.jsonl", "rain_data.py"]
     assert json.loads(made[1].read_text()) == {
         "id": "q1",
@@ -47,7 +47,7 @@ def test_a_task_for_the_harness_is_a_yaml_a_jsonl_and_a_reader(tmp_path: Path) -
 
 
 def test_a_turn_may_end_with_a_token_of_the_model(tmp_path: Path) -> None:
-    made = export([question()], "lm-eval", tmp_path, Settings("rain", "<|end|>"))
+    made = export([question()], "lm-eval", tmp_path, ExportSettings("rain", "<|end|>"))
     row = json.loads(made[1].read_text())
     assert row["query"] == "Is it\n raining?<|end|>A little.<|end|>"
     assert row["choices"] == ["Take a coat.", "I ate\tsoup."]
@@ -56,9 +56,9 @@ def test_a_turn_may_end_with_a_token_of_the_model(tmp_path: Path) -> None:
 
 def test_several_right_candidates_make_every_target_a_list(tmp_path: Path) -> None:
     three = (*question().candidates, Candidate("Yes, take an umbrella.", grade="true"))
-    made = export([question(), question(id="q2", candidates=three)], "lm-eval", tmp_path, Settings("rain"))
+    made = export([question(), question(id="q2", candidates=three)], "lm-eval", tmp_path, ExportSettings("rain"))
     assert [json.loads(line)["gold"] for line in made[1].read_text().splitlines()] == [[0], [0, 2]]
-    made = export([question(), question(id="q2", candidates=three)], "inspect", tmp_path, Settings("rain"))
+    made = export([question(), question(id="q2", candidates=three)], "inspect", tmp_path, ExportSettings("rain"))
     assert [json.loads(line)["target"] for line in made[1].read_text().splitlines()] == ["A", ["A", "C"]]
     assert "any_right()" in made[0].read_text()
 
@@ -67,7 +67,7 @@ def test_a_sample_for_inspect_shows_situation_and_speakers(tmp_path: Path) -> No
     asked = question(
         context=(Turn("Shall we go?", "Mia"), Turn("Where?")), situation=(Statement("It is late."),), dialogue="d7"
     )
-    task, rows = export([asked], "inspect", tmp_path, Settings("rain"))
+    task, rows = export([asked], "inspect", tmp_path, ExportSettings("rain"))
     row = json.loads(rows.read_text())
     assert row["input"] == (
         "Situation:\n- It is late.\n\nMia: Shall we go?\nB: Where?\n\n"
@@ -79,11 +79,11 @@ def test_a_sample_for_inspect_shows_situation_and_speakers(tmp_path: Path) -> No
 
 
 def test_names_are_made_of_what_a_file_is_called() -> None:
-    assert names() == ["inspect", "lm-eval"]
-    assert name_for("folder/my-set.v2.jsonl.gz") == "my_set_v2"
-    assert name_for("dataset:dailydialogpp/test") == "dailydialogpp_test"
-    assert name_for("2024.jsonl") == "set_2024"
-    assert name_for("import.jsonl") == "set_import"
+    assert list_export_names() == ["inspect", "lm-eval"]
+    assert make_task_name("folder/my-set.v2.jsonl.gz") == "my_set_v2"
+    assert make_task_name("dataset:dailydialogpp/test") == "dailydialogpp_test"
+    assert make_task_name("2024.jsonl") == "set_2024"
+    assert make_task_name("import.jsonl") == "set_import"
 
 
 @pytest.mark.parametrize(
@@ -96,20 +96,20 @@ def test_names_are_made_of_what_a_file_is_called() -> None:
 )
 def test_settings_that_no_program_takes_are_refused(settings: tuple[str, ...], said: str) -> None:
     with pytest.raises(RejoinderError, match=said):
-        Settings(*settings)
+        ExportSettings(*settings)
 
 
 def test_a_question_without_a_right_candidate_is_not_exported(tmp_path: Path) -> None:
     same = tuple(dataclasses.replace(one, grade="true") for one in question().candidates)
     with pytest.raises(RejoinderError, match="q1"):
-        export([question(candidates=same)], "lm-eval", tmp_path / "out", Settings("rain"))
+        export([question(candidates=same)], "lm-eval", tmp_path / "out", ExportSettings("rain"))
     assert not (tmp_path / "out").exists()
 
 
 def several_right() -> list[Question]:
     """The labelled questions with another candidate right as well in every second of them."""
     found = []
-    for number, one in enumerate(labelled_questions()):
+    for number, one in enumerate(read_labelled_questions()):
         wrong = next(place for place, c in enumerate(one.candidates) if c.grade == "false")
         changed = [
             dataclasses.replace(c, grade="true") if place == wrong and number % 2 else c
@@ -144,7 +144,7 @@ def run(program: str, folder: Path, model: Path, *tasks: str) -> dict[str, list[
     return {task: [row for row in rows if row["task"] == task] for task in tasks}
 
 
-SETS = {"one_right": labelled_questions, "several_right": several_right}
+SETS = {"one_right": read_labelled_questions, "several_right": several_right}
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +153,8 @@ def by_harness(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> dict[str
         pytest.skip("lm_eval is not installed")
     folder = tmp_path_factory.mktemp("harness")
     for name, questions in SETS.items():
-        export(questions(), "lm-eval", folder, Settings(name, "<|end|>"))
-    export(labelled_questions(), "lm-eval", folder, Settings("lines"))
+        export(questions(), "lm-eval", folder, ExportSettings(name, "<|end|>"))
+    export(read_labelled_questions(), "lm-eval", folder, ExportSettings("lines"))
     return run("lm-eval", folder, tiny, *SETS, "lines")
 
 
@@ -164,22 +164,22 @@ def by_inspect(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> dict[str
         pytest.skip("inspect_ai is not installed")
     folder = tmp_path_factory.mktemp("inspect")
     for name, questions in SETS.items():
-        export(questions(), "inspect", folder, Settings(name))
+        export(questions(), "inspect", folder, ExportSettings(name))
     return run("inspect", folder, tiny, *SETS)
 
 
-def ours(questions: list[Question], model: Path, join: str) -> Selected:
+def ours(questions: list[Question], model: Path, join: str) -> SelectionResult:
     system = parse_system(f"causal(model={str(model)!r}, join={join!r}, normalise='none')")
-    return Selected(questions, {"tiny": [tuple(line) for line in system.score(questions)]})
+    return SelectionResult(questions, {"tiny": [tuple(line) for line in system.score(questions)]})
 
 
-def of_lengths(selected: Selected, length: Callable[[str], int]) -> list[float]:
+def of_lengths(selected: SelectionResult, length: Callable[[str], int]) -> list[float]:
     """Our points where every sum is divided by the candidate's length."""
     divided = [
         tuple(score / length(c.text) for score, c in zip(line, q.candidates, strict=True))
         for line, q in zip(selected.scores["tiny"], selected.questions, strict=True)
     ]
-    points: list[float] = Selected(selected.questions, {"tiny": divided}).points["tiny"].tolist()
+    points: list[float] = SelectionResult(selected.questions, {"tiny": divided}).points["tiny"].tolist()
     return points
 
 
@@ -199,7 +199,7 @@ def test_the_harness_finds_what_we_find_where_turns_end_in_a_token(
 
 
 def test_the_harness_finds_what_we_find_with_lines(by_harness: dict[str, list[dict[str, Any]]], tiny: Path) -> None:
-    selected = ours(labelled_questions(), tiny, "newline")
+    selected = ours(read_labelled_questions(), tiny, "newline")
     assert [row["acc"] for row in by_harness["lines"]] == selected.points["tiny"].tolist()
     for row, line in zip(by_harness["lines"], selected.scores["tiny"], strict=True):
         # The harness counts the line break before a choice too, which is the same for all choices of a question.

@@ -16,30 +16,27 @@ import pytest
 
 from rejoinder import cli
 from rejoinder.annotation.exports import export
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.units import units_of
+from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import collect, read_files
 from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
 from rejoinder.selection.breakdown import breakdown, by_suggestion
-from rejoinder.selection.label_accuracy import measure
-from rejoinder.selection.label_files import for_page, for_spreadsheet, read_labels
-from rejoinder.selection.label_rules import reasons, suggest
+from rejoinder.selection.label_files import read_labels, to_annotation_records, to_spreadsheet
+from rejoinder.selection.label_rules import find_label_reasons, measure_suggestions, suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
-    about,
-    accepted,
+    accept_suggestions,
     check_labels,
-    false_places,
-    labelled_questions,
+    describe_labelled_set,
+    find_false_places,
+    read_labelled_questions,
     response_id,
 )
-from rejoinder.selection.result import Selected
-from rejoinder.text.english.subjects import expected_subject, subject
-from rejoinder.text.english.tenses import tense
-from rejoinder.text.english.words import negations
+from rejoinder.selection.result import SelectionResult
+from rejoinder.text.english.grammar import count_negations, find_expected_subject, find_subject, find_tense
 from rejoinder.types import Question
 from tests.annotation_projects import project_of
 
@@ -62,14 +59,14 @@ from tests.annotation_projects import project_of
     ],
 )
 def test_the_subject_is_told_by_pronouns_and_word_order(text: str, whom: str | None) -> None:
-    assert subject(text) == whom
+    assert find_subject(text) == whom
 
 
 def test_a_question_says_whom_its_answer_is_about() -> None:
-    assert expected_subject("Good. Do you like it?") == "speaker"
-    assert expected_subject("Am I late?") == "hearer"
-    assert expected_subject("Does she know?") == "others"
-    assert expected_subject("You like it.") is None
+    assert find_expected_subject("Good. Do you like it?") == "speaker"
+    assert find_expected_subject("Am I late?") == "hearer"
+    assert find_expected_subject("Does she know?") == "others"
+    assert find_expected_subject("You like it.") is None
 
 
 @pytest.mark.parametrize(
@@ -91,12 +88,12 @@ def test_a_question_says_whom_its_answer_is_about() -> None:
     ],
 )
 def test_the_tense_is_that_of_the_first_verb_that_shows_one(text: str, when: str | None) -> None:
-    assert tense(text) == when
+    assert find_tense(text) == when
 
 
 def test_an_answer_no_is_no_denial() -> None:
-    assert negations("No, I get off at York.") == 0
-    assert negations("I don't know nobody.") == 2
+    assert count_negations("No, I get off at York.") == 0
+    assert count_negations("I don't know nobody.") == 2
 
 
 # After the examples in the paper's Tables 4, 9 and 10, in words of our own.
@@ -111,7 +108,7 @@ LIKE_THE_PAPERS = [
 def test_the_rules_find_what_the_paper_shows(last: str, truth: str, false: str, request: Any) -> None:
     name = request.node.callspec.id
     label = {"subject": "wrong-subject", "tense": "wrong-tense"}.get(name, name)
-    assert list(reasons([last], truth, false)) == [label]
+    assert list(find_label_reasons([last], truth, false)) == [label]
 
 
 @pytest.mark.parametrize(
@@ -127,57 +124,57 @@ def test_the_rules_find_what_the_paper_shows(last: str, truth: str, false: str, 
     ],
 )
 def test_a_contradiction_is_told_with_its_reason(truth: str, false: str, because: str) -> None:
-    assert reasons(["Which museum, and which bag?"], truth, false)["inconsistent"] == because
+    assert find_label_reasons(["Which museum, and which bag?"], truth, false)["inconsistent"] == because
 
 
 def test_what_is_not_near_to_anything_gets_no_label() -> None:
-    assert reasons(["Where is he?"], "I saw him at the station.", "You sold the car.") == {}
-    assert reasons(["Where is he?"], "I saw him there.", "You saw him there. He was with his dog.") == {}
+    assert find_label_reasons(["Where is he?"], "I saw him at the station.", "You sold the car.") == {}
+    assert find_label_reasons(["Where is he?"], "I saw him there.", "You saw him there. He was with his dog.") == {}
 
 
 def test_a_piece_of_the_true_reply_says_too_little() -> None:
-    assert reasons(["What happened?"], "Our old bus broke down near the bridge.", "The bridge.") == {
+    assert find_label_reasons(["What happened?"], "Our old bus broke down near the bridge.", "The bridge.") == {
         "insufficient": "it is a small part of the true reply"
     }
-    assert reasons(["Is it open?"], "Of course it is.", "Of course.") == {}
+    assert find_label_reasons(["Is it open?"], "Of course it is.", "Of course.") == {}
 
 
 def test_without_a_context_the_rules_still_work() -> None:
-    assert reasons([], "I watered the old fern.", "He watered the old fern.") == {
+    assert find_label_reasons([], "I watered the old fern.", "He watered the old fern.") == {
         "wrong-subject": "its subject is somebody else; that of the true reply is the speaker"
     }
-    assert reasons([], "¿Qué?", "...") == {"insufficient": "it breaks off"}
+    assert find_label_reasons([], "¿Qué?", "...") == {"insufficient": "it breaks off"}
 
 
 def test_suggestions_stay_apart_from_labels_until_they_are_accepted() -> None:
-    [one] = [q for q in labelled_questions() if q.id == "labelled-09"]
+    [one] = [q for q in read_labelled_questions() if q.id == "labelled-09"]
     bare = dataclasses.replace(one, candidates=tuple(dataclasses.replace(c, labels=()) for c in one.candidates))
-    told = suggest(bare)
+    told = suggest_labels(bare)
     assert not any(c.labels for c in told.candidates)
     by_text = {c.text: c.meta for c in told.candidates}
     assert by_text["You woke up four times."]["suggested_labels"] == ["wrong-subject"]
     assert "somebody else" in by_text["You woke up four times."]["suggested_because"]["wrong-subject"]
     assert "suggested_labels" not in by_text["Yes, she woke us up four times."]
-    assert suggest(told) == told
-    taken = {c.text: c for c in accepted(told).candidates}["You woke up four times."]
+    assert suggest_labels(told) == told
+    taken = {c.text: c for c in accept_suggestions(told).candidates}["You woke up four times."]
     assert taken.labels == ("wrong-subject",)
     assert taken.meta["labelled_by"] == "rules, accepted"
     assert "suggested_labels" not in taken.meta
     scores = {"s": [tuple(float(n) for n in range(4))]}
-    assert {group.name for group in breakdown(Selected([told], scores), by_suggestion)} == {"wrong-subject"}
+    assert {group.name for group in breakdown(SelectionResult([told], scores), by_suggestion)} == {"wrong-subject"}
 
 
 def test_labels_that_people_gave_are_not_overwritten_by_suggestions() -> None:
-    [one] = [q for q in labelled_questions() if q.id == "labelled-02"]
-    assert [c.labels for c in accepted(suggest(one)).candidates] == [c.labels for c in one.candidates]
+    [one] = [q for q in read_labelled_questions() if q.id == "labelled-02"]
+    assert [c.labels for c in accept_suggestions(suggest_labels(one)).candidates] == [c.labels for c in one.candidates]
 
 
 def test_the_measured_set_is_ours_and_halved() -> None:
-    assert "Written for this package" in about()
-    halves = [labelled_questions(split) for split in ("valid", "test")]
+    assert "Written for this package" in describe_labelled_set()
+    halves = [read_labelled_questions(split) for split in ("valid", "test")]
     assert [len(half) for half in halves] == [14, 14]
-    assert len(labelled_questions()) == 28
-    false = [q.candidates[place] for q in labelled_questions() for place in false_places(q)]
+    assert len(read_labelled_questions()) == 28
+    false = [q.candidates[place] for q in read_labelled_questions() for place in find_false_places(q)]
     assert len(false) == 84
     assert all(check_labels(c.labels, "ours") == c.labels for c in false)
     given = Counter(label for c in false for label in c.labels)
@@ -188,7 +185,7 @@ def test_the_measured_set_is_ours_and_halved() -> None:
 def test_the_rules_are_as_good_on_our_examples_as_the_page_says() -> None:
     """Golden: what this package's rules gave when they were written; a rule that changes must change the docs too."""
     page = (Path(__file__).parent.parent / "docs" / "selecting.md").read_text()
-    for one in measure(labelled_questions("test")):
+    for one in measure_suggestions(read_labelled_questions("test")):
         assert one.n == 42
         row = f"| `{one.label}` | {one.suggested} | {one.given} | {_shown(one.precision)} | {_shown(one.recall)} |"
         assert row in page
@@ -199,12 +196,12 @@ def _shown(estimate: Any) -> str:
 
 
 def test_precision_and_recall_are_counted_by_hand() -> None:
-    found = {one.label: one for one in measure(labelled_questions("test"))}
+    found = {one.label: one for one in measure_suggestions(read_labelled_questions("test"))}
     assert (found["wrong-subject"].suggested, found["wrong-subject"].given) == (9, 10)
     assert found["wrong-subject"].precision.value == 1.0
     assert found["wrong-subject"].recall.value == pytest.approx(9 / 10)
     assert found["inconsistent"].recall.value == pytest.approx(2 / 11)
-    nothing = measure([q for q in labelled_questions() if q.id == "labelled-22"])
+    nothing = measure_suggestions([q for q in read_labelled_questions() if q.id == "labelled-22"])
     assert {one.label: one.given for one in nothing} == {
         "inconsistent": 1,
         "insufficient": 1,
@@ -217,21 +214,21 @@ def some_questions() -> list[Question]:
     """Three questions, unlabelled."""
     return [
         dataclasses.replace(q, candidates=tuple(dataclasses.replace(c, labels=()) for c in q.candidates))
-        for q in labelled_questions()[:3]
+        for q in read_labelled_questions()[:3]
     ]
 
 
 def judged_by_three(questions: list[Question], tmp_path: Path, form: str) -> Path:
     """What three raters say through the annotation page's store: the first candidate twice wrong-tense, others none."""
     data = tmp_path / "people.jsonl"
-    write(for_page(questions), data)
+    write(to_annotation_records(questions), data)
     project = dataclasses.replace(project_of("errors"), labels=LABELS, data=(str(data),))
     store = open_store(project, str(tmp_path / "people.sqlite"))
-    store.load(units_of(project, collect(read_files([data]))))
-    wanted = response_id(questions[0], false_places(questions[0])[0])
+    store.load(make_units(project, collect(read_files([data]))))
+    wanted = response_id(questions[0], find_false_places(questions[0])[0])
     for rater in range(3):
         for unit in store.units():
-            [field] = fields_of(project, unit)
+            [field] = list_fields(project, unit)
             [reply] = unit.hidden["replies"].values()
             labels = ["wrong-tense", "inconsistent"] if rater == 0 else ["wrong-tense"] if rater == 1 else ["none"]
             answer = {field.name: labels if reply["response"] == wanted else ["none"]}
@@ -248,7 +245,7 @@ def test_labels_come_back_from_the_annotation_page_by_majority(tmp_path: Path, f
     found = read_labels(questions, judged_by_three(questions, tmp_path, form))
     assert found.judged == 9
     assert found.given == {"wrong-tense": 1, "none": 8}
-    first = found.questions[0].candidates[false_places(questions[0])[0]]
+    first = found.questions[0].candidates[find_false_places(questions[0])[0]]
     assert first.labels == ("wrong-tense",)
     assert first.meta["labelled_by"] == "people (3 a candidate)"
     assert sum(len(c.labels) for q in found.questions for c in q.candidates) == 1
@@ -257,15 +254,15 @@ def test_labels_come_back_from_the_annotation_page_by_majority(tmp_path: Path, f
 def test_the_project_of_the_page_asks_for_these_labels(tmp_path: Path) -> None:
     page = (Path(__file__).parent.parent / "docs" / "selecting.md").read_text()
     (tmp_path / "errors.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
-    write(for_page(some_questions()), tmp_path / "people.jsonl")
+    write(to_annotation_records(some_questions()), tmp_path / "people.jsonl")
     project = read_project(tmp_path / "errors.toml")
     assert project.labels == LABELS
-    assert len(units_of(project)) == 9
+    assert len(make_units(project)) == 9
 
 
 def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
-    questions = [suggest(one) for one in some_questions()]
-    rows = list(csv.DictReader(io.StringIO(for_spreadsheet(questions).decode())))
+    questions = [suggest_labels(one) for one in some_questions()]
+    rows = list(csv.DictReader(io.StringIO(to_spreadsheet(questions).decode())))
     assert len(rows) == 9
     assert rows[0]["context"].startswith("A: Did you water the plants")
     assert {row["suggested"] for row in rows} >= {"insufficient", "wrong-tense", ""}
@@ -277,7 +274,7 @@ def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(rows)
     found = read_labels(questions, path)
-    place = false_places(questions[0])[0]
+    place = find_false_places(questions[0])[0]
     assert found.questions[0].candidates[place].labels == ("wrong-subject", "wrong-tense")
     assert "suggested_labels" not in found.questions[0].candidates[place].meta
 

@@ -16,11 +16,11 @@ import pytest
 from rejoinder import cli
 from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
-from rejoinder.reports.selection import tables
-from rejoinder.reports.selection_page import render
-from rejoinder.selection.evaluate import examine
-from rejoinder.selection.labels import labelled_questions, with_labels
-from rejoinder.selection.select import load, select
+from rejoinder.reports.selection import selection_tables
+from rejoinder.reports.selection_page import render_selection_page
+from rejoinder.selection.evaluate import evaluate_selection
+from rejoinder.selection.labels import attach_labels, read_labelled_questions
+from rejoinder.selection.select import load_selection, select
 from rejoinder.systems import System
 from rejoinder.table import FORMATS
 from rejoinder.types import Question, Turn
@@ -38,7 +38,7 @@ def forgotten() -> None:
 @pytest.fixture
 def testset(tmp_path: Path) -> Path:
     path = tmp_path / "set.jsonl"
-    write(labelled_questions(), path)
+    write(read_labelled_questions(), path)
     (tmp_path / "set.card.json").write_text('{"questions": 28}')
     (tmp_path / "set.card.md").write_text("# The card of <set>\n")
     return path
@@ -79,17 +79,17 @@ def test_a_run_stands_alone(testset: Path, tmp_path: Path) -> None:
         "selection.json",
         "timings.json",
     ]
-    again = load(run.folder)
+    again = load_selection(run.folder)
     assert set(again.selected.systems) == set(run.selected.systems)
     for name in run.selected.systems:
         assert str(again.selected.scores[name]) == str(run.selected.scores[name])
-    assert again.selected.questions == labelled_questions()
+    assert again.selected.questions == read_labelled_questions()
     assert run.selected.signatures["selection_sets"] == "selection_sets|factor:1.0|version:1"
 
 
 def test_missing_and_infinite_scores_come_back_as_they_were(testset: Path, tmp_path: Path) -> None:
     select(testset, [Odd()], tmp_path / "run")
-    [lines] = load(tmp_path / "run").selected.scores.values()
+    [lines] = load_selection(tmp_path / "run").selected.scores.values()
     assert all(math.isnan(score) for score in lines[0])
     assert lines[1] == (-math.inf,) * 4
 
@@ -101,17 +101,17 @@ def test_a_system_that_has_answered_is_not_asked_again(testset: Path, tmp_path: 
     assert second.fresh == ("selection_sets(factor=-1.0)",)
     assert Longest.asked == [28, 28]
     assert select(testset, [Longest()], tmp_path / "run").fresh == ()
-    assert len(load(tmp_path / "run").selected.systems) == 2
-    assert load(tmp_path / "run", ["selection_sets"]).selected.systems == ["selection_sets"]
+    assert len(load_selection(tmp_path / "run").selected.systems) == 2
+    assert load_selection(tmp_path / "run", ["selection_sets"]).selected.systems == ["selection_sets"]
 
 
 def test_labels_that_come_later_do_not_ask_anybody_again(testset: Path, tmp_path: Path) -> None:
     select(testset, [Longest()], tmp_path / "run", turned=0)
-    bare = [with_labels(one, dict.fromkeys(range(4), ()), "nobody") for one in labelled_questions()]
+    bare = [attach_labels(one, dict.fromkeys(range(4), ()), "nobody") for one in read_labelled_questions()]
     write(bare, testset)
     run = select(testset, [Longest()], tmp_path / "run", turned=0)
     assert run.fresh == ()
-    assert not any(c.labels for one in load(tmp_path / "run").selected.questions for c in one.candidates)
+    assert not any(c.labels for one in load_selection(tmp_path / "run").selected.questions for c in one.candidates)
 
 
 def test_a_system_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_the_same_command_gives_the_same_bytes(testset: Path, tmp_path: Path) ->
 
 def test_a_folder_of_other_questions_is_left_alone(testset: Path, tmp_path: Path) -> None:
     select(testset, [Longest()], tmp_path / "run", turned=0)
-    changed = [dataclasses.replace(one, context=(Turn("Hello."),)) for one in labelled_questions()]
+    changed = [dataclasses.replace(one, context=(Turn("Hello."),)) for one in read_labelled_questions()]
     write(changed, tmp_path / "other.jsonl")
     with pytest.raises(RejoinderError, match="holds a selection of other questions"):
         select(tmp_path / "other.jsonl", [Longest()], tmp_path / "run")
@@ -156,10 +156,10 @@ def test_a_damaged_run_is_named(testset: Path, tmp_path: Path) -> None:
     [path] = (run.folder / "systems").glob("*.jsonl")
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(RejoinderError, match="cannot be read"):
-        load(run.folder)
+        load_selection(run.folder)
     (run.folder / "selection.json").write_text('{"format": 99}')
     with pytest.raises(RejoinderError, match="another version"):
-        load(run.folder)
+        load_selection(run.folder)
 
 
 class Ran:
@@ -256,7 +256,7 @@ def test_a_mistake_is_one_line(ran: Callable[..., Ran], testset: Path, argv: lis
 
 def test_the_page_escapes_what_comes_from_data(tmp_path: Path) -> None:
     bad = "<script>alert('x')</script>"
-    first, *rest = labelled_questions()
+    first, *rest = read_labelled_questions()
     spoiled = dataclasses.replace(
         first,
         id=bad,
@@ -265,15 +265,17 @@ def test_the_page_escapes_what_comes_from_data(tmp_path: Path) -> None:
     )
     write([spoiled, *rest], tmp_path / "set.jsonl")
     run = select(tmp_path / "set.jsonl", [Longest(), Longest(-1.0), Odd()], tmp_path / "run")
-    found = examine(run.selected, most=50)
-    page = render(found, run.about, run.folder)
+    found = evaluate_selection(run.selected, most=50)
+    page = render_selection_page(found, run.about, run.folder)
     assert bad not in page
-    assert page == render(examine(load(run.folder, run.selected.systems).selected, 50), run.about, run.folder)
+    assert page == render_selection_page(
+        evaluate_selection(load_selection(run.folder, run.selected.systems).selected, 50), run.about, run.folder
+    )
 
 
 def test_what_was_not_answered_is_said_with_the_accuracy_it_may_cost(testset: Path, tmp_path: Path) -> None:
     run = select(testset, [Odd()], tmp_path / "run", turned=0)
-    [first, *_] = tables(examine(run.selected))
+    [first, *_] = selection_tables(evaluate_selection(run.selected))
     [row] = first.rows
     assert row[1:4] == [27, 1, 1]
     [note] = [note for note in first.notes if "without a score" in note]
@@ -289,9 +291,9 @@ def test_published_sets_can_be_selected_from(published: Path, tmp_path: Path) ->
     run = select("dataset:dailydialogpp/dev", ["tfidf"], tmp_path / "dd", turned=0)
     assert len(run.selected.questions) == 1028
     assert run.selected.chance == pytest.approx(1 / 3)
-    assert not examine(run.selected).shuffled
+    assert not evaluate_selection(run.selected).shuffled
     run = select("dataset:sugar/0/test", ["tfidf"], tmp_path / "sugar", turned=0)
-    found: Any = examine(run.selected)
+    found: Any = evaluate_selection(run.selected)
     assert run.selected.n_clusters < len(run.selected.questions)
     assert {one.name for one in found.groups["grade"]} == {"Bad", "Acceptable", "Best"}
 
@@ -300,11 +302,11 @@ def test_published_sets_can_be_selected_from(published: Path, tmp_path: Path) ->
 def test_the_smallest_sets_give_tables_and_a_page(tmp_path: Path, n: int) -> None:
     write([question(f"q{i}") for i in range(n)], tmp_path / "set.jsonl")
     run = select(tmp_path / "set.jsonl", [Longest(), Longest(-1.0), Silent()], tmp_path / "run")
-    found = examine(run.selected)
+    found = evaluate_selection(run.selected)
     assert [one.system for one in found.standings][-1] == "test_select_run(word='hush')"
     for form in FORMATS.values():
-        assert all(form(table) for table in tables(found))
-    assert "no answers" in render(found, run.about, run.folder)
+        assert all(form(table) for table in selection_tables(found))
+    assert "no answers" in render_selection_page(found, run.about, run.folder)
 
 
 @dataclass(frozen=True)
@@ -326,7 +328,9 @@ def test_report_makes_the_page_and_the_tables_of_a_selection_run(testset: Path, 
     run = select(testset, [Longest()], tmp_path / "run")
     page = CliRunner().invoke(cli.program, ["report", str(run.folder), "-o", "-"])
     assert page.exit_code == 0
-    assert page.output.rstrip("\n") == render(examine(run.selected), run.about, run.folder).rstrip("\n")
+    assert page.output.rstrip("\n") == render_selection_page(
+        evaluate_selection(run.selected), run.about, run.folder
+    ).rstrip("\n")
     told = CliRunner().invoke(cli.program, ["report", str(run.folder), "--format", "csv"])
     assert "Accuracy of selection" in told.output
     wrong = CliRunner().invoke(cli.program, ["report", str(run.folder), "--aspect", "overall"])

@@ -15,9 +15,9 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import parse
-from rejoinder.metrics.sentence_mover import SentenceMover, at_least, least_work
+from rejoinder.metrics.sentence_mover import SentenceMover, distance_lower_bound, mover_distance
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.text.sentences import sentences
+from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Item, Pair, Reference, Response
 from tests import tiny_models
 
@@ -71,11 +71,11 @@ def problems(draw: st.DrawFn) -> tuple[Weights, Weights, np.ndarray]:
 @given(problems())
 def test_the_least_work_is_that_of_two_other_solvers(problem: tuple[Weights, Weights, np.ndarray]) -> None:
     first, second, distances = problem
-    found = least_work(np.array(first, float), np.array(second, float), distances)
+    found = mover_distance(np.array(first, float), np.array(second, float), distances)
     assert found == pytest.approx(by_program(first, second, distances), abs=1e-9)
     assert found == pytest.approx(by_assignment(first, second, distances), abs=1e-9)
-    assert at_least(np.array(first, float), np.array(second, float), distances) <= found + 1e-12
-    back = least_work(np.array(second, float), np.array(first, float), distances.T)
+    assert distance_lower_bound(np.array(first, float), np.array(second, float), distances) <= found + 1e-12
+    back = mover_distance(np.array(second, float), np.array(first, float), distances.T)
     assert found == pytest.approx(back, abs=1e-9)
 
 
@@ -83,7 +83,7 @@ def test_a_larger_problem_is_solved_too() -> None:
     random = np.random.default_rng(3)
     first, second = random.integers(1, 4, 12).tolist(), random.integers(1, 4, 9).tolist()
     distances = random.random((12, 9))
-    found = least_work(np.array(first, float), np.array(second, float), distances)
+    found = mover_distance(np.array(first, float), np.array(second, float), distances)
     assert found == pytest.approx(by_program(first, second, distances), abs=1e-9)
 
 
@@ -186,4 +186,4 @@ def test_words_need_word_vectors() -> None:
     ],
 )
 def test_a_text_is_cut_into_sentences(text: str, parts: tuple[str, ...]) -> None:
-    assert sentences(text) == parts
+    assert split_sentences(text) == parts

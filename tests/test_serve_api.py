@@ -15,9 +15,9 @@ pytest.importorskip("httpx2")
 
 import rejoinder
 from rejoinder.data.collection import from_lists
-from rejoinder.probes.occlusion import explain, pair_of
+from rejoinder.probes.occlusion import explain, make_pair
 from rejoinder.server.api.app import VERBS
-from rejoinder.server.api.request_schemas import VALIDATOR, requests
+from rejoinder.server.api.request_schemas import VALIDATOR, request_schemas
 from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.systems import parse_system
 from tests.serve_site import TOKEN, client_of, house_of, write_lines
@@ -137,7 +137,7 @@ def test_a_pair_without_what_a_metric_needs_has_no_score_beside_others_that_have
 
 def test_an_explanation_is_that_of_the_library(client: Any) -> None:
     told = client.post("/explain", json={**TALK, "metric": "bleu"}).json()
-    found = explain("bleu", pair_of(TALK["context"], str(TALK["reply"]), TALK["references"]))
+    found = explain("bleu", make_pair(TALK["context"], str(TALK["reply"]), TALK["references"]))
     assert told["score"] == found.score
     assert [one["text"] for one in told["costly"]] == [one.text for one in found.costly(5)]
 
@@ -221,7 +221,7 @@ def test_the_description_names_every_path_and_its_examples_are_valid(client: Any
     assert told["openapi"] == "3.1.0"
     wanted = {f"/{verb}" for verb in VERBS} | {"/health", "/metrics", "/runs/{run}", "/models/{model}/get"}
     assert wanted <= set(told["paths"])
-    shapes = requests(["bleu"], ["tfidf"])
+    shapes = request_schemas(["bleu"], ["tfidf"])
     for verb, example in EXAMPLES.items():
         assert VALIDATOR.problem(shapes[verb], example) is None
     references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(told)))

@@ -18,8 +18,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 from rejoinder.errors import InputError
-from rejoinder.server.api.auth import MARK, Gate
-from rejoinder.server.api.limits import Load, serving_limits
+from rejoinder.server.api.auth import MARK_HEADER, TokenAuth
+from rejoinder.server.api.limits import LoadLimits, serving_limits
 from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.server.middleware import HEADERS
 from tests.serve_site import NASTY, TOKEN, URL, client_of, house_of, library_at, serving
@@ -142,7 +142,7 @@ def test_a_body_over_the_limit_is_refused_whether_it_says_its_length_or_not() ->
 
 
 def test_more_requests_than_taken_on_at_once_are_asked_to_come_again() -> None:
-    house = house_of(load=Load(concurrent=2))
+    house = house_of(load=LoadLimits(concurrent=2))
     with client_of(house) as client:
         house.desk.under_way = 2
         refused = client.post("/score", json=EXAMPLES["score"])
@@ -152,7 +152,7 @@ def test_more_requests_than_taken_on_at_once_are_asked_to_come_again() -> None:
 
 
 def test_what_takes_too_long_is_given_up() -> None:
-    house = house_of(load=Load(seconds=0.0))
+    house = house_of(load=LoadLimits(seconds=0.0))
     with client_of(house) as client:
         assert client.post("/score", json=EXAMPLES["score"]).status_code == 504
         assert house.desk.under_way == 0
@@ -167,7 +167,7 @@ def test_a_stranger_who_guesses_is_slowed_down() -> None:
 @pytest.mark.parametrize("token", ["short", "with a space in the token", "ünïcödé-and-long-enough"])
 def test_a_bad_token_is_refused_at_the_start(token: str) -> None:
     with pytest.raises(InputError, match="token"):
-        Gate(token, URL)
+        TokenAuth(token, URL)
 
 
 def test_a_browser_must_carry_the_mark_of_a_page() -> None:
@@ -181,8 +181,8 @@ def test_a_browser_must_carry_the_mark_of_a_page() -> None:
         assert "samesite=strict" in cookie
         assert browser.get("/runs").status_code == 200
         assert browser.post("/score", json=EXAMPLES["score"]).status_code == 403
-        assert browser.post("/score", json=EXAMPLES["score"], headers={MARK: "0" * 64}).status_code == 403
-        mark = {MARK: house.gate.mark}
+        assert browser.post("/score", json=EXAMPLES["score"], headers={MARK_HEADER: "0" * 64}).status_code == 403
+        mark = {MARK_HEADER: house.gate.mark}
         assert browser.post("/score", json=EXAMPLES["score"], headers=mark).status_code == 200
         for site in ("cross-site", "same-site"):
             elsewhere = {**mark, "Sec-Fetch-Site": site}

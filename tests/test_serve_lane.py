@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("starlette")
 
 from rejoinder.errors import InputError
-from rejoinder.server.api.batching import CrowdedError, Lane
-from rejoinder.server.api.limits import Load
+from rejoinder.server.api.batching import BatchQueue, QueueFullError
+from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.score import score
-from rejoinder.server.api.service import Desk
+from rejoinder.server.api.service import ApiService
 
 
 class Work:
@@ -43,7 +43,7 @@ def run(work: Any) -> Any:
 
 def test_one_request_begins_at_once_and_alone() -> None:
     async def ask() -> int:
-        lane, work = Lane("a", Load()), Work()
+        lane, work = BatchQueue("a", LoadLimits()), Work()
         found = [await lane.ask("key", n, 1, work) for n in range(3)]
         assert found == [0, 2, 4]
         return len(work.given)
@@ -53,7 +53,7 @@ def test_one_request_begins_at_once_and_alone() -> None:
 
 def test_what_waits_is_computed_in_one_call() -> None:
     async def ask() -> Work:
-        lane, work = Lane("a", Load()), Work()
+        lane, work = BatchQueue("a", LoadLimits()), Work()
         found = await asyncio.gather(*(lane.ask("key", n, 1, work) for n in range(30)))
         assert found == [2 * n for n in range(30)]
         return work
@@ -65,13 +65,13 @@ def test_what_waits_is_computed_in_one_call() -> None:
 
 
 def test_clients_that_come_back_together_stay_together() -> None:
-    async def client(lane: Lane, work: Work, spread: float) -> None:
+    async def client(lane: BatchQueue, work: Work, spread: float) -> None:
         for n in range(5):
             await asyncio.sleep(spread)
             await lane.ask("key", n, 1, work)
 
     async def ask() -> Work:
-        lane, work = Lane("a", Load()), Work(0.05)
+        lane, work = BatchQueue("a", LoadLimits()), Work(0.05)
         await asyncio.gather(*(client(lane, work, n / 10_000) for n in range(20)))
         return work
 
@@ -80,7 +80,7 @@ def test_clients_that_come_back_together_stay_together() -> None:
 
 def test_different_keys_are_never_mixed() -> None:
     async def ask() -> tuple[Work, Work]:
-        lane, first, second = Lane("a", Load()), Work(), Work()
+        lane, first, second = BatchQueue("a", LoadLimits()), Work(), Work()
         asked = [lane.ask(key, n, 1, work) for n in range(5) for key, work in (("a", first), ("b", second))]
         await asyncio.gather(*asked)
         return first, second
@@ -91,7 +91,7 @@ def test_different_keys_are_never_mixed() -> None:
 
 def test_one_bad_request_fails_alone() -> None:
     async def ask() -> list[Any]:
-        lane, work = Lane("a", Load()), Work(0.0)
+        lane, work = BatchQueue("a", LoadLimits()), Work(0.0)
         return await asyncio.gather(*(lane.ask("key", n, 1, work) for n in (1, -1, 3)), return_exceptions=True)
 
     first, second, third = run(ask())
@@ -101,11 +101,11 @@ def test_one_bad_request_fails_alone() -> None:
 
 def test_more_than_the_lane_takes_on_is_refused_and_the_rest_is_answered() -> None:
     async def ask() -> list[Any]:
-        lane, work = Lane("a", Load(queued=10)), Work()
+        lane, work = BatchQueue("a", LoadLimits(queued=10)), Work()
         return await asyncio.gather(*(lane.ask("key", n, 3, work) for n in range(9)), return_exceptions=True)
 
     found = run(ask())
-    refused = [one for one in found if isinstance(one, CrowdedError)]
+    refused = [one for one in found if isinstance(one, QueueFullError)]
     assert refused
     assert len(refused) < 9
     assert [one for one in found if one not in refused] == [2 * n for n in range(9 - len(refused))]
@@ -113,7 +113,7 @@ def test_more_than_the_lane_takes_on_is_refused_and_the_rest_is_answered() -> No
 
 def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
     async def ask() -> Work:
-        lane, work = Lane("a", Load()), Work(0.1)
+        lane, work = BatchQueue("a", LoadLimits()), Work(0.1)
         first = asyncio.create_task(lane.ask("key", 1, 1, work))
         await asyncio.sleep(0.03)
         with pytest.raises(asyncio.TimeoutError):
@@ -128,7 +128,7 @@ def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
 
 def test_a_batch_stays_within_its_rows() -> None:
     async def ask() -> Work:
-        lane, work = Lane("a", Load(batch=10)), Work()
+        lane, work = BatchQueue("a", LoadLimits(batch=10)), Work()
         await asyncio.gather(*(lane.ask("key", n, 4, work) for n in range(6)))
         return work
 
@@ -137,7 +137,7 @@ def test_a_batch_stays_within_its_rows() -> None:
 
 def test_several_threads_share_what_waits() -> None:
     async def ask() -> Work:
-        lane, work = Lane("a", Load(), threads=2), Work(0.05)
+        lane, work = BatchQueue("a", LoadLimits(), threads=2), Work(0.05)
         await asyncio.gather(*(lane.ask("key", n, 1, work) for n in range(24)))
         return work
 
@@ -148,7 +148,7 @@ def test_several_threads_share_what_waits() -> None:
 
 def test_what_many_score_at_once_is_scored_in_few_calls_and_right() -> None:
     async def ask() -> tuple[list[Any], int]:
-        desk = Desk()
+        desk = ApiService()
         pairs = [{"context": ["Well?"], "reply": " ".join(["word"] * n)} for n in range(1, 33)]
         asked = [score(desk, {"metrics": ["length"], "pairs": [pair]}) for pair in pairs]
         found = await asyncio.gather(*asked)

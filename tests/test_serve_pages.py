@@ -15,9 +15,9 @@ pytest.importorskip("httpx2")
 
 from rejoinder.cli import program
 from rejoinder.models.catalog import fetch
-from rejoinder.reports.findings import find
+from rejoinder.reports.findings import compute_findings
 from rejoinder.server.pages.app import PAGES
-from rejoinder.server.pages.context import House
+from rejoinder.server.pages.context import PageContext
 from rejoinder.server.pages.library import Library
 from tests.serve_site import client_of, house_of, library_at, questions, write_lines
 
@@ -30,12 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def house(folder: Path) -> House:
+def house(folder: Path) -> PageContext:
     return house_of(folder)
 
 
 @pytest.fixture(scope="module")
-def client(house: House) -> Iterator[Any]:
+def client(house: PageContext) -> Iterator[Any]:
     with client_of(house) as found:
         yield found
 
@@ -73,7 +73,7 @@ def test_every_page_is_also_json(client: Any, path: str) -> None:
 
 def test_the_leaderboards_are_those_of_the_report(client: Any, folder: Path) -> None:
     told = client.get("/runs/chats").json()
-    found = find(folder / "chats")
+    found = compute_findings(folder / "chats")
     assert [table["title"] for table in told["tables"]] == [table.title for table in found.tables()]
     assert told["systems"] == ["good", "bad"]
     assert told["aspects"] == ["apt"]
@@ -193,7 +193,7 @@ def test_names_that_are_taken_get_a_number(tmp_path: Path, monkeypatch: pytest.M
     assert set(Library([str(tmp_path / "a"), str(tmp_path / "b")]).sets()) == {"set", "set-2"}
 
 
-def test_one_click_fetches_a_model(house: House, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_click_fetches_a_model(house: PageContext, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[str] = []
     monkeypatch.setattr(fetch, "get", lambda name: fetched.append(name))
     page = client.get("/models", headers=PAGE).text
@@ -230,15 +230,15 @@ def test_the_command_says_what_is_wrong_before_it_serves(tmp_path: Path) -> None
     assert "a token has at least 16" in str(told.exception)
 
 
-def test_annotation_and_exploration_share_one_server(house: House, tmp_path: Path) -> None:
+def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 
-    from rejoinder.server.dispatch import Together
-    from rejoinder.server.pages.app import explore_app
+    from rejoinder.server.dispatch import AppDispatcher
+    from rejoinder.server.pages.app import make_explore_app
     from tests.annotate_site import FREE, app_of, store_of, write_project
 
     store = store_of(write_project(tmp_path))
-    app = Together(explore_app(house), app_of(store.project, store, limits=FREE), house.gate)
+    app = AppDispatcher(make_explore_app(house), app_of(store.project, store, limits=FREE), house.gate)
     rater, owner, explorer = (TestClient(app, base_url=house.gate.url) for _ in range(3))
     assert rater.get(f"/r/{store.add_rater('ann')}").url.path == "/"
     assert "Read all of it." in rater.get("/", headers=PAGE).text

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from rejoinder.server.api.json_schema import KEYWORDS, Validator
-from rejoinder.server.api.request_schemas import PARTS, requests
+from rejoinder.server.api.request_schemas import SHARED_SCHEMAS, request_schemas
 
 CHECK = Validator({"Name": {"type": "string", "minLength": 1}})
 
@@ -24,7 +24,7 @@ def keywords(schema: Any) -> set[str]:
 
 
 def test_no_schema_uses_what_the_validator_does_not_know() -> None:
-    for schema in [*PARTS.values(), *requests(["bleu"], ["tfidf"]).values()]:
+    for schema in [*SHARED_SCHEMAS.values(), *request_schemas(["bleu"], ["tfidf"]).values()]:
         assert keywords(schema) <= KEYWORDS
 
 

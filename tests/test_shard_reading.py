@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rejoinder.cli import program
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
-from rejoinder.reports.summary import commands
+from rejoinder.reports.summary import repeat_commands
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import Plan, load, run
@@ -67,10 +67,13 @@ def test_what_the_parts_say_adds_up(runs: tuple[Path, Path]) -> None:
 
 
 def test_the_page_names_shards_as_what_was_scored(runs: tuple[Path, Path]) -> None:
-    from rejoinder.reports.findings import find
+    from rejoinder.reports.findings import compute_findings
 
-    assert commands(find(runs[1], "appropriate"))[0] == "rejoinder score SHARDS -m bleu -m length -o RUN"
-    assert commands(find(runs[0], "appropriate"))[0].startswith("rejoinder score chats.jsonl")
+    assert (
+        repeat_commands(compute_findings(runs[1], "appropriate"))[0]
+        == "rejoinder score SHARDS -m bleu -m length -o RUN"
+    )
+    assert repeat_commands(compute_findings(runs[0], "appropriate"))[0].startswith("rejoinder score chats.jsonl")
 
 
 def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:

@@ -16,20 +16,20 @@ import pytest
 from rejoinder import cli
 from rejoinder.data.shards.files import Shard, shards_of
 from rejoinder.data.writer import write
-from rejoinder.engines.base import Outcome, Work
+from rejoinder.engines.base import TaskResult, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.indexes import parts, vocabulary
+from rejoinder.indexes import parts
 from rejoinder.indexes.base import Passage, passages
 from rejoinder.indexes.bm25 import Bm25Index
 from rejoinder.indexes.dense import DenseIndex
 from rejoinder.indexes.factory import open_index
-from rejoinder.indexes.sharded import builder
+from rejoinder.indexes.sharded import builder, vocabulary
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex
-from rejoinder.indexes.sharded.dialogue_table import merge
-from rejoinder.indexes.sharded.search import OPEN
-from rejoinder.indexes.sharded.shard import stretches
+from rejoinder.indexes.sharded.dialogue_table import merge_dialogues
+from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS
+from rejoinder.indexes.sharded.shard import split_into_shards
 from rejoinder.types import Dialogue, Turn
 from tests.test_retrieval import BagOfWords
 
@@ -172,7 +172,7 @@ def test_a_data_file_becomes_several_shards_where_it_is_long(dialogues: list[Dia
 
 def test_a_shard_ends_with_a_whole_dialogue() -> None:
     made = [talk("a", "1", "2", "3"), talk("b", "4"), talk("c", "5", "6")]
-    cut = [[passage.id for passage in some] for some in stretches(passages(made), 2)]
+    cut = [[passage.id for passage in some] for some in split_into_shards(passages(made), 2)]
     assert cut == [["a/0", "a/1", "a/2"], ["b/0", "c/0", "c/1"]]
 
 
@@ -198,7 +198,7 @@ class StoppingEngine(LocalEngine):
 
     after: int = 2
 
-    def compute(self, work: Work, tasks: Any) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Any) -> Iterator[TaskResult]:
         for number, outcome in enumerate(super().compute(work, tasks)):
             if number == self.after:
                 raise Stopped
@@ -208,7 +208,7 @@ class StoppingEngine(LocalEngine):
 class StoppedWhileWeighing(LocalEngine):
     """An engine that is stopped when all shards are there but not all are weighed."""
 
-    def compute(self, work: Work, tasks: Any) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Any) -> Iterator[TaskResult]:
         engine = StoppingEngine() if work.maker.endswith("Weigher") else LocalEngine()
         yield from engine.compute(work, tasks)
 
@@ -252,7 +252,7 @@ def test_a_build_that_was_stopped_while_weighing_goes_on(
 def test_more_shards_than_stay_open_are_searched(dialogues: list[Dialogue], tmp_path: Path) -> None:
     data = files(tmp_path / "data", dialogues, 1)
     one, many = one_and_many("bm25", dialogues, data, tmp_path, turns=6)
-    assert many.shards > OPEN
+    assert many.shards > MAX_OPEN_SHARDS
     out = [[dialogue.id] for dialogue in dialogues[:20]]
     assert many.search(queries(20), 5, exclude_dialogues=out) == one.search(queries(20), 5, exclude_dialogues=out)
 
@@ -279,7 +279,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
     one, _ = one_and_many(kind, dialogues, files(fresh, dialogues, 1), fresh)
     assert (grown.shards, len(grown)) == (4, len(one))
     assert grown.search(queries(), 5) == one.search(queries(), 5)
-    parts.verify(grown.folder)
+    parts.verify_files(grown.folder)
     before = bytes_of(grown.folder)
     with pytest.raises(InputError, match="'d3' comes twice"):
         grown.append(passages([talk("new", "cat"), talk("d3", "cat")]))
@@ -299,7 +299,7 @@ def test_dialogues_are_merged_in_ranges_of_hashes(
     whole = ShardedBm25Index.build(files(tmp_path / "data", dialogues, 3), tmp_path / "index")
     monkeypatch.setattr("rejoinder.indexes.sharded.dialogue_table._AT_A_TIME", 50)
     (tmp_path / "again").mkdir()
-    merge(whole.manifest.folders(whole.folder, "passages"), tmp_path / "again")
+    merge_dialogues(whole.manifest.folders(whole.folder, "passages"), tmp_path / "again")
     assert bytes_of(tmp_path / "again") == bytes_of(whole.manifest.folders(whole.folder, "dialogues")[0])
 
 
@@ -308,7 +308,7 @@ def test_words_are_found_by_halving_whatever_their_script(tmp_path: Path) -> Non
     write([talk("a", *words, "apple abc")], tmp_path / "data" / "1.jsonl")
     write([talk("b", "abc", "mère")], tmp_path / "data" / "2.jsonl")
     index = ShardedBm25Index.build(shards_of(str(tmp_path / "data")), tmp_path / "index")
-    found = vocabulary.Words(index.manifest.folders(index.folder, "vocabulary")[0])
+    found = vocabulary.WordIndex(index.manifest.folders(index.folder, "vocabulary")[0])
     lines = (index.manifest.folders(index.folder, "vocabulary")[0] / "words.txt").read_text().split()
     assert lines == sorted(lines)
     assert [found.find(word) for word in lines] == list(range(len(lines)))
@@ -465,8 +465,8 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
 
 
 def test_dealt_out_dialogues_are_all_there(dialogues: list[Dialogue], tmp_path: Path) -> None:
-    builder.new_index(tmp_path / "index")
-    found = builder.cut(iter(dialogues), 4, tmp_path / "index")
+    builder.create_index_folder(tmp_path / "index")
+    found = builder.split_dialogues(iter(dialogues), 4, tmp_path / "index")
     assert [shard.name for shard in found] == ["00000.jsonl", "00001.jsonl", "00002.jsonl", "00003.jsonl"]
     assert sum(Path(shard.where).read_text().count("\n") for shard in found) == len(dialogues)
 

@@ -14,12 +14,12 @@ from click.testing import CliRunner, Result
 from tiny_shards import placed, talk
 
 from rejoinder.cli import program
-from rejoinder.data.grouping import gathered
+from rejoinder.data.grouping import group_by_conversation
 from rejoinder.data.reader import stream
 from rejoinder.data.shards import manifest
-from rejoinder.data.shards.conversations import digest, digests, first_shared, save
+from rejoinder.data.shards.conversations import digest, find_shared, save_digests, sort_digests
 from rejoinder.data.shards.files import files_of, shards_of
-from rejoinder.data.shards.pack import pack, write_one
+from rejoinder.data.shards.pack import pack, write_file
 from rejoinder.data.writer import encode, write
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Response, Turn
@@ -60,7 +60,7 @@ def test_there_and_back_the_bytes_are_the_same(tmp_path: Path) -> None:
 
 def test_one_file_is_of_the_form_that_its_name_tells(tmp_path: Path) -> None:
     for name in ("a.jsonl", "a.jsonl.gz", "a.parquet"):
-        assert write_one(talk(), str(tmp_path / name)) == len(talk())
+        assert write_file(talk(), str(tmp_path / name)) == len(talk())
         assert list(stream(tmp_path / name)) == talk()
 
 
@@ -78,7 +78,7 @@ def test_records_that_lie_apart_are_told_and_can_be_gathered(tmp_path: Path) -> 
     random.Random(0).shuffle(records)
     with pytest.raises(InputError, match="--gather"):
         pack(placed(records), str(tmp_path / "a"), size=20)
-    found = pack(gathered(placed(records)), str(tmp_path / "b"), size=20)
+    found = pack(group_by_conversation(placed(records)), str(tmp_path / "b"), size=20)
     assert found.records() == {"dialogue": 12, "item": 36, "response": 72, "rating": 36}
     assert sum(e.conversations for e in found.entries) == 12
     back = [encode(r) for shard in shards_of(str(tmp_path / "b")) for r in stream(shard.where)]
@@ -94,7 +94,7 @@ def test_a_conversation_that_comes_back_later_is_told(tmp_path: Path) -> None:
 
 def test_gathering_says_what_points_nowhere() -> None:
     with pytest.raises(InputError, match="x line 1: points at something that is nowhere"):
-        list(gathered(placed([Response("r", "nowhere", "s", "t")])))
+        list(group_by_conversation(placed([Response("r", "nowhere", "s", "t")])))
 
 
 @pytest.fixture
@@ -180,16 +180,16 @@ def test_shared_digests_are_found_however_they_are_cut(tmp_path: Path) -> None:
     rng.shuffle(names)
     paths = [tmp_path / f"{n}.npy" for n in range(7)]
     for n, path in enumerate(paths):
-        save(digests((name,) for name in names[n::7]), path)
+        save_digests(sort_digests((name,) for name in names[n::7]), path)
     for at_once in (2**22, 1_000, 37):
-        assert first_shared(paths, at_once) is None
+        assert find_shared(paths, at_once) is None
     twice = names[3]
-    save(np.unique(np.append(np.load(paths[6]), np.uint64(digest(twice)))), paths[6])
+    save_digests(np.unique(np.append(np.load(paths[6]), np.uint64(digest(twice)))), paths[6])
     for at_once in (2**22, 1_000, 37):
-        found = first_shared(paths, at_once)
+        found = find_shared(paths, at_once)
         assert found is not None
         assert tuple(found) == (3, 6, digest(twice))
-    assert first_shared([]) is None
+    assert find_shared([]) is None
 
 
 def test_what_is_no_folder_of_shards_is_told(tmp_path: Path) -> None:

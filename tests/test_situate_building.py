@@ -10,14 +10,14 @@ import pytest
 from situated_seeds import axes, seeds, spread
 
 from rejoinder.data.collection import read_files
-from rejoinder.data.questions import shown
-from rejoinder.data.seeds import seeds_of
+from rejoinder.data.questions import limit_situation
+from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.situation.build import situate
-from rejoinder.situation.card import page_of, read_card, write_card
+from rejoinder.situation.card import read_card, render_card, write_card
 from rejoinder.situation.contradictions import Keywords
-from rejoinder.situation.settings import Settings
+from rejoinder.situation.settings import SituationSettings
 from rejoinder.types import Statement
 
 
@@ -51,7 +51,7 @@ def test_distractors_bring_their_statements_along() -> None:
 def test_longer_situations_are_nested_and_hold_that_many_distractors() -> None:
     made = situate(seeds(16, "yes"), encode=spread())
     for n in ("5", "10", "15"):
-        for question in shown(made.questions, n):
+        for question in limit_situation(made.questions, n):
             assert sum(not one.relevant for one in question.situation) == int(n)
             assert sum(bool(one.relevant) for one in question.situation) == 2
     for question in made.questions:
@@ -67,7 +67,7 @@ def test_what_there_is_too_little_of_is_left_out_of_the_longer_situations() -> N
 
 def test_the_same_seed_gives_the_same_set_and_another_another_order() -> None:
     given = seeds(16, "yes")
-    once, twice, other = (situate(given, Settings(seed=n), encode=spread()) for n in (0, 0, 1))
+    once, twice, other = (situate(given, SituationSettings(seed=n), encode=spread()) for n in (0, 0, 1))
     assert once == twice
     assert once.card == twice.card
     assert once.questions != other.questions
@@ -127,7 +127,7 @@ def test_a_statement_of_5000_words_is_kept_whole() -> None:
 def test_a_set_can_be_taken_apart_and_built_again() -> None:
     given = seeds(12, "yes")
     made = situate(given, encode=axes)
-    again = [seed for question in made.questions for seed in seeds_of(question, "here")]
+    again = [seed for question in made.questions for seed in extract_seeds(question, "here")]
     assert [(seed.id, seed.reply, set(seed.statements)) for seed in again] == [
         (seed.id, seed.reply, set(seed.statements)) for seed in given
     ]
@@ -143,7 +143,7 @@ def test_keywords_keep_statements_out() -> None:
 
 def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
     made = situate(seeds(16, "yes"), encode=spread(), inputs=[{"name": "x", "licence": "none", "sha256": "0" * 64}])
-    page = page_of(made.card, "set.jsonl")
+    page = render_card(made.card, "set.jsonl")
     assert "**not graded yet**" in page
     assert "Adversarial filtering" in page
     assert made.card["encoder"] == "vectors that were given"
@@ -161,11 +161,11 @@ def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
 )
 def test_settings_that_mean_nothing_are_an_error(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match="must be"):
-        Settings(**wrong)  # type: ignore[arg-type]
+        SituationSettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_more_candidates_and_fewer_statements_can_be_had() -> None:
-    made = situate(seeds(16, "yes"), Settings(candidates=6, statements=4), encode=axes)
+    made = situate(seeds(16, "yes"), SituationSettings(candidates=6, statements=4), encode=axes)
     assert {len(question.candidates) for question in made.questions} == {6}
     assert {len(question.situation) for question in made.questions} == {4}
     assert np.isfinite([one["right"] for one in made.card["rounds"]]).all()

@@ -14,16 +14,16 @@ from situated_seeds import axes, seeds
 from rejoinder.annotation.exports import export
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
-from rejoinder.annotation.units import units_of
-from rejoinder.data.questions import right
+from rejoinder.annotation.units import make_units
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.reader import stream
 from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.selection.sheet import read_sheet
 from rejoinder.situation.build import situate
-from rejoinder.situation.grades import grade, ratings_of, write_grading_sheet
-from rejoinder.situation.projects import STEPS, write_project
+from rejoinder.situation.grades import grade_questions, to_ratings, write_grading_sheet
+from rejoinder.situation.projects import STEPS, write_step_project
 from rejoinder.types import Candidate, Question, Rating, Turn
 
 
@@ -32,7 +32,7 @@ def answered(path: Path, format: str, raters: tuple[str, ...] = ("ann", "bob", "
     project = read_project(path)
     store = open_store(project, str(path.with_suffix(".sqlite")))
     try:
-        store.load(units_of(project))
+        store.load(make_units(project))
         for name in raters:
             me = store.who(store.add_rater(name))
             assert me is not None
@@ -50,16 +50,16 @@ def test_requests_become_seeds_by_way_of_people(tmp_path: Path) -> None:
     requests = [{"id": f"r{n}", "request": f"Open window {n}.", "goal": f"to cool off {n}"} for n in range(2)]
     (tmp_path / "requests.jsonl").write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in requests))
     given = [str(tmp_path / "requests.jsonl")]
-    assert write_project("situation", given, tmp_path / "two.toml") == 2
+    assert write_step_project("situation", given, tmp_path / "two.toml") == 2
     (tmp_path / "two.texts.jsonl").write_bytes(answered(tmp_path / "two.toml", "texts", ("ann",)))
-    write_project("write", given, tmp_path / "three.toml")
+    write_step_project("write", given, tmp_path / "three.toml")
     (tmp_path / "three.texts.jsonl").write_bytes(answered(tmp_path / "three.toml", "texts", ("ann", "bob")))
-    write_project("validate", [str(tmp_path / "three.texts.jsonl")], tmp_path / "four.toml")
+    write_step_project("validate", [str(tmp_path / "three.texts.jsonl")], tmp_path / "four.toml")
     (tmp_path / "four.texts.jsonl").write_bytes(answered(tmp_path / "four.toml", "texts", ("cem", "dan", "eve")))
     files = [str(tmp_path / "four.texts.jsonl"), str(tmp_path / "two.texts.jsonl")]
-    shown = write_project("complete", files, tmp_path / "five.toml")
+    shown = write_step_project("complete", files, tmp_path / "five.toml")
     assert shown == 8  # two people wrote two replies to each of two requests
-    unit = units_of(read_project(tmp_path / "five.toml"))[0]
+    unit = make_units(read_project(tmp_path / "five.toml"))[0]
     assert unit.payload["goal"].startswith("to cool off")
     assert "The window is open." in unit.payload["initial"]["location"]
     (tmp_path / "five.texts.jsonl").write_bytes(answered(tmp_path / "five.toml", "texts", ("fay",)))
@@ -70,8 +70,8 @@ def test_requests_become_seeds_by_way_of_people(tmp_path: Path) -> None:
 
 def test_seeds_can_be_looked_through(tmp_path: Path) -> None:
     write_seeds(seeds(3), tmp_path / "seeds.jsonl")
-    assert write_project("complete", [str(tmp_path / "seeds.jsonl")], tmp_path / "look.toml") == 3
-    units = units_of(read_project(tmp_path / "look.toml"))
+    assert write_step_project("complete", [str(tmp_path / "seeds.jsonl")], tmp_path / "look.toml") == 3
+    units = make_units(read_project(tmp_path / "look.toml"))
     assert units[0].payload["initial"] == {
         "environment": "The window thing0 stands nearby.",
         "possession": "[user] owns item0 gear0.",
@@ -81,21 +81,21 @@ def test_seeds_can_be_looked_through(tmp_path: Path) -> None:
 
 def test_a_project_must_be_toml_and_have_something_to_show(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a project is a \.toml file"):
-        write_project("grade", ["x"], tmp_path / "project")
+        write_step_project("grade", ["x"], tmp_path / "project")
     with pytest.raises(InputError, match="no file is named for the step 'grade'"):
-        write_project("grade", [], tmp_path / "project.toml")
+        write_step_project("grade", [], tmp_path / "project.toml")
     assert [step.number for step in STEPS.values()] == [2, 3, 4, 5, 8]
 
 
 def test_a_set_is_graded_on_the_page(tmp_path: Path) -> None:
     made = situate(seeds(8, "yes"), encode=axes)
     write(made.questions, tmp_path / "set.jsonl")
-    write_project("grade", [str(tmp_path / "set.jsonl")], tmp_path / "grade.toml")
+    write_step_project("grade", [str(tmp_path / "set.jsonl")], tmp_path / "grade.toml")
     project = read_project(tmp_path / "grade.toml")
     assert (project.form, project.raters_per_unit) == ("grade", 3)
-    assert "reference" not in str([unit.payload for unit in units_of(project)])
+    assert "reference" not in str([unit.payload for unit in make_units(project)])
     (tmp_path / "ratings.jsonl").write_bytes(answered(tmp_path / "grade.toml", "ratings"))
-    found = grade(made.questions, stream(tmp_path / "ratings.jsonl"), keep=True)
+    found = grade_questions(made.questions, stream(tmp_path / "ratings.jsonl"), keep=True)
     assert found.facts["ratings"] == 8 * 3 * 3
     assert found.facts["raters"] == 3
     assert all(one.grade in ("Bad", "Acceptable", "Best") for q in found.questions for one in q.candidates)
@@ -118,39 +118,39 @@ def ratings(of: str, *rows: tuple[int, int, int]) -> list[Rating]:
 def test_grades_are_what_most_said() -> None:
     given = [question("q", "a", "b", "c"), question("p", "a", "b", "c")]
     said = ratings("q", (2, 2, 1), (0, 0, 0), (1, 1, 2)) + ratings("p", (2, 2, 2), (1, 1, 1), (1, 1, 0))
-    found = grade(given, said, "majority")
+    found = grade_questions(given, said, "majority")
     assert [[one.grade for one in q.candidates] for q in found.questions] == [
         ["Best", "Bad", "Acceptable"],
         ["Best", "Acceptable", "Acceptable"],
     ]
     assert [q.meta["has_bad"] for q in found.questions] == [True, False]
-    assert [sorted(right(q)) for q in found.questions] == [[0], [0]]
+    assert [sorted(find_right_candidates(q)) for q in found.questions] == [[0], [0]]
     assert found.facts["counts"]["candidates graded Acceptable"] == 3
     # All pairs of ratings by hand would be long; the paper's own figure is .484, and here people nearly agree.
     assert 0.5 < found.facts["alpha"] < 1.0
-    ordinal = grade(given, said)
+    ordinal = grade_questions(given, said)
     assert [one.grade for one in ordinal.questions[0].candidates] == ["Best", "Bad", "Acceptable"]
 
 
 def test_questions_of_one_grade_or_without_one_must_be_rated_again() -> None:
     given = [question("same", "a", "b"), question("none", "a", "b"), question("good", "a", "b")]
     said = ratings("same", (1, 1, 1), (1, 1, 1)) + ratings("none", (2, 2, 2)) + ratings("good", (2, 2, 2), (0, 0, 0))
-    found = grade(given, said, "majority")
+    found = grade_questions(given, said, "majority")
     assert [q.id for q in found.questions] == ["good"]
     assert found.again == ("same", "none")
     assert found.facts["again"] == ["same", "none"]
-    kept = grade(given, said, "majority", keep=True)
+    kept = grade_questions(given, said, "majority", keep=True)
     assert [q.meta["has_bad"] for q in kept.questions] == [False, None, True]
 
 
 def test_ratings_that_are_no_grades_are_an_error() -> None:
     given = [question("q", "a", "b")]
     with pytest.raises(InputError, match=r"is 3; grades are 0 \(Bad\), 1 \(Acceptable\) and 2 \(Best\)"):
-        grade(given, [Rating("ann", "grade", 3.0, "q/c0")])
+        grade_questions(given, [Rating("ann", "grade", 3.0, "q/c0")])
     with pytest.raises(InputError, match="nobody rated the aspect 'grade'"):
-        grade(given, [Rating("ann", "fluency", 1.0, "q/c0"), Rating("ann", "grade", 1.0, "else/c0")])
+        grade_questions(given, [Rating("ann", "fluency", 1.0, "q/c0"), Rating("ann", "grade", 1.0, "else/c0")])
     with pytest.raises(InputError, match="a mean is no grade"):
-        grade(given, [], "mean")
+        grade_questions(given, [], "mean")
 
 
 def test_a_sheet_shows_the_situation_and_comes_back_as_grades(tmp_path: Path) -> None:
@@ -166,6 +166,6 @@ def test_a_sheet_shows_the_situation_and_comes_back_as_grades(tmp_path: Path) ->
     out = io.StringIO(newline="")
     csv.writer(out).writerows(rows)
     path.write_text(out.getvalue(), "utf-8")
-    found = grade(made.questions, ratings_of(read_sheet(path, made.questions)))
+    found = grade_questions(made.questions, to_ratings(read_sheet(path, made.questions)))
     assert [one.grade for one in found.questions[0].candidates] == ["Bad", "Acceptable", "Best"]
     assert found.facts["alpha"] == 1.0

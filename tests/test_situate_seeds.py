@@ -9,7 +9,7 @@ import orjson
 import pytest
 from situated_seeds import seeds
 
-from rejoinder.data.seeds import Seed, polarity_of, read_seeds, seeds_of, write_seeds
+from rejoinder.data.seeds import Seed, extract_seeds, polarity_of, read_seeds, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.situation.projects import read_requests
@@ -40,7 +40,7 @@ def test_a_question_is_its_reference_and_what_is_relevant(tmp_path: Path) -> Non
         "yes",
         "train",
     )
-    assert seeds_of(QUESTION, "here") == [wanted]
+    assert extract_seeds(QUESTION, "here") == [wanted]
     write([QUESTION], tmp_path / "set.jsonl")
     assert read_seeds(tmp_path / "set.jsonl") == [wanted]
 
@@ -53,7 +53,7 @@ def test_an_item_gives_a_seed_for_each_reference_and_its_polarity_is_read_off_th
         situation=(Statement("It is hot.", "environment"),),
         meta={"goal": "to cool off"},
     )
-    found = seeds_of(item, "here")
+    found = extract_seeds(item, "here")
     assert [(seed.id, seed.polarity, len(seed.statements)) for seed in found] == [("i/1", "yes", 1), ("i/2", "no", 1)]
     assert polarity_of("It depends.") is None
 
@@ -101,9 +101,9 @@ def test_a_question_that_is_no_seed_says_why() -> None:
     }
     for message, question in cases.items():
         with pytest.raises(InputError, match=message):
-            seeds_of(question, "set.jsonl line 1")
+            extract_seeds(question, "set.jsonl line 1")
     with pytest.raises(InputError, match="expected a seed, a question or an item, found a dialogue"):
-        seeds_of(Dialogue("d", (Turn("a"),)), "set.jsonl line 1")
+        extract_seeds(Dialogue("d", (Turn("a"),)), "set.jsonl line 1")
 
 
 def test_requests_are_items_with_a_goal(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes import draws
-from rejoinder.indexes.corpus import Corpus, find_said, is_role
-from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes import pool_sampling
+from rejoinder.indexes.corpus import Corpus, find_text_codes, is_role
+from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import NOBODY
 from rejoinder.sources._base import Moment, parse_source, source_class, source_names
-from rejoinder.sources._drawn import SetProposer
-from rejoinder.text.normalise import digest_of, same_words
+from rejoinder.sources._set_proposer import SetProposer
+from rejoinder.text.normalise import normalise_text, text_digest
 from rejoinder.types import Candidate, Dialogue, Item, Reference, Turn
 
 DRAWN = [
@@ -118,7 +118,7 @@ def corpus_of(dialogues: list[Dialogue]) -> Corpus:
 @settings(max_examples=60, deadline=None)
 def test_a_speaker_set_is_what_its_definition_says(spec: str, dialogues: list[Dialogue], seed: int, small: int) -> None:
     corpus = corpus_of(dialogues)
-    with patch.object(draws, "_SMALL", small):  # 0: by trying first, whatever the size of a pool
+    with patch.object(pool_sampling, "_SMALL", small):  # 0: by trying first, whatever the size of a pool
         check_against_definition(spec, dialogues, corpus, seed)
 
 
@@ -189,7 +189,7 @@ def test_every_utterance_of_a_set_has_the_same_chance(spec: str) -> None:
     assert isinstance(proposer, SetProposer)
     pool = len(proposer.propose([Moment("d0", 5)], 1000)[0])
     times = 40 * pool
-    drawn = corpus.speakers.sample(proposer.of, np.full(times, 5), 1, keys_of(np.arange(times), 0))
+    drawn = corpus.speakers.sample(proposer.of, np.full(times, 5), 1, draw_keys(np.arange(times), 0))
     counts = np.bincount(drawn[:, 0], minlength=corpus.n_turns)
     chi_square = float(((counts[counts > 0] - 40.0) ** 2 / 40).sum())
     assert np.count_nonzero(counts) == pool
@@ -333,16 +333,16 @@ def test_same_words_are_those_of_the_tokeniser(text: str) -> None:
 
     words = " ".join(tokenize(text, "words")).replace("'", " ")
     if words.isascii() and re.fullmatch(r"[\x20-\x7e]*", text):
-        assert same_words(text) == (" ".join(words.split()) or " ".join(text.lower().split()))
-    assert same_words(same_words(text)) == same_words(text)
+        assert normalise_text(text) == (" ".join(words.split()) or " ".join(text.lower().split()))
+    assert normalise_text(normalise_text(text)) == normalise_text(text)
 
 
 def test_saying_the_same_is_beyond_case_and_punctuation() -> None:
-    assert same_words("Don’t!") == same_words("don't") == same_words("DON'T ...")
-    assert same_words("...") != same_words("?")
+    assert normalise_text("Don’t!") == normalise_text("don't") == normalise_text("DON'T ...")
+    assert normalise_text("...") != normalise_text("?")
     corpus = large()
-    assert find_said(corpus, ["LINE, 0 0!", "unheard"]).tolist() == [corpus.said[0]]
-    assert digest_of("Yes!") == digest_of("yes")
+    assert find_text_codes(corpus, ["LINE, 0 0!", "unheard"]).tolist() == [corpus.said[0]]
+    assert text_digest("Yes!") == text_digest("yes")
 
 
 def test_the_example_of_the_docs_runs() -> None:
@@ -352,9 +352,9 @@ def test_the_example_of_the_docs_runs() -> None:
 
 def test_keys_differ_by_seed_source_and_row() -> None:
     rows = np.arange(1000)
-    keys = {tuple(keys_of(rows, seed, salt).tolist()) for seed in range(3) for salt in range(3)}
+    keys = {tuple(draw_keys(rows, seed, salt).tolist()) for seed in range(3) for salt in range(3)}
     assert len(keys) == 9
-    assert len(set(keys_of(rows, 0).tolist())) == 1000
+    assert len(set(draw_keys(rows, 0).tolist())) == 1000
 
 
 class Letters:

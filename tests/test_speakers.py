@@ -20,12 +20,20 @@ from numpy.typing import NDArray
 from rejoinder.cli import program
 from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.indexes.corpus import Corpus, by_corpus
-from rejoinder.indexes.speaker_coverage import coverage
-from rejoinder.indexes.speaker_sets import Sampling, Sets
-from rejoinder.indexes.speaker_similarity import Similarity, apart, falls, measure
-from rejoinder.indexes.text_vectors import Vectorizer, averaged, tfidf, vectorizer
-from rejoinder.reports.speakers import plot, similarity_table, verdict
+from rejoinder.indexes.corpus import Corpus, group_by_corpus
+from rejoinder.indexes.speaker_coverage import measure_coverage
+from rejoinder.indexes.speaker_sets import CorpusSets, SetSampling
+from rejoinder.indexes.speaker_similarity import (
+    Similarity,
+    Vectorizer,
+    average_word_vectors,
+    is_decreasing,
+    is_separated,
+    measure_similarity,
+    open_vectorizer,
+    tfidf_vectors,
+)
+from rejoinder.reports.speakers import plot_similarity, similarity_table, similarity_verdict
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Turn
 from tests.test_sources import moments
@@ -79,7 +87,9 @@ def direct_alike(texts: list[str]) -> tuple[float, float]:
 @settings(max_examples=30, deadline=None)
 def test_similarity_is_the_mean_over_all_sets_with_two_utterances(dialogues: list[Dialogue]) -> None:
     corpus = Corpus.of(dialogues, "yes")
-    found = measure(corpus, Vectorizer("bag", bag), Sampling(10_000, 10_000), ["each set once"])["each set once"]
+    found = measure_similarity(corpus, Vectorizer("bag", bag), SetSampling(10_000, 10_000), ["each set once"])[
+        "each set once"
+    ]
     for one in found[:-1]:
         values = [direct_alike(texts) for texts in direct_sets(dialogues)[one.of].values() if len(texts) >= 2]
         assert one.n_sets == len(values)
@@ -94,7 +104,7 @@ def test_matched_sets_are_of_one_conversation_and_of_one_size(dialogues: list[Di
     from rejoinder.indexes.speaker_sets import DESIGNS
 
     corpus = Corpus.of(dialogues, "yes")
-    drawn = list(DESIGNS["matched"](Sets(corpus), Sampling(1000, 4, seed)))
+    drawn = list(DESIGNS["matched"](CorpusSets(corpus), SetSampling(1000, 4, seed)))
     for four in zip(*[iter(drawn)] * 4, strict=True):
         assert [one.of for one in four] == ["same_conversation", "same_partner", "same_speaker", "random"]
         assert len({one.speaker for one in four}) == 1
@@ -120,12 +130,14 @@ def test_the_steps_of_matched_sets_are_paired() -> None:
         for j in range(3)
     ]
     dialogues += [Dialogue("x", (Turn("no", "Cem"), Turn("yes", "Bob"), Turn("yes rain", "Bob")), "plays")]
-    found = measure(Corpus.of(dialogues), Vectorizer("bag", bag), Sampling(100, 4), ["matched"])["matched"]
+    found = measure_similarity(Corpus.of(dialogues), Vectorizer("bag", bag), SetSampling(100, 4), ["matched"])[
+        "matched"
+    ]
     assert found[0].step is None
     for before, one in itertools.pairwise(found):
         assert one.step is not None
         assert one.step.value == pytest.approx(before.cosine.value - one.cosine.value)
-    assert falls(found)
+    assert is_decreasing(found)
 
 
 @given(dialogues=plays())
@@ -133,7 +145,7 @@ def test_the_steps_of_matched_sets_are_paired() -> None:
 def test_coverage_counts_what_the_sources_would_propose(dialogues: list[Dialogue]) -> None:
     from tests.test_sources import direct
 
-    found = coverage(Corpus.of(dialogues, "yes"))
+    found = measure_coverage(Corpus.of(dialogues, "yes"))
     assert found.moments == len(moments(dialogues))
     assert found.turns == sum(len(d.turns) for d in dialogues)
     for offer in found.offers:
@@ -150,7 +162,7 @@ def test_coverage_tells_who_has_too_little() -> None:
         Dialogue("three", (Turn("h", "Dan"), Turn("i", "Dan")), "plays"),
         Dialogue("four", (Turn("j", "A"), Turn("k", "B"), Turn("l", "A")), "logs"),
     ]
-    found = coverage(Corpus.of(dialogues))
+    found = measure_coverage(Corpus.of(dialogues))
     assert (found.dialogues, found.turns, found.moments) == (4, 12, 8)
     assert found.speakers == 4
     assert found.one_dialogue == 3  # Ann, Cem, Dan
@@ -163,23 +175,23 @@ def test_coverage_tells_who_has_too_little() -> None:
 def test_labels_without_a_meaning_leave_the_middle_sets_empty() -> None:
     turns = tuple(Turn(f"{word} {i}", "AB"[i % 2]) for i, word in enumerate(WORDS))
     corpus = Corpus.of([Dialogue(f"d{i}", turns, "logs") for i in range(3)])
-    shares = {(o.of.name, o.of.exclusive): o.moments for o in coverage(corpus).offers}
+    shares = {(o.of.name, o.of.exclusive): o.moments for o in measure_coverage(corpus).offers}
     assert shares["same_conversation", False] == 12
     assert not any(n for (name, _), n in shares.items() if name in ("same_partner", "same_speaker"))
-    found = measure(corpus, Vectorizer("bag", tfidf), Sampling(), ["matched", "each set once"])
+    found = measure_similarity(corpus, Vectorizer("bag", tfidf_vectors), SetSampling(), ["matched", "each set once"])
     assert not any(one.n_sets for one in found["matched"])
     assert [one.n_sets > 0 for one in found["each set once"]] == [True, False, False, True]
-    assert "there is no same partner and no same speaker" in verdict(found["each set once"])
-    assert verdict(found["matched"]) == "No set has two utterances that say different things."
+    assert "there is no same partner and no same speaker" in similarity_verdict(found["each set once"])
+    assert similarity_verdict(found["matched"]) == "No set has two utterances that say different things."
 
 
 def test_tfidf_is_that_of_scikit_learn() -> None:
     sklearn = pytest.importorskip("sklearn.feature_extraction.text")
     texts = ["the train is late", "late again the the", "tea", "milk and tea", "the rain"]
     theirs = sklearn.TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
-    ours = tfidf(texts)
+    ours = tfidf_vectors(texts)
     assert (ours @ ours.T).toarray() == pytest.approx((theirs @ theirs.T).toarray())
-    assert tfidf(["tea", "?!"]).toarray().tolist() == [[1.0], [0.0]]
+    assert tfidf_vectors(["tea", "?!"]).toarray().tolist() == [[1.0], [0.0]]
 
 
 class TwoWords:
@@ -195,7 +207,7 @@ class TwoWords:
 
 def test_averaged_word_vectors_pass_over_unknown_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.models.word_vectors.load_word_vectors", lambda name: TwoWords())
-    found = averaged(["Tea, please", "tea milk", "nothing", "?"], "two")
+    found = average_word_vectors(["Tea, please", "tea milk", "nothing", "?"], "two")
     assert found == pytest.approx(np.array([[1, 0], [0.6, 0.8], [0, 0], [0, 0]]))
 
 
@@ -206,7 +218,7 @@ def test_a_text_without_a_vector_is_left_out_of_its_set() -> None:
     def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
         return np.array([[{"tea": 1.0, "tea milk": 0.6}.get(t, 0.0), {"tea milk": 0.8}.get(t, 0.0)] for t in texts])
 
-    found = measure(corpus, Vectorizer("two", vectors), Sampling(), ["each set once"])["each set once"]
+    found = measure_similarity(corpus, Vectorizer("two", vectors), SetSampling(), ["each set once"])["each set once"]
     assert found[0].cosine.value == pytest.approx(0.6)
     assert found[0].frobenius.value == pytest.approx(math.sqrt(2 + 2 * 0.36) / 2)
 
@@ -215,21 +227,23 @@ def test_copies_can_be_counted() -> None:
     turns = tuple(Turn(text, "Ann") for text in ("tea", "tea", "milk"))
     corpus = Corpus.of([Dialogue("d", turns, "plays")])
     for copies, expected in ((False, 0.0), (True, 1 / 3)):
-        found = measure(corpus, Vectorizer("bag", bag), Sampling(copies=copies), ["each set once"])["each set once"]
+        found = measure_similarity(corpus, Vectorizer("bag", bag), SetSampling(copies=copies), ["each set once"])[
+            "each set once"
+        ]
         assert found[0].cosine.value == pytest.approx(expected)
 
 
 def test_an_encoder_is_named_rightly() -> None:
-    assert vectorizer("tfidf").name == "tfidf"
+    assert open_vectorizer("tfidf").name == "tfidf"
     with pytest.raises(SpecError, match="makes no vectors of texts"):
-        vectorizer("smollm2-135m")
+        open_vectorizer("smollm2-135m")
     with pytest.raises(SpecError, match="no encoder is called 'tfidff'"):
-        vectorizer("tfidff")
+        open_vectorizer("tfidff")
 
 
 def test_corpora_are_told_apart_by_name() -> None:
     dialogues = [Dialogue(f"d{i}", (Turn("x", "Ann"),), "ab"[i % 2]) for i in range(5)]
-    assert {name: len(one.ids) for name, one in by_corpus(dialogues).items()} == {"a": 3, "b": 2}
+    assert {name: len(one.ids) for name, one in group_by_corpus(dialogues).items()} == {"a": 3, "b": 2}
 
 
 def made(values: Sequence[float]) -> list[Similarity]:
@@ -241,18 +255,18 @@ def made(values: Sequence[float]) -> list[Similarity]:
 
 
 def test_the_verdict_says_whether_similarity_falls() -> None:
-    assert verdict(made([0.9, 0.6, 0.5, 0.2])).startswith(
+    assert similarity_verdict(made([0.9, 0.6, 0.5, 0.2])).startswith(
         "The mean cosine falls from set to set; the first and the last"
     )
-    assert "are apart" in verdict(made([0.9, 0.6, 0.5, 0.2]))
-    assert "does not fall" in verdict(made([0.9, 0.5, 0.6, 0.2]))
-    assert not apart(made([0.5, 0.5, 0.5, 0.5]))
+    assert "are apart" in similarity_verdict(made([0.9, 0.6, 0.5, 0.2]))
+    assert "does not fall" in similarity_verdict(made([0.9, 0.5, 0.6, 0.2]))
+    assert not is_separated(made([0.5, 0.5, 0.5, 0.5]))
     table = similarity_table(made([0.9, 0.6, 0.5, 0.2]), "matched", "plays", "tfidf")
     assert [row[0] for row in table.rows] == ["same conversation", "same partner", "same speaker", "random"]
 
 
 def test_the_drawing_is_well_formed_and_holds_every_set() -> None:
-    drawn = plot({"plays & <logs>": made([0.9, 0.6, 0.5, 0.2]), "nothing": []}, "tfidf")
+    drawn = plot_similarity({"plays & <logs>": made([0.9, 0.6, 0.5, 0.2]), "nothing": []}, "tfidf")
     root = ElementTree.fromstring(drawn)
     space = "{http://www.w3.org/2000/svg}"
     texts = [text.text for text in root.iter(f"{space}text")]
@@ -307,15 +321,15 @@ def test_similarity_falls_on_published_corpora(published: Path) -> None:
     from rejoinder.data.datasets import read_dataset
 
     wanted = {"cornell", "friends", "irc_ubuntu", "mrda"}
-    corpora = by_corpus(
+    corpora = group_by_corpus(
         record
         for record in read_dataset("corpus/dialogues", published)
         if isinstance(record, Dialogue) and record.corpus in wanted and record.split == "train"
     )
     assert set(corpora) == wanted
     for corpus in corpora.values():
-        found = measure(corpus, vectorizer("tfidf"), Sampling(2000), ["matched"])["matched"]
-        assert apart(found)
+        found = measure_similarity(corpus, open_vectorizer("tfidf"), SetSampling(2000), ["matched"])["matched"]
+        assert is_separated(found)
         values = [one.cosine.value for one in found]
         # Same partner and same speaker are too near each other on Friends and MRDA to be told apart by so few sets.
         assert values[0] > max(values[1:3]) >= min(values[1:3]) > values[3]

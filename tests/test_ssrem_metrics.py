@@ -14,10 +14,10 @@ from tiny_talks import talks
 
 import rejoinder
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics._speaker_scoring import Mix, mixed
+from rejoinder.metrics._speaker_scoring import Mix, mix_scores
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_here
-from rejoinder.models.speaker.model import FILE, NAME, View, open_scorer, shipped
+from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer, shipped_folder
 from rejoinder.models.speaker.vectors import open_utterance_vectors
 from rejoinder.scoring import compute
 from rejoinder.training.speaker.trainer import ScorerRecipe, train_scorer
@@ -31,7 +31,7 @@ KINDS = ("ssrem", "rsrem", "ruber")
 @pytest.fixture
 def folder(tmp_path: Path, own_cache: Path) -> Path:
     tiny_models.install(own_cache)
-    recipe = ScorerRecipe("ssrem", epochs=2, batch=16, rate=0.02, views=(View(1.0, 1), View(0.7, 12)))
+    recipe = ScorerRecipe("ssrem", epochs=2, batch=16, rate=0.02, views=(ContextView(1.0, 1), ContextView(0.7, 12)))
     train_scorer(talks(60), tmp_path / "m", recipe, WORDS, reference=REFERENCE, say=lambda line: None)
     return tmp_path / "m"
 
@@ -44,7 +44,7 @@ def pair(reply: str, *references: str, context: tuple[str, ...] = ("the cat sat"
 @pytest.mark.parametrize("mix", ["mean", "min", "max", "geometric"])
 def test_f_and_g_are_scaled_and_mixed_by_hand(folder: Path, mix: str) -> None:
     given = pair("cat sat on the mat", "the dog sat", "train leaves soon")
-    card = json.loads((folder / NAME).read_bytes())
+    card = json.loads((folder / CARD_FILE).read_bytes())
     raw = open_scorer("ssrem", folder).raw_of_texts([["the cat sat", "dog ran fast"]], ["cat sat on the mat"])[0]
     low, high = card["bounds"]["f"]
     f = min(max((raw - low) / (high - low), 0), 1)
@@ -105,7 +105,7 @@ def test_scores_are_clipped_to_the_bounds_of_training(folder: Path) -> None:
 
 def test_mixing_with_nothing_gives_nothing() -> None:
     for mix in get_args(Mix):
-        found = mixed(np.array([0.25, np.nan, 0.25]), np.array([1.0, 1.0, np.nan]), mix)
+        found = mix_scores(np.array([0.25, np.nan, 0.25]), np.array([1.0, 1.0, np.nan]), mix)
         assert np.isnan(found).tolist() == [False, True, True]
 
 
@@ -133,11 +133,11 @@ def test_a_folder_of_another_kind_is_refused(folder: Path) -> None:
 
 
 def test_a_changed_file_is_refused(folder: Path, tmp_path: Path) -> None:
-    raw = (folder / FILE).read_bytes()
+    raw = (folder / TENSORS).read_bytes()
     other = tmp_path / "other"
     other.mkdir()
-    (other / NAME).write_bytes((folder / NAME).read_bytes())
-    (other / FILE).write_bytes(raw[:-1] + bytes([raw[-1] ^ 1]))
+    (other / CARD_FILE).write_bytes((folder / CARD_FILE).read_bytes())
+    (other / TENSORS).write_bytes(raw[:-1] + bytes([raw[-1] ^ 1]))
     with pytest.raises(InputError, match="is not the file of its card"):
         open_scorer("ssrem", other)
 
@@ -154,11 +154,11 @@ def test_a_changed_file_is_refused(folder: Path, tmp_path: Path) -> None:
 def test_an_odd_card_is_refused(folder: Path, tmp_path: Path, changed: dict[str, Any], match: str) -> None:
     other = tmp_path / "odd"
     other.mkdir()
-    (other / FILE).write_bytes((folder / FILE).read_bytes())
-    (other / NAME).write_text(json.dumps({**json.loads((folder / NAME).read_bytes()), **changed}))
+    (other / TENSORS).write_bytes((folder / TENSORS).read_bytes())
+    (other / CARD_FILE).write_text(json.dumps({**json.loads((folder / CARD_FILE).read_bytes()), **changed}))
     with pytest.raises(InputError, match=match):
         open_scorer("ssrem", other)
-    (other / NAME).write_text("no json")
+    (other / CARD_FILE).write_text("no json")
     with pytest.raises(InputError, match="is not JSON"):
         open_scorer("ssrem", other)
 
@@ -167,11 +167,11 @@ def test_the_signature_names_weights_bounds_and_reference(folder: Path, tmp_path
     metric = rejoinder.parse(f"ssrem(folder={str(folder)!r}, reference={REFERENCE!r})")
     first = metric.details()
     assert {"weights", "reference model"} <= first.keys()
-    told = json.loads((folder / NAME).read_bytes())
+    told = json.loads((folder / CARD_FILE).read_bytes())
     other = tmp_path / "other"
     other.mkdir()
-    (other / FILE).write_bytes((folder / FILE).read_bytes())
-    (other / NAME).write_text(json.dumps({**told, "bounds": {**told["bounds"], "f": [-1, 1]}}))
+    (other / TENSORS).write_bytes((folder / TENSORS).read_bytes())
+    (other / CARD_FILE).write_text(json.dumps({**told, "bounds": {**told["bounds"], "f": [-1, 1]}}))
     moved = rejoinder.parse(f"ssrem(folder={str(other)!r}, reference={REFERENCE!r})")
     assert moved.details()["weights"] != first["weights"]
 
@@ -179,10 +179,10 @@ def test_the_signature_names_weights_bounds_and_reference(folder: Path, tmp_path
 # What is shipped
 
 
-@pytest.mark.skipif(not is_here(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+@pytest.mark.skipif(not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_scorers_are_small_and_know_a_fitting_reply(kind: Any) -> None:
-    place = shipped(kind)
+    place = shipped_folder(kind)
     assert sum(path.stat().st_size for path in place.iterdir()) < 1.5 * 2**20
     assert (place / "README.md").is_file()
     card = open_scorer(kind).card

@@ -12,13 +12,13 @@ from tiny_talks import talks
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.models.speaker.network import centred, network_of, side_by_side
-from rejoinder.models.speaker.vectors import Utterances, context_vectors, open_utterance_vectors
+from rejoinder.models.speaker.network import build_network, center_vectors, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_utterance_vectors
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.training.speaker.evaluation import auc
-from rejoinder.training.speaker.places import copies, negatives
-from rejoinder.training.speaker.steps import MARGIN, classification, loss_of, margin, ranking
-from rejoinder.training.turn_vectors import turn_vectors
+from rejoinder.training.speaker.places import copies, sample_negatives
+from rejoinder.training.speaker.steps import MARGIN, classification_loss, compute_loss, margin_loss, ranking_loss
+from rejoinder.training.turn_vectors import open_turn_vectors
 
 
 def batch(n: int = 7, views: int = 2, d: int = 5, k: int = 5) -> tuple[Any, Any, Any]:
@@ -34,17 +34,17 @@ def batch(n: int = 7, views: int = 2, d: int = 5, k: int = 5) -> tuple[Any, Any,
 @pytest.mark.parametrize("kind", ["ssrem", "ruber"])
 @pytest.mark.parametrize("loss", ["classification", "ranking", "margin"])
 def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> None:
-    network = network_of(kind)
+    network = build_network(kind)
     contexts, replies, there = batch()
     random = np.random.default_rng(0)
     start = network.start(5, 2, 0.3, random)
     weights = {name: array.astype(np.float64) + 0.1 * random.normal(size=array.shape) for name, array in start.items()}
 
     def lost(changed: dict[str, Any]) -> float:
-        return loss_of(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
+        return compute_loss(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
 
     found = network.scores(weights, contexts, replies)
-    slopes = loss_of(loss, found.scores, there, 0.25).slopes
+    slopes = compute_loss(loss, found.scores, there, 0.25).slopes
     gradient = network.gradient(weights, contexts, replies, found, slopes)
     assert gradient.keys() == weights.keys()
     for name, array in weights.items():
@@ -59,7 +59,7 @@ def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> 
 def test_f_is_the_paper_s() -> None:
     contexts, replies, _ = batch(n=1, views=1, k=1)
     matrix = np.random.default_rng(1).normal(size=(5, 5))
-    found = network_of("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
+    found = build_network("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
     assert found == pytest.approx(np.tanh(contexts[0] @ matrix @ replies[0, 0]))
 
 
@@ -67,7 +67,7 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
     scores = np.array([[0.5, 0.1, -0.3], [0.2, 0.2, 0.9]])
     there = np.array([[True, True, True], [True, True, False]])
     first = -np.log(np.exp(0.5) / (np.exp(0.5) + np.exp(0.1) + np.exp(-0.3)))
-    lost = classification(scores, there, 1.0)
+    lost = classification_loss(scores, there, 1.0)
     assert lost.loss == pytest.approx((first + np.log(2)) / 2)
     assert lost.slopes[1, 2] == 0
     assert lost.slopes.sum(axis=1) == pytest.approx([0, 0])
@@ -75,16 +75,16 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
 
 def test_the_margin_by_hand() -> None:
     scores = np.array([[0.9, 0.1], [0.6, 0.5]])
-    lost = margin(scores, np.ones((2, 2), bool))
+    lost = margin_loss(scores, np.ones((2, 2), bool))
     assert lost.loss == pytest.approx((0 + (MARGIN - 0.1)) / 2)
     assert lost.slopes == pytest.approx(np.array([[0, 0], [-0.5, 0.5]]))
 
 
 def test_ranking_by_hand() -> None:
-    lost = ranking(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
+    lost = ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
     # The first two are .05 apart instead of .1; the others are far enough apart.
     assert lost.loss == pytest.approx(0.05 / 3)
-    assert ranking(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
+    assert ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
 
 
 def test_auc_is_the_share_of_pairs_won() -> None:
@@ -99,10 +99,10 @@ def test_auc_is_the_share_of_pairs_won() -> None:
 
 def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None:
     mean = np.array([1.0, 1.0])
-    assert centred(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
-    said = Utterances(np.array([[4, 5]], np.float32), np.array([1], np.float32))
-    blank = Utterances(np.array([[0, 0]], np.float32), np.array([0], np.float32))
-    assert side_by_side([said, blank], mean)[0] == pytest.approx([0.6, 0.8, 0, 0])
+    assert center_vectors(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+    said = WeightedVectors(np.array([[4, 5]], np.float32), np.array([1], np.float32))
+    blank = WeightedVectors(np.array([[0, 0]], np.float32), np.array([0], np.float32))
+    assert join_views([said, blank], mean)[0] == pytest.approx([0.6, 0.8, 0, 0])
 
 
 def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -> None:
@@ -117,8 +117,8 @@ def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -
 
 
 def test_a_blank_utterance_weighs_nothing() -> None:
-    said = Utterances(np.ones((1, 2), np.float32), np.array([1], np.float32))
-    blank = Utterances(np.full((1, 2), 9, np.float32), np.array([0], np.float32))
+    said = WeightedVectors(np.ones((1, 2), np.float32), np.array([1], np.float32))
+    blank = WeightedVectors(np.full((1, 2), 9, np.float32), np.array([0], np.float32))
     assert context_vectors([blank, said], 0.5).vectors[0] == pytest.approx([1, 1])
     assert context_vectors([blank, blank], 0.5).weights[0] == 0
 
@@ -128,9 +128,9 @@ def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path)
     corpus = Corpus.of(talks(20))
     opened = open_utterance_vectors("minilm")
     told: list[str] = []
-    first = turn_vectors(corpus, opened, told.append)
+    first = open_turn_vectors(corpus, opened, told.append)
     assert told
-    again = turn_vectors(corpus, opened, lambda line: pytest.fail("computed again"))
+    again = open_turn_vectors(corpus, opened, lambda line: pytest.fail("computed again"))
     turns = np.arange(corpus.n_turns)
     assert (again.replies(turns).vectors == first.replies(turns).vectors).all()
     direct = opened.utterances(corpus.texts(turns)).vectors
@@ -149,7 +149,7 @@ def test_no_negative_stands_in_the_context_or_says_what_it_says(kind: Any, count
     corpus = Corpus.of(talks(60))
     turns = corpus.moments()
     for seed in range(3):
-        drawn = negatives(corpus, kind, turns, seed)
+        drawn = sample_negatives(corpus, kind, turns, seed)
         assert drawn.shape == (len(turns), count)
         for turn, row in zip(turns.tolist(), drawn.tolist(), strict=True):
             start = int(corpus.starts[corpus.dialogue[turn]])
@@ -158,7 +158,7 @@ def test_no_negative_stands_in_the_context_or_says_what_it_says(kind: Any, count
             assert corpus.speaker[row[-1]] != corpus.speaker[turn]
             if kind == "ssrem":
                 assert all(corpus.speaker[t] == corpus.speaker[turn] for t in row[:3] if t >= 0)
-    assert not (negatives(corpus, kind, turns, 0) == negatives(corpus, kind, turns, 1)).all()
+    assert not (sample_negatives(corpus, kind, turns, 0) == sample_negatives(corpus, kind, turns, 1)).all()
 
 
 def test_a_copy_is_a_turn_of_the_context() -> None:

@@ -22,12 +22,12 @@ from tiny_talks import talks
 from rejoinder.cli import train as cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.speaker.model import FILE, NAME, View, open_scorer
+from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer
 from rejoinder.models.speaker.vectors import open_utterance_vectors
 from rejoinder.training.speaker.checkpoint import CHECKPOINT
-from rejoinder.training.speaker.evaluation import measure, told_apart
-from rejoinder.training.speaker.trainer import ScorerRecipe, read_corpus, split_of, train_scorer
-from rejoinder.training.turn_vectors import turn_vectors
+from rejoinder.training.speaker.evaluation import evaluate_scores, score_sets
+from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_corpus, train_scorer
+from rejoinder.training.turn_vectors import open_turn_vectors
 from rejoinder.types import Dialogue, Turn
 
 WORDS = "glove-6b-50d"
@@ -60,8 +60,8 @@ def test_the_true_reply_comes_out_above_random_ones(tmp_path: Path, kind: Any) -
     card = train(tmp_path / "m", quick(kind, epochs=5))
     told = card.about["measured"]["talks"]
     assert told["auc"]["random"] > 0.7
-    assert set(files(tmp_path / "m")) == {NAME, FILE}
-    assert (tmp_path / "m" / FILE).stat().st_size < 1.5 * 2**20
+    assert set(files(tmp_path / "m")) == {CARD_FILE, TENSORS}
+    assert (tmp_path / "m" / TENSORS).stat().st_size < 1.5 * 2**20
     history = [epoch["valid"] for epoch in card.about["history"]]
     assert min(history) == history[card.about["best_epoch"] - 1]
 
@@ -70,13 +70,13 @@ def test_what_is_measured_is_what_the_folder_scores(tmp_path: Path) -> None:
     card = train(tmp_path / "m", quick())
     scorer = open_scorer("ssrem", tmp_path / "m")
     corpus = read_corpus(talks())
-    vectors = turn_vectors(corpus, open_utterance_vectors(WORDS), lambda line: None)
-    told = told_apart(scorer, vectors, "test")
+    vectors = open_turn_vectors(corpus, open_utterance_vectors(WORDS), lambda line: None)
+    told = score_sets(scorer, vectors, "test")
     turn = int(told.turns[7])
     start = int(corpus.starts[corpus.dialogue[turn]])
     context = [corpus.text(t) for t in range(start, turn)]
     assert scorer.raw_of_texts([context], [corpus.text(turn)])[0] == pytest.approx(told.scores[7, 0], abs=1e-6)
-    assert measure(told).first == pytest.approx(card.about["measured"]["talks"]["first_of_five"], abs=1e-4)
+    assert evaluate_scores(told).first == pytest.approx(card.about["measured"]["talks"]["first_of_five"], abs=1e-4)
     low, high = card.bounds["f"]
     assert low < high
     assert scorer.f([context], [corpus.text(turn)])[0] == pytest.approx(
@@ -135,7 +135,7 @@ def test_one_seed_gives_the_same_files_twice_and_another_gives_others(tmp_path: 
     for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
         train(tmp_path / folder, quick(kind, seed=seed))
     assert files(tmp_path / "a") == files(tmp_path / "b")
-    assert files(tmp_path / "a")[FILE] != files(tmp_path / "c")[FILE]
+    assert files(tmp_path / "a")[TENSORS] != files(tmp_path / "c")[TENSORS]
 
 
 def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: Path) -> None:
@@ -193,9 +193,9 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
 
 
 def test_dialogues_without_a_split_are_split_by_their_id(tmp_path: Path) -> None:
-    names = [split_of(f"d{i}", 3) for i in range(5_000)]
-    assert names == [split_of(f"d{i}", 3) for i in range(5_000)]
-    assert names != [split_of(f"d{i}", 4) for i in range(5_000)]
+    names = [assign_split(f"d{i}", 3) for i in range(5_000)]
+    assert names == [assign_split(f"d{i}", 3) for i in range(5_000)]
+    assert names != [assign_split(f"d{i}", 4) for i in range(5_000)]
     shares = {split: names.count(split) / 5_000 for split in ("train", "valid", "test")}
     assert shares == pytest.approx({"train": 0.8, "valid": 0.1, "test": 0.1}, abs=0.02)
     card = train(tmp_path / "m", quick(), talks(split=False))
@@ -259,9 +259,9 @@ def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: 
     with pytest.raises(InputError, match="has two turns that say something known"):
         train(tmp_path / "m", quick(), cyrillic)
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_here
+    from rejoinder.models.catalog.manifest import is_available
 
-    if is_here(MODELS["aptness"]):
+    if is_available(MODELS["aptness"]):
         card = train(tmp_path / "n", quick(), cyrillic, encoder="aptness", reference="chrf")
         assert np.isfinite(card.about["measured"]["talks"]["auc"]["random"])
 
@@ -322,7 +322,7 @@ def test_the_other_two_are_commands_as_well(tmp_path: Path, kind: str) -> None:
         ],
     )
     assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "m" / NAME).read_bytes())["about"]["recipe"]["copies"] is True
+    assert json.loads((tmp_path / "m" / CARD_FILE).read_bytes())["about"]["recipe"]["copies"] is True
 
 
 def test_g_must_be_a_metric_of_reply_and_reference(tmp_path: Path) -> None:
@@ -331,6 +331,6 @@ def test_g_must_be_a_metric_of_reply_and_reference(tmp_path: Path) -> None:
 
 
 def test_other_views_of_the_context_are_a_matter_of_the_recipe(tmp_path: Path) -> None:
-    card = train(tmp_path / "m", quick(views=(View(1.0, 40),)))
-    assert card.views == (View(1.0, 40),)
+    card = train(tmp_path / "m", quick(views=(ContextView(1.0, 40),)))
+    assert card.views == (ContextView(1.0, 40),)
     assert open_scorer("ssrem", tmp_path / "m").weights["matrix"].shape == (12, 12)

@@ -13,7 +13,7 @@ from statsmodels.stats import inter_rater
 from rejoinder.errors import InputError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from rejoinder.stats.ceiling import _halves, one_against_rest, split_half
-from rejoinder.stats.units import compact, rating_matrix, unit_interval
+from rejoinder.stats.rating_matrix import compact_ratings, rating_matrix, unit_interval
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 
@@ -168,7 +168,7 @@ def test_units_with_one_rating_are_left_out_of_the_halves() -> None:
 
 def test_who_rated_does_not_matter_to_alpha_and_the_halves() -> None:
     matrix = ratings(6, units=40, raters=9, missing=0.7)
-    narrow = compact(matrix)
+    narrow = compact_ratings(matrix)
     assert narrow.shape[1] == (~np.isnan(matrix)).sum(axis=1).max()
     assert krippendorff_alpha(narrow).value == pytest.approx(krippendorff_alpha(matrix).value, abs=1e-12)
     systems = np.repeat(list("abcde"), 8)

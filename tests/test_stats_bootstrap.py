@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.engines.base import Outcome, Work
+from rejoinder.engines.base import TaskResult, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, SpecError
 from rejoinder.stats import bootstrap, resampling
 from rejoinder.stats.bootstrap import (
-    Plan,
+    BootstrapPlan,
     correlation_difference,
     correlation_intervals,
     resample_correlations,
     resample_plans,
 )
-from rejoinder.stats.levels import at_level
-from rejoinder.stats.resampling import Design, percentile_interval, resampled_p
+from rejoinder.stats.levels import correlation_at_level
+from rejoinder.stats.resampling import Design, bootstrap_p_value, percentile_interval
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 N_SYSTEMS, N_ITEMS = 6, 15
@@ -71,7 +71,7 @@ UNITS = ["rows", "items", "dialogues", "systems", "both"]
 @pytest.mark.parametrize("level", ["pooled", "within_system", "within_item", "system"])
 def test_every_resample_equals_a_loop_over_scipy(level, unit, method) -> None:
     x, y, other, design = judged()
-    correlations = at_level(level, method, [x, other], y, design)
+    correlations = correlation_at_level(level, method, [x, other], y, design)
     for draw in design.draws(unit, 6, seed=3):
         found = correlations(draw)
         for b in range(len(draw.rows)):
@@ -83,7 +83,7 @@ def test_every_resample_equals_a_loop_over_scipy(level, unit, method) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_how_many_resamples_are_held_at_once_changes_nothing(unit, monkeypatch) -> None:
     x, y, other, design = judged()
-    plan = Plan(resample=unit, n_resamples=37)
+    plan = BootstrapPlan(resample=unit, n_resamples=37)
     labels = {"systems": design.systems, "items": design.items, "dialogues": design.dialogues}
     whole = resample_correlations({"x": x, "other": other}, y, plan, **labels)
     monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
@@ -105,10 +105,10 @@ def test_rows_of_a_dialogue_are_drawn_together(unit) -> None:
 def test_dialogues_of_one_item_are_drawn_as_items_are() -> None:
     x, y, _, design = judged()
     named = {"systems": design.systems, "items": design.items}
-    items = resample_correlations({"x": x}, y, Plan(resample="items", n_resamples=30), **named)
+    items = resample_correlations({"x": x}, y, BootstrapPlan(resample="items", n_resamples=30), **named)
     alone = [f"dialogue {item}" for item in design.items]
     for dialogues in (None, alone):
-        plan = Plan(resample="dialogues", n_resamples=30)
+        plan = BootstrapPlan(resample="dialogues", n_resamples=30)
         found = resample_correlations({"x": x}, y, plan, **named, dialogues=dialogues)
         assert (found.samples == items.samples).all()
         assert found.n_units == items.n_units
@@ -122,13 +122,13 @@ def test_an_item_lies_in_one_dialogue() -> None:
 def test_p_from_resamples_by_hand() -> None:
     # 24 of 999 values are not above 0; with the estimate itself 25 of 1,000, and twice that is .05.
     samples = np.where(np.arange(999) < 24, -1.0, 1.0)
-    assert resampled_p(samples, 30, "corrected") == pytest.approx(0.05)
+    assert bootstrap_p_value(samples, 30, "corrected") == pytest.approx(0.05)
     # The expanded interval is sqrt(30 / 29) t(29) / z as wide: z = 1.95996 becomes t = 1.92702, p = 2 T29(-1.92702).
-    assert resampled_p(samples, 30, "expanded") == pytest.approx(2 * stats.t.cdf(-1.92702, 29), abs=1e-5)
-    assert resampled_p(np.ones(99), 10**6, "expanded") == pytest.approx(2 / 100, rel=1e-4)
-    assert resampled_p(-np.ones(99), 30) == 1
-    assert math.isnan(resampled_p(np.full(9, np.nan), 30))
-    assert math.isnan(resampled_p(samples, 1))
+    assert bootstrap_p_value(samples, 30, "expanded") == pytest.approx(2 * stats.t.cdf(-1.92702, 29), abs=1e-5)
+    assert bootstrap_p_value(np.ones(99), 10**6, "expanded") == pytest.approx(2 / 100, rel=1e-4)
+    assert bootstrap_p_value(-np.ones(99), 30) == 1
+    assert math.isnan(bootstrap_p_value(np.full(9, np.nan), 30))
+    assert math.isnan(bootstrap_p_value(samples, 1))
 
 
 def test_p_is_below_5_percent_where_the_interval_of_95_percent_is_above_0() -> None:
@@ -137,19 +137,19 @@ def test_p_is_below_5_percent_where_the_interval_of_95_percent_is_above_0() -> N
         samples = random.normal(mean, 0.15, 1999)
         interval = percentile_interval(float(mean), samples, 90, 0, 12, kind="expanded")
         if abs(interval.low) > 0.01:
-            assert (resampled_p(samples, 12, "expanded") < 0.05) == (interval.low > 0)
+            assert (bootstrap_p_value(samples, 12, "expanded") < 0.05) == (interval.low > 0)
 
 
 def test_the_seed_decides() -> None:
     x, y, _, _ = judged()
-    found = [correlation_intervals({"x": x}, y, Plan(n_resamples=50, seed=seed))["x"] for seed in (1, 1, 2)]
+    found = [correlation_intervals({"x": x}, y, BootstrapPlan(n_resamples=50, seed=seed))["x"] for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
 
 
 def test_a_metric_is_left_out_where_it_is_missing_and_nowhere_else() -> None:
     x, y, other, _ = judged()
     holes = np.where(np.arange(len(x)) % 7 == 0, np.nan, other)
-    plan = Plan(n_resamples=50)
+    plan = BootstrapPlan(n_resamples=50)
     together = correlation_intervals({"x": x, "holes": holes}, y, plan)
     assert together["x"] == correlation_intervals({"x": x}, y, plan)["x"]
     assert together["holes"] == correlation_intervals({"holes": holes}, y, plan)["holes"]
@@ -159,16 +159,16 @@ def test_a_metric_is_left_out_where_it_is_missing_and_nowhere_else() -> None:
 
 def test_a_metric_does_not_differ_from_itself() -> None:
     x, y, other, _ = judged()
-    same = correlation_difference(x, x, y, Plan(n_resamples=50))
+    same = correlation_difference(x, x, y, BootstrapPlan(n_resamples=50))
     assert same[:3] == (0.0, 0.0, 0.0)
-    better = correlation_difference(x, other, y, Plan(n_resamples=200))
+    better = correlation_difference(x, other, y, BootstrapPlan(n_resamples=200))
     assert 0 < better.low < better.value < better.high
 
 
 def test_a_perfect_correlation_has_an_interval_without_width() -> None:
     x = np.arange(20.0)
     for method in SCIPY:
-        found = correlation_intervals({"x": x}, 3 * x, Plan(method=method, n_resamples=100))["x"]
+        found = correlation_intervals({"x": x}, 3 * x, BootstrapPlan(method=method, n_resamples=100))["x"]
         assert found[:3] == pytest.approx((1, 1, 1))
 
 
@@ -182,7 +182,7 @@ def test_an_interval_of_95_percent_covers_the_correlation(method, n) -> None:
     for turn in range(rounds):
         x = random.normal(size=n)
         y = r * x + math.sqrt(1 - r * r) * random.normal(size=n)
-        found = correlation_intervals({"x": x}, y, Plan(method=method, n_resamples=300, seed=turn))["x"]
+        found = correlation_intervals({"x": x}, y, BootstrapPlan(method=method, n_resamples=300, seed=turn))["x"]
         covered += found.low <= truth <= found.high
     assert 0.93 <= covered / rounds <= 0.97
 
@@ -218,29 +218,29 @@ def test_an_interval_tells_why_it_has_no_ends() -> None:
 def test_wrong_words_are_named() -> None:
     x = [1.0, 2.0, 3.0]
     with pytest.raises(SpecError, match="no level is called 'segment'"):
-        correlation_intervals({"x": x}, x, Plan(at="segment"))  # type: ignore[arg-type]
+        correlation_intervals({"x": x}, x, BootstrapPlan(at="segment"))  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="no unit of resampling is called 'raters'"):
-        correlation_intervals({"x": x}, x, Plan(resample="raters"))  # type: ignore[arg-type]
+        correlation_intervals({"x": x}, x, BootstrapPlan(resample="raters"))  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="no interval is called 'bca'"):
-        correlation_intervals({"x": x}, x, Plan(kind="bca"))  # type: ignore[arg-type]
+        correlation_intervals({"x": x}, x, BootstrapPlan(kind="bca"))  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="no correlation is called 'r'"):
-        correlation_intervals({"x": x}, x, Plan(method="r"))  # type: ignore[arg-type]
+        correlation_intervals({"x": x}, x, BootstrapPlan(method="r"))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
-        correlation_intervals({"x": x}, x, Plan(n_resamples=0))
+        correlation_intervals({"x": x}, x, BootstrapPlan(n_resamples=0))
     with pytest.raises(InputError, match="mine 2, ratings 3"):
         correlation_intervals({"mine": [1, 2]}, x)
 
 
 def test_a_seed_is_a_whole_number() -> None:
     with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
-        correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], Plan(seed=-1))
+        correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], BootstrapPlan(seed=-1))
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
     x, y, other, design = judged()
     plans = [
-        Plan(at=level, resample=unit, method=method, n_resamples=53, seed=4)
+        BootstrapPlan(at=level, resample=unit, method=method, n_resamples=53, seed=4)
         for level, method in (("pooled", "spearman"), ("within_item", "kendall"), ("system", "pearson"))
     ]
     missing = np.where(np.arange(len(x)) % 5 == 0, np.nan, other)
@@ -266,7 +266,7 @@ def test_processes_draw_what_one_process_draws(monkeypatch) -> None:
     x, y, other, design = judged()
     monkeypatch.setattr(bootstrap, "_ENOUGH", 0)
     monkeypatch.setattr(bootstrap, "_STRETCH", 1)
-    given = {"x": x, "other": other}, y, [Plan(n_resamples=30)]
+    given = {"x": x, "other": other}, y, [BootstrapPlan(n_resamples=30)]
     alone, shared = (resample_plans(*given, items=design.items, engine=LocalEngine(n)) for n in (1, 2))
     np.testing.assert_array_equal(alone[0].samples, shared[0].samples)
 
@@ -274,7 +274,7 @@ def test_processes_draw_what_one_process_draws(monkeypatch) -> None:
 def test_little_work_is_not_shared_out() -> None:
     x, y, _, _ = judged()
     engine = Alone()
-    resample_plans({"x": x}, y, [Plan(n_resamples=30)], engine=engine)
+    resample_plans({"x": x}, y, [BootstrapPlan(n_resamples=30)], engine=engine)
     assert engine.tasks == 0
 
 
@@ -287,8 +287,8 @@ class Alone(LocalEngine):
 
     def compute(self, work, tasks):
         given = tuple(json.loads(json.dumps(work.given)))
-        worker = Work(work.maker, given).worker()
+        worker = WorkerSpec(work.maker, given).worker()
         numbered = list(enumerate(json.loads(json.dumps(list(tasks)))))
         object.__setattr__(self, "tasks", len(numbered))
         for number, task in reversed(numbered):
-            yield Outcome(number, json.loads(json.dumps(worker.compute(task))))
+            yield TaskResult(number, json.loads(json.dumps(worker.compute(task))))

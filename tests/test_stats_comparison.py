@@ -11,9 +11,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from rejoinder.errors import InputError
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.holm import holm
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
 
 

@@ -11,28 +11,28 @@ import pytest
 
 from rejoinder.errors import RejoinderError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
 from rejoinder.stats.ceiling import one_against_rest, split_half
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.grouped import between, levels, within
+from rejoinder.stats.grouped import correlate_at_levels, correlate_between, correlate_within
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.stats.mcnemar import mcnemar_test
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
-from rejoinder.stats.power import spread
+from rejoinder.stats.power import estimate_spread
 from rejoinder.stats.rank_range import rank_ranges
+from rejoinder.stats.rating_matrix import rating_matrix, unit_interval
 from rejoinder.stats.sensitivity import domain_sensitivity
-from rejoinder.stats.units import rating_matrix, unit_interval
 from rejoinder.stats.williams import williams_test
 
 NAN, INF = math.nan, math.inf
 METHODS = ("pearson", "spearman", "kendall")
 PLANS = [
-    Plan(at=at, resample=unit, method=method, n_resamples=20)
+    BootstrapPlan(at=at, resample=unit, method=method, n_resamples=20)
     for at in ("pooled", "within_system", "within_item", "system")
     for unit in ("rows", "items", "systems", "both")
     for method in METHODS
@@ -63,9 +63,9 @@ ROWS: dict[str, tuple[list[Any], list[Any], list[Any], list[Any]]] = {
 Row = Callable[[Any, Any, Any, Any], Any]
 ON_ROWS: dict[str, Row] = {
     **{m: lambda x, y, s, i, m=m: correlate(x, y, m) for m in METHODS},
-    **{f"levels {m}": lambda x, y, s, i, m=m: levels(x, y, s, i, m) for m in METHODS},
-    **{f"within {m}": lambda x, y, s, i, m=m: within(x, y, s, m) for m in METHODS},
-    **{f"between {m}": lambda x, y, s, i, m=m: between(x, y, s, m) for m in METHODS},
+    **{f"levels {m}": lambda x, y, s, i, m=m: correlate_at_levels(x, y, s, i, m) for m in METHODS},
+    **{f"within {m}": lambda x, y, s, i, m=m: correlate_within(x, y, s, m) for m in METHODS},
+    **{f"between {m}": lambda x, y, s, i, m=m: correlate_between(x, y, s, m) for m in METHODS},
     **{f"permutation {a}": lambda x, y, s, i, a=a: permutation_test(
         x, x[::-1], y, systems=s, items=i, at=a, swap="both", n_permutations=20)
         for a in ("pooled", "within_system", "within_item", "system")},
@@ -79,7 +79,7 @@ ON_ROWS: dict[str, Row] = {
     "difference": lambda x, y, s, i: difference_interval(x, y, i, n_resamples=20),
     "sign flips": lambda x, y, s, i: sign_flip_test(x, y, s),
     "random sign flips": lambda x, y, s, i: sign_flip_test(x, y, n_permutations=3),
-    "pilot": lambda x, y, s, i: spread(x, y, s),
+    "pilot": lambda x, y, s, i: estimate_spread(x, y, s),
     "rank ranges": lambda x, y, s, i: rank_ranges(x, s, i, n_resamples=20),
     "cohen": lambda x, y, s, i: cohen_kappa(x, y),
     "cohen weighted": lambda x, y, s, i: cohen_kappa(x, y, "quadratic"),
@@ -167,8 +167,8 @@ def test_matrices_without_an_answer_have_a_reason(name: str, case: str) -> None:
 
 def test_the_degenerate_answers_are_the_documented_ones() -> None:
     assert correlate([1, 2], [1, 2]).reason == "fewer than 3 pairs"
-    assert within([1, 2, 3], [1, 2, 3], ["a", "b", "c"]).reason == "no group has 3 pairs that vary"
-    assert between([1, 2, 3, 4], [1, 2, 3, 4], ["a", "a", "b", "b"]).reason == "fewer than 3 systems"
+    assert correlate_within([1, 2, 3], [1, 2, 3], ["a", "b", "c"]).reason == "no group has 3 pairs that vary"
+    assert correlate_between([1, 2, 3, 4], [1, 2, 3, 4], ["a", "a", "b", "b"]).reason == "fewer than 3 systems"
     assert permutation_test([1, 2, 3], [3, 1, 2], [1, 1, 1]).reason == "constant: ratings"
     assert fleiss_kappa(np.full((4, 3), 2.0)).reason == "no disagreement is expected: all ratings are the same"
     assert krippendorff_alpha([[1, NAN], [NAN, 2]]).reason == "no unit has two ratings"

@@ -13,17 +13,23 @@ from scipy import stats
 
 from rejoinder.errors import InputError
 from rejoinder.stats.aggregation import aggregate
-from rejoinder.stats.arrays import encode
+from rejoinder.stats.arrays import encode_labels
 from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means, strength_uncertainty
 from rejoinder.stats.holm import holm
-from rejoinder.stats.interval import mean_interval, moments
+from rejoinder.stats.interval import compute_moments, mean_interval
 from rejoinder.stats.ndcg import ndcg
-from rejoinder.stats.power import detectable_difference, power_at, rows_needed, spread
-from rejoinder.stats.quality import agreeing_with_nobody, failed_checks, favourite, straight_liners, too_fast
-from rejoinder.stats.rating_noise import Noise, noise_of, plan
+from rejoinder.stats.power import detectable_difference, estimate_spread, power_at, rows_needed
+from rejoinder.stats.quality import (
+    find_disagreeing,
+    find_failed_checks,
+    find_straight_liners,
+    find_too_fast,
+    most_frequent_answer,
+)
+from rejoinder.stats.rating_matrix import compact_ratings
+from rejoinder.stats.rating_noise import RatingNoise, estimate_noise, plan_ratings
 from rejoinder.stats.resampling import percentile_interval
-from rejoinder.stats.units import compact
 from rejoinder.stats.williams import williams_from_correlations, williams_test
 
 NAN = math.nan
@@ -31,9 +37,9 @@ NAN = math.nan
 
 def test_labels_that_cannot_be_looked_up_are_refused() -> None:
     with pytest.raises(InputError, match="systems must be strings or numbers, one a row; found "):
-        encode([["a"], ["b"]], "systems")
+        encode_labels([["a"], ["b"]], "systems")
     with pytest.raises(InputError, match="row 2 of systems has no label"):
-        encode(["a", None], "systems")
+        encode_labels(["a", None], "systems")
 
 
 def test_strengths_from_one_cluster_have_no_interval() -> None:
@@ -97,9 +103,9 @@ def test_what_means_can_reach_needs_three_units_that_differ() -> None:
 
 
 def test_moments_without_values_or_of_infinite_ones_say_so() -> None:
-    assert moments([NAN, NAN], ["a", "b"]).interval().reason == "no values"
-    assert moments([1.0, math.inf], ["a", "b"]).interval().reason == "infinite values"
-    one = moments([1.0, 3.0], ["a", "a"]).interval()
+    assert compute_moments([NAN, NAN], ["a", "b"]).interval().reason == "no values"
+    assert compute_moments([1.0, math.inf], ["a", "b"]).interval().reason == "infinite values"
+    one = compute_moments([1.0, 3.0], ["a", "a"]).interval()
     assert (one.value, one.reason) == (2.0, "fewer than 2 clusters")
     assert math.isnan(one.low)
 
@@ -154,47 +160,47 @@ def test_plans_of_nonsense_are_refused(wrong: dict[str, float]) -> None:
 
 def test_the_spread_of_a_pilot_by_hand() -> None:
     # differences 1, 3 in one dialogue and 5, 7 in another: means 2 and 6, 2 within and 16 between (mean squares)
-    found = spread([1, 3, 5, 7], [0, 0, 0, 0], ["x", "x", "y", "y"])
+    found = estimate_spread([1, 3, 5, 7], [0, 0, 0, 0], ["x", "x", "y", "y"])
     assert found.sd == pytest.approx(math.sqrt(20 / 3))
     assert found.icc == pytest.approx((16 - 2) / (16 + 2))
     assert (found.cluster_size, found.n, found.n_clusters) == (2.0, 4, 2)
-    assert spread([1], [0]).reason == "fewer than 2 pairs"
-    assert spread([1, 2], [0, 0], ["x", "x"]).reason == "fewer than 2 clusters"
-    assert spread([1, 2, 4], [0, 0, 0]).icc == 0.0
-    alike = spread([2, 2, 2, 2], [1, 1, 1, 1], ["x", "x", "y", "y"])
+    assert estimate_spread([1], [0]).reason == "fewer than 2 pairs"
+    assert estimate_spread([1, 2], [0, 0], ["x", "x"]).reason == "fewer than 2 clusters"
+    assert estimate_spread([1, 2, 4], [0, 0, 0]).icc == 0.0
+    alike = estimate_spread([2, 2, 2, 2], [1, 1, 1, 1], ["x", "x", "y", "y"])
     assert (alike.sd, alike.icc) == (0.0, 0.0)
 
 
 def test_the_noise_of_a_pilot_by_hand() -> None:
     # two raters a reply: first 1 3, 4 6; second 0 2, 1 3; every rating is 1 off its mean
-    found = noise_of([[1, 3], [4, 6]], [[0, 2], [1, 3]])
+    found = estimate_noise([[1, 3], [4, 6]], [[0, 2], [1, 3]])
     assert found.within == pytest.approx(math.sqrt(2))  # 8 squares over 4 degrees of freedom
     assert found.difference == pytest.approx(2.0)
     assert (found.raters, found.sides, found.n) == (2.0, 2, 2)
     # differences 1 and 3 have a variance of 2, and 2 * 2 / 2 of noise: nothing is left for the items
     assert found.between == pytest.approx(0.0)
-    few = noise_of([[1, 3], [NAN, NAN]], [[0, 2], [1, 3]])
+    few = estimate_noise([[1, 3], [NAN, NAN]], [[0, 2], [1, 3]])
     assert few.reason == "fewer than 2 items are rated on both sides"
-    single = noise_of([[1], [4]], [[0], [0]])
+    single = estimate_noise([[1], [4]], [[0], [0]])
     assert (single.within, single.between) == (0.0, pytest.approx(math.sqrt(4.5)))
     assert "no reply has two ratings" in str(single.reason)
 
 
 def test_a_plan_needs_a_difference_or_a_number_of_items() -> None:
     with pytest.raises(InputError, match="give the difference to find, or the number of items, or both"):
-        plan(Noise(1.0, 1.0))
+        plan_ratings(RatingNoise(1.0, 1.0))
     with pytest.raises(InputError, match=r"raters must be 1 or more, not 0\.5"):
-        plan(Noise(1.0, 1.0), 0.5, raters=0.5)
-    assert plan(Noise(1.0, 1.0), 0.5, items=10, raters=1).ratings == 20
+        plan_ratings(RatingNoise(1.0, 1.0), 0.5, raters=0.5)
+    assert plan_ratings(RatingNoise(1.0, 1.0), 0.5, items=10, raters=1).ratings == 20
 
 
 def test_more_raters_leave_clusters_more_alike() -> None:
-    noise = Noise(1.0, 1.0, icc=0.3, raters=1.0)
+    noise = RatingNoise(1.0, 1.0, icc=0.3, raters=1.0)
     assert noise.icc_at(1.0) == pytest.approx(0.3)
     assert noise.icc_at(2.0) == pytest.approx(0.3 * 3 / 2)  # the variance falls from 3 to 2
     assert noise._replace(icc=0.9).icc_at(2.0) == 1.0
-    assert Noise(1.0, 1.0, icc=0.3).icc_at(5.0) == 0.3
-    assert Noise(0.0, 0.0, icc=0.3, raters=1.0).icc_at(2.0) == 0.3
+    assert RatingNoise(1.0, 1.0, icc=0.3).icc_at(5.0) == 0.3
+    assert RatingNoise(0.0, 0.0, icc=0.3, raters=1.0).icc_at(2.0) == 0.3
 
 
 def test_williams_needs_four_rows_and_metrics_that_differ() -> None:
@@ -205,38 +211,38 @@ def test_williams_needs_four_rows_and_metrics_that_differ() -> None:
 
 def test_checks_speed_and_loneliness_are_suspicious_below_their_thresholds_only() -> None:
     # 3 of 4 is not below .75; one check is too few
-    assert [one.rater for one in failed_checks([3, 2, 0], [4, 4, 1])] == [1]
-    assert failed_checks([2], [4])[0].found == 0.5
+    assert [one.rater for one in find_failed_checks([3, 2, 0], [4, 4, 1])] == [1]
+    assert find_failed_checks([2], [4])[0].found == 0.5
     # a third of 9 is 3: 3 is not below it, 2.9 is
     others = [[9.0] * 5, [9.0] * 5]
-    assert too_fast([[3.0] * 5, *others]) == []
-    (fast,) = too_fast([[2.9] * 5, *others])
+    assert find_too_fast([[3.0] * 5, *others]) == []
+    (fast,) = find_too_fast([[2.9] * 5, *others])
     assert (fast.rater, fast.found, fast.threshold, fast.n) == (0, 2.9, 3.0, 5)
-    assert too_fast([[1.0] * 4, *others]) == []
-    assert too_fast([[1.0] * 4 + [NAN], *others]) == []
-    found = agreeing_with_nobody(np.array([0.09, 0.1, 0.05, 0.0]), [10, 10, 9, 10], np.array([0.2, 0.9, 0.9, 0.19]))
+    assert find_too_fast([[1.0] * 4, *others]) == []
+    assert find_too_fast([[1.0] * 4 + [NAN], *others]) == []
+    found = find_disagreeing(np.array([0.09, 0.1, 0.05, 0.0]), [10, 10, 9, 10], np.array([0.2, 0.9, 0.9, 0.19]))
     assert [(one.rater, one.n) for one in found] == [(0, 10)]
 
 
 def test_always_the_same_answer_is_suspicious_where_others_differ() -> None:
     mixed = np.array([1, 2, 3, 4, 5] * 2, dtype=float)
     alike = np.full(10, 3.0)
-    (found,) = straight_liners(np.stack([alike, mixed], axis=1))
+    (found,) = find_straight_liners(np.stack([alike, mixed], axis=1))
     assert (found.rater, found.found, found.n) == (0, 1.0, 10)
-    assert straight_liners(np.stack([alike, alike], axis=1)) == []
-    assert straight_liners(np.stack([alike, mixed], axis=1)[:9]) == []
+    assert find_straight_liners(np.stack([alike, alike], axis=1)) == []
+    assert find_straight_liners(np.stack([alike, mixed], axis=1)[:9]) == []
     few = np.array([3.0] * 9 + [NAN])
-    assert [one.rater for one in straight_liners(np.stack([few, alike, mixed], axis=1))] == [1]
+    assert [one.rater for one in find_straight_liners(np.stack([few, alike, mixed], axis=1))] == [1]
     nine = np.array([3.0] * 9 + [1.0])
-    assert [one.found for one in straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
+    assert [one.found for one in find_straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
     eight = np.array([3.0] * 8 + [1.0] * 2)
-    assert straight_liners(np.stack([eight, mixed], axis=1)) == []
-    assert [one.rater for one in straight_liners(alike[:, None])] == [0]  # nobody else: nobody says otherwise
+    assert find_straight_liners(np.stack([eight, mixed], axis=1)) == []
+    assert [one.rater for one in find_straight_liners(alike[:, None])] == [0]  # nobody else: nobody says otherwise
 
 
 def test_a_rater_without_answers_has_no_favourite() -> None:
-    assert all(map(math.isnan, favourite(np.array([NAN, NAN]))))
-    assert favourite(np.array([2.0, 1.0, 2.0, NAN])) == (2 / 3, 2.0)
+    assert all(map(math.isnan, most_frequent_answer(np.array([NAN, NAN]))))
+    assert most_frequent_answer(np.array([2.0, 1.0, 2.0, NAN])) == (2 / 3, 2.0)
 
 
 def test_a_mean_has_no_confidence_and_a_majority_has_its_share() -> None:
@@ -360,7 +366,7 @@ def test_williams_test_of_few_rows_says_so() -> None:
 
 
 def test_ratings_are_moved_to_the_left() -> None:
-    moved = compact([[NAN, 2.0, 1.0], [3.0, NAN, NAN], [NAN, NAN, NAN]])
+    moved = compact_ratings([[NAN, 2.0, 1.0], [3.0, NAN, NAN], [NAN, NAN, NAN]])
     np.testing.assert_array_equal(moved, [[2.0, 1.0], [3.0, NAN], [NAN, NAN]])
-    assert compact([[NAN, NAN]]).shape == (1, 0)
-    assert compact(np.empty((0, 3))).shape == (0, 0)
+    assert compact_ratings([[NAN, NAN]]).shape == (1, 0)
+    assert compact_ratings(np.empty((0, 3))).shape == (0, 0)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
-from rejoinder.stats.grouped import between, levels, within
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
+from rejoinder.stats.grouped import correlate_at_levels, correlate_between, correlate_within
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.williams import williams_from_correlations, williams_test
 
@@ -62,14 +62,14 @@ def judged():
 def test_correlations_at_every_level_equal_nlpstats(method) -> None:
     first, second, ratings, systems, items = judged()
     for scores, which in ((first, 0), (second, 1)):
-        found = levels(scores, ratings, systems, items, method)
+        found = correlate_at_levels(scores, ratings, systems, items, method)
         for level, golden in CORRELATIONS.items():
             assert getattr(found, level).value == pytest.approx(golden[method][which], abs=1e-10)
 
 
 def test_the_mean_inside_systems_is_that_of_scipy() -> None:
     first, _, ratings, systems, _ = judged()
-    found = within(first, ratings, systems)
+    found = correlate_within(first, ratings, systems)
     each = [stats.spearmanr(first[systems == s], ratings[systems == s]).statistic for s in range(8)]
     assert found.values == pytest.approx(each, abs=1e-12)
     assert found.value == pytest.approx(np.mean(each), abs=1e-12)
@@ -78,7 +78,7 @@ def test_the_mean_inside_systems_is_that_of_scipy() -> None:
 
 
 def test_groups_without_a_correlation_are_left_out_and_counted() -> None:
-    found = within([1, 2, 3, 1, 2, 3, 5, None], [1, 3, 2, 4, 4, 4, 1, 1], ["a"] * 3 + ["b"] * 3 + ["c", "d"])
+    found = correlate_within([1, 2, 3, 1, 2, 3, 5, None], [1, 3, 2, 4, 4, 4, 1, 1], ["a"] * 3 + ["b"] * 3 + ["c", "d"])
     assert found.value == pytest.approx(0.5)
     assert (found.n_groups, found.n_left_out, found.n, found.n_missing) == (1, 3, 7, 1)
     assert found.values.tolist() == pytest.approx([0.5, math.nan, math.nan, math.nan], nan_ok=True)
@@ -86,7 +86,7 @@ def test_groups_without_a_correlation_are_left_out_and_counted() -> None:
 
 def test_systems_are_compared_over_rows_that_have_both() -> None:
     scores, ratings = [1, 9, 2, 3, 4], [1, None, 2, 3, None]
-    found = between(scores, ratings, ["a", "a", "b", "c", "d"])
+    found = correlate_between(scores, ratings, ["a", "a", "b", "c", "d"])
     assert (found.value, found.n, found.n_missing) == (1.0, 3, 2)
 
 
@@ -99,7 +99,7 @@ def test_permutation_and_bootstrap_agree_with_nlpstats(level, unit) -> None:
     golden = CORRELATIONS[level]["spearman"]
     assert found.statistic == pytest.approx(golden[0] - golden[1], abs=1e-10)
     assert found.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) * (1 / 3000 + 1 / 1500)))
-    plan = Plan(at=level, resample=unit, kind="percentile", n_resamples=2000)
+    plan = BootstrapPlan(at=level, resample=unit, kind="percentile", n_resamples=2000)
     interval = correlation_intervals({"first": first}, ratings, plan, **named)["first"]
     if not interval.reason:
         assert interval[1:3] == pytest.approx((low, high), abs=0.02)

@@ -11,21 +11,21 @@ import pytest
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.stats.agreement import cohen_kappa, krippendorff_alpha
 from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals
-from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
 from rejoinder.stats.ceiling import order_uncertainty, reachable_by_labels, reachable_by_means, split_half
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.grouped import between, levels, within
-from rejoinder.stats.interval import mean_interval, moments
+from rejoinder.stats.grouped import correlate_at_levels, correlate_between, correlate_within
+from rejoinder.stats.interval import compute_moments, mean_interval
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import detectable_difference, power_at, rows_needed
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.stats.rating_noise import noise_of
-from rejoinder.stats.units import rating_matrix, unit_interval
+from rejoinder.stats.rating_matrix import rating_matrix, unit_interval
+from rejoinder.stats.rating_noise import estimate_noise
 from rejoinder.stats.williams import williams_test
 
 X, Y, Z = [1.0, 2.0, 3.0, 5.0], [2.0, 1.0, 4.0, 3.0], [1.0, 3.0, 2.0, 4.0]
@@ -49,13 +49,13 @@ LENGTHS: dict[str, Call] = {
     "difference, clusters": lambda: difference_interval(X, Y, TWO),
     "sign flips": lambda: sign_flip_test(X, ONE),
     "sign flips, clusters": lambda: sign_flip_test(X, Y, TWO),
-    "within": lambda: within(X, Y, TWO),
-    "within, ratings": lambda: within(X, ONE, S),
-    "between": lambda: between(X, Y, TWO),
-    "between, ratings": lambda: between(X, ONE, S),
-    "levels": lambda: levels(X, Y, S, TWO),
+    "within": lambda: correlate_within(X, Y, TWO),
+    "within, ratings": lambda: correlate_within(X, ONE, S),
+    "between": lambda: correlate_between(X, Y, TWO),
+    "between, ratings": lambda: correlate_between(X, ONE, S),
+    "levels": lambda: correlate_at_levels(X, Y, S, TWO),
     "mean": lambda: mean_interval(X, TWO),
-    "moments": lambda: moments(X, TWO),
+    "moments": lambda: compute_moments(X, TWO),
     "pairs": lambda: pairwise_accuracy(X, ONE),
     "pairs, groups": lambda: pairwise_accuracy(X, Y, TWO),
     "calibrated pairs, groups": lambda: calibrated_accuracy(X, Y, [*S, "a"]),
@@ -66,7 +66,7 @@ LENGTHS: dict[str, Call] = {
     "strengths": lambda: rank_systems(S, TWO, X),
     "strengths, points": lambda: rank_systems(["a", "b"], ["b", "a"], [1.0]),
     "strengths, clusters": lambda: rank_systems(["a", "b"], ["b", "a"], [1.0, 1.0], ["x"]),
-    "noise": lambda: noise_of(MATRIX, [[1.0, 2.0]]),
+    "noise": lambda: estimate_noise(MATRIX, [[1.0, 2.0]]),
     "matrix": lambda: rating_matrix(ITEMS, TWO, X),
     "matrix, ratings": lambda: rating_matrix(ITEMS, S, ONE),
     "williams": lambda: williams_test(X, ONE, Y),
@@ -77,9 +77,9 @@ LENGTHS: dict[str, Call] = {
 }
 NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     "correlation": (lambda: correlate(X, Y, "spearmen"), "spearmen"),  # type: ignore[arg-type]
-    "levels": (lambda: correlation_intervals({"m": X}, Y, Plan(at="whole")), "whole"),  # type: ignore[arg-type]
-    "level's correlation": (lambda: correlation_intervals({"m": X}, Y, Plan(method="r")), "'r'"),  # type: ignore[arg-type]
-    "unit": (lambda: correlation_intervals({"m": X}, Y, Plan(resample="raters")), "raters"),  # type: ignore[arg-type]
+    "levels": (lambda: correlation_intervals({"m": X}, Y, BootstrapPlan(at="whole")), "whole"),  # type: ignore[arg-type]
+    "level's correlation": (lambda: correlation_intervals({"m": X}, Y, BootstrapPlan(method="r")), "'r'"),  # type: ignore[arg-type]
+    "unit": (lambda: correlation_intervals({"m": X}, Y, BootstrapPlan(resample="raters")), "raters"),  # type: ignore[arg-type]
     "interval": (lambda: difference_interval(X, Y, kind="wide"), "wide"),  # type: ignore[arg-type]
     "weights": (lambda: cohen_kappa(X, Y, weights="cubic"), "cubic"),  # type: ignore[arg-type]
     "weights of intervals": (lambda: cohen_intervals(MATRIX, "cubic"), "cubic"),  # type: ignore[arg-type]
@@ -88,9 +88,12 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     "swap": (lambda: permutation_test(X, Z, Y, swap="raters"), "raters"),  # type: ignore[arg-type]
     "mcnemar": (lambda: mcnemar_from_counts(1, 2, "normal"), "normal"),  # type: ignore[arg-type]
     "binning": (lambda: calibration([0.1, 0.9], [0, 1], 2, "mean"), "mean"),  # type: ignore[arg-type]
-    "within's correlation": (lambda: within(X, Y, S, "r"), "'r'"),  # type: ignore[arg-type]
+    "within's correlation": (lambda: correlate_within(X, Y, S, "r"), "'r'"),  # type: ignore[arg-type]
     "resamples": (lambda: difference_interval(X, Y, n_resamples=0), "n_resamples"),
-    "resamples of correlations": (lambda: correlation_intervals({"m": X}, Y, Plan(n_resamples=0)), "n_resamples"),
+    "resamples of correlations": (
+        lambda: correlation_intervals({"m": X}, Y, BootstrapPlan(n_resamples=0)),
+        "n_resamples",
+    ),
     "resamples of orders": (lambda: order_uncertainty(np.ones((2, 2)), n_resamples=0), "n_resamples"),
     "resamples of ranks": (lambda: rank_ranges(X, S, ITEMS, n_resamples=0), "n_resamples"),
     "resamples of units": (lambda: unit_interval(MATRIX, lambda m: 1.0, n_resamples=0), "n_resamples"),
@@ -102,7 +105,7 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     "other counts": (lambda: mcnemar_from_counts(1, -2), "c must"),
     "seed": (lambda: difference_interval(X, Y, seed=-1), "seed"),
     "level": (lambda: mean_interval(X, level=1.0), "level"),
-    "level of moments": (lambda: moments(X, ITEMS).interval(0.0), "level"),
+    "level of moments": (lambda: compute_moments(X, ITEMS).interval(0.0), "level"),
     "level of differences": (lambda: difference_interval(X, Y, level=95), "level"),
     "level of strengths": (lambda: rank_systems(["a", "b"], ["b", "a"], [1, 1], level=0.0), "level"),
     "level of ranks": (lambda: rank_ranges(X, S, ITEMS, level=1.0), "level"),

@@ -10,7 +10,7 @@ from statsmodels.stats.power import TTestPower
 
 from rejoinder.errors import InputError
 from rejoinder.stats.calibration import brier, calibration
-from rejoinder.stats.power import detectable_difference, power_at, rows_needed, spread
+from rejoinder.stats.power import detectable_difference, estimate_spread, power_at, rows_needed
 from rejoinder.stats.sensitivity import domain_sensitivity
 
 
@@ -139,9 +139,9 @@ def test_a_pilot_gives_the_numbers_to_plan_with() -> None:
     random = np.random.default_rng(3)
     clusters = np.repeat(np.arange(2000), 5)
     x = math.sqrt(0.3) * random.normal(size=2000)[clusters] + math.sqrt(0.7) * random.normal(size=10000)
-    found = spread(x, np.zeros(10000), clusters)
+    found = estimate_spread(x, np.zeros(10000), clusters)
     assert found.sd == pytest.approx(1, abs=0.03)
     assert found.icc == pytest.approx(0.3, abs=0.03)
     assert found.cluster_size == 5
-    assert spread([1, 2, 4], [0, 0, 0]).icc == 0
-    assert spread([1], [0]).reason == "fewer than 2 pairs"
+    assert estimate_spread([1, 2, 4], [0, 0, 0]).icc == 0
+    assert estimate_spread([1], [0]).reason == "fewer than 2 pairs"

@@ -16,8 +16,8 @@ from rejoinder.annotation.errors import AnnotationError, AnsweredError, NotYours
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.people import check_name, may_enter
-from rejoinder.annotation.store.postgresql import Turnstile
+from rejoinder.annotation.store.people import admit_if_valid, check_name
+from rejoinder.annotation.store.postgresql import FairSemaphore
 from rejoinder.annotation.store.sqlite import SqliteDatabase
 from tests.annotation_projects import answer_to, project_of, units_for
 
@@ -76,10 +76,10 @@ def test_a_link_ends_at_its_moment(opened: Callable[..., Store], clock: Clock) -
     assert store.who(token) is not None
     clock.now += 0.001
     assert store.who(token) is None
-    assert may_enter(None, 0.0) is None
+    assert admit_if_valid(None, 0.0) is None
     me = Rater("1", "ann", "rater", 0.0, 5.0, False, None)
-    assert (may_enter(me, 4.999), may_enter(me, 5.0)) == (me, None)
-    assert may_enter(replace(me, revoked=True), 0.0) is None
+    assert (admit_if_valid(me, 4.999), admit_if_valid(me, 5.0)) == (me, None)
+    assert admit_if_valid(replace(me, revoked=True), 0.0) is None
 
 
 def test_who_has_been_shut_out_cannot_answer_what_is_in_hand(opened: Callable[..., Store], clock: Clock) -> None:
@@ -278,7 +278,7 @@ def test_a_closed_database_is_let_go(tmp_path: Path) -> None:
 
 
 def test_those_who_wait_at_a_turnstile_get_in_in_their_order() -> None:
-    turnstile, order, threads = Turnstile(1), [], []
+    turnstile, order, threads = FairSemaphore(1), [], []
 
     def pass_through(number: int) -> None:
         with turnstile:

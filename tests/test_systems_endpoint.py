@@ -15,8 +15,8 @@ from tiny_systems import QUESTIONS, echo, echoes, log_probability, prefers_long,
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.judges import JudgeError
-from rejoinder.judges.consistency import price
-from rejoinder.judges.settings import Settings
+from rejoinder.judges.consistency import compute_price
+from rejoinder.judges.settings import EndpointSettings
 from rejoinder.systems import parse_system, signature
 from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotations
 from rejoinder.systems.completion import Completion
@@ -32,12 +32,12 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("REJOINDER_JUDGE_", "OPENAI_")):
             monkeypatch.delenv(name)
-    init = Settings.__init__
+    init = EndpointSettings.__init__
 
-    def hasty(self: Settings, *given: Any, **named: Any) -> None:
+    def hasty(self: EndpointSettings, *given: Any, **named: Any) -> None:
         init(self, *given, **{"first_wait": 0.001, **named})
 
-    monkeypatch.setattr(Settings, "__init__", hasty)
+    monkeypatch.setattr(EndpointSettings, "__init__", hasty)
 
 
 # A chat model that chooses by letter
@@ -119,7 +119,7 @@ def test_nothing_is_paid_twice_and_everything_is_kept() -> None:
         assert len(server.sent) == asked
         spent = system.spent(QUESTIONS[:2])
         assert (spent.answers, spent.readable, spent.input_tokens, spent.output_tokens) == (7, 7, 700, 70)
-        assert price(spent, (1.0, 2.0)) == pytest.approx(0.00084)
+        assert compute_price(spent, (1.0, 2.0)) == pytest.approx(0.00084)
         records = [one for of in system.trace(QUESTIONS[:2]) for one in of]
         assert len(records) == 7
         assert json.loads(records[0]["body"])["model"] == records[0]["model"] == "test-1"

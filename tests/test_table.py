@@ -13,8 +13,8 @@ import pytest
 
 from rejoinder import table as module
 from rejoinder.escape import unescape_cell
-from rejoinder.reports.output import together
-from rejoinder.table import FORMATS, Estimate, Table, decimal, to_csv, to_json
+from rejoinder.reports.output import join_tables
+from rejoinder.table import FORMATS, Estimate, Table, format_decimal, to_csv, to_json
 
 TABLE = Table(
     "A & B",
@@ -104,7 +104,7 @@ def test_csv_holds_no_formula_and_numbers_stay_numbers() -> None:
 def test_a_name_ends_no_comment() -> None:
     latex = FORMATS["latex"](Table("T\n\\input{x}", ["a"], [["b"]], ["n\r\\input{x}"]))
     assert all(line.startswith("%") for line in latex.splitlines() if "input" in line)
-    assert together([Table("T\n=1+1", ["a"], [["b"]])], "csv").splitlines()[0] == "# T =1+1"
+    assert join_tables([Table("T\n=1+1", ["a"], [["b"]])], "csv").splitlines()[0] == "# T =1+1"
 
 
 def test_what_rounds_to_0_has_no_minus_sign() -> None:
@@ -117,5 +117,5 @@ def test_what_rounds_to_0_has_no_minus_sign() -> None:
     assert "-0.0\n" not in to_csv(table)
     assert "-0.0\n" not in to_json(table)
     assert "-0.0," not in to_json(table)
-    assert [decimal(value, 4, sign="+") for value in (-0.00001, 0.0, -0.1)] == ["+0.0000", "+0.0000", "-0.1000"]
-    assert decimal(float("inf"), 2) == "inf"
+    assert [format_decimal(value, 4, sign="+") for value in (-0.00001, 0.0, -0.1)] == ["+0.0000", "+0.0000", "-0.1000"]
+    assert format_decimal(float("inf"), 2) == "inf"

@@ -24,24 +24,25 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import folder_of, is_here
+from rejoinder.models.catalog.manifest import is_available, model_folder
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-from rejoinder.data.corpora import dialogues_of  # noqa: E402
-from rejoinder.training.aptness.calibration import (  # noqa: E402
-    calibrate,
-    measured_on,
+from rejoinder.data.inputs import read_dialogues  # noqa: E402
+from rejoinder.training.aptness.calibration import calibrate, measure_calibration  # noqa: E402
+from rejoinder.training.aptness.evaluation import CORRUPTIONS, NEGATIVES, RawScores  # noqa: E402
+from rejoinder.training.aptness.recipe import (  # noqa: E402
+    AptnessRecipe,
+    read_generic_responses,
+    scale_recipe,
+    training_device,
 )
-from rejoinder.training.aptness.held_out import OTHERS, SPOILED, Raw  # noqa: E402
-from rejoinder.training.aptness.recipe import AptnessRecipe, device_of, generic_replies  # noqa: E402
-from rejoinder.training.base import open_base  # noqa: E402
+from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
-from rejoinder.training.scale import scaled  # noqa: E402
 
 PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
-COLUMNS = 1 + OTHERS + len(SPOILED) + 1
+COLUMNS = 1 + NEGATIVES + len(CORRUPTIONS) + 1
 SMALL = ("--bi-steps", "2", "--cross-steps", "2", "--batch", "0.01", "--places", "4", "--device", "cpu")
 
 
@@ -101,7 +102,7 @@ def refused(*arguments: object) -> str:
 # Calibration
 
 
-def planted(places: int = 3000, spoiled_bi: float = 0.1) -> Raw:
+def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
     """Scores of two normal distributions: the log-odds are 5 bi - 1 + 2 cross.
 
     For means m and n and one deviation s the log-odds are (m - n) / s^2 times the score, less (m^2 - n^2) / (2 s^2).
@@ -111,8 +112,8 @@ def planted(places: int = 3000, spoiled_bi: float = 0.1) -> Raw:
     cross = rng.normal(-1, 1, (places, COLUMNS))
     bi[:, 0] += 0.2
     cross[:, 0] += 2
-    bi[:, 1 + OTHERS : -1] += spoiled_bi - 0.1
-    return Raw(np.zeros(places, np.int64), bi, cross)
+    bi[:, 1 + NEGATIVES : -1] += spoiled_bi - 0.1
+    return RawScores(np.zeros(places, np.int64), bi, cross)
 
 
 def test_calibrate_finds_planted_weights() -> None:
@@ -141,13 +142,13 @@ def test_the_figures_of_the_card_by_hand() -> None:
     bi[0, 0], bi[0, 1:] = 1.0, -1.0  # corpus a: the true reply beats everything
     bi[1, 1] = 1.0  # corpus b: it loses to one and ties with the others
     cross[:, 0] = -1e9
-    raw = Raw(np.array([0, 1]), bi, cross)
+    raw = RawScores(np.array([0, 1]), bi, cross)
     weights = {"bi": {"bi": math.log(3), "bias": 0.0}, "cross": {"cross": 1.0}}
-    found = measured_on(raw, ("a", "b"), weights)
+    found = measure_calibration(raw, ("a", "b"), weights)
     assert found["places"] == 2
     assert found["pairs"]["bi"] == round((1 + 0.5 * 18 / 19) / 2, 4)
     assert found["first_of_20"] == {"bi": 0.5, "cross": 0.0}
-    assert found["attacks"]["bi"] == dict.fromkeys([*SPOILED, "other_speaker"], 0.75)
+    assert found["attacks"]["bi"] == dict.fromkeys([*CORRUPTIONS, "other_speaker"], 0.75)
     # a: .75 for the true reply and .25 for others; b: the true reply at .5 weighs as much as its 19 others, 18 at .5
     # and one at .75, so that 19 of 37 in the bin of .5 are true.
     assert found["ece"]["bi"] == {"a": 0.25, "b": round((37 * (19 / 37 - 0.5) + 0.75) / 38, 4)}
@@ -159,18 +160,18 @@ def test_the_figures_of_the_card_by_hand() -> None:
 
 def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
     recipe = AptnessRecipe()
-    assert scaled(recipe) == recipe
-    small = scaled(recipe, 3, 4, 0.01, 5)
+    assert scale_recipe(recipe) == recipe
+    small = scale_recipe(recipe, 3, 4, 0.01, 5)
     assert (small.bi.steps, small.cross.steps, small.places) == (3, 4, 5)
     assert (small.bi.windows, small.bi.merged, small.bi.spoiled, small.cross.places) == (5, 4, 3, 5)
-    assert scaled(recipe, batch=1e-9).bi.spoiled == 2
+    assert scale_recipe(recipe, batch=1e-9).bi.spoiled == 2
     assert small.bi.rate == recipe.bi.rate
     assert small.preferences == recipe.preferences
 
 
-@pytest.mark.skipif(not is_here(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+@pytest.mark.skipif(not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
-    told = aptness_card.read(folder_of(MODELS["aptness"])).about["recipe"]
+    told = aptness_card.read_card(model_folder(MODELS["aptness"])).about["recipe"]
     mine = json.loads(json.dumps(asdict(AptnessRecipe())))
     for key in ("seed", "corpora"):  # given on the command line
         del told[key], mine[key]
@@ -182,7 +183,7 @@ def test_a_dialogue_without_a_corpus_goes_by_its_file(tmp_path: Path) -> None:
     first: list[Record] = [Dialogue("1", talk), Item("i", (Turn("hi"),)), Dialogue("2", talk, "shop", "test")]
     write(first, tmp_path / "first.jsonl.gz")
     write([Dialogue("3", talk)], tmp_path / "second.jsonl")
-    found = dialogues_of([str(tmp_path / "first.jsonl.gz"), str(tmp_path / "second.jsonl")])
+    found = read_dialogues([str(tmp_path / "first.jsonl.gz"), str(tmp_path / "second.jsonl")])
     assert [(d.id, d.corpus, d.split) for d in found] == [
         ("1", "first", None),
         ("2", "shop", "test"),
@@ -209,7 +210,7 @@ def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tm
 
 
 def test_the_card_tells_what_it_was_made_of(trained: Path) -> None:
-    card = aptness_card.read(trained)
+    card = aptness_card.read_card(trained)
     assert card.about["base"] == "minilm"
     assert card.about["seed"] == 0
     assert card.about["data"] == {"shop": "not known", "street": "not known"}
@@ -241,7 +242,7 @@ def test_the_same_seed_gives_the_same_bytes(with_base: Path, talks: Path, traine
 def test_one_corpus_can_be_chosen(with_base: Path, talks: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     train(talks, "-o", tmp_path / "empty", "--corpus", "street", *SMALL)
-    assert list(aptness_card.read(tmp_path / "empty").about["data"]) == ["street"]
+    assert list(aptness_card.read_card(tmp_path / "empty").about["data"]) == ["street"]
 
 
 # Refusals
@@ -307,11 +308,11 @@ def test_a_device_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_pa
     found = refused(talks, "-o", tmp_path / "out", "--device", "abacus")
     assert found == "there is no device 'abacus' to train on; name cuda (where there is one) or cpu"
     with pytest.raises(InputError, match="no device 'meta'"):
-        device_of("meta")
+        training_device("meta")
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match="no device 'cuda'"):
-            device_of("cuda")
-        assert device_of(None).type == "cpu"
+            training_device("cuda")
+        assert training_device(None).type == "cpu"
 
 
 def test_a_base_that_does_not_do_is_told(own_cache: Path, talks: Path, tmp_path: Path) -> None:
@@ -319,16 +320,16 @@ def test_a_base_that_does_not_do_is_told(own_cache: Path, talks: Path, tmp_path:
     assert "no model is called 'minilmm'" in refused(talks, "-o", tmp_path / "out", "--base", "minilmm")
     folder = tiny_training.install(own_cache, max_position_embeddings=100)
     with pytest.raises(InputError, match="it reads 100 tokens and 227 are needed"):
-        open_base("minilm")
+        open_base_encoder("minilm")
     tiny_training.install(own_cache, hidden_act="relu")
     with pytest.raises(InputError, match=r"it is no BERT with gelu \(bert, relu\)"):
-        open_base("minilm")
+        open_base_encoder("minilm")
     tiny_training.install(own_cache)
     tokenizer = json.loads(tiny_training.tokenizer())
     tokenizer["model"]["vocab"]["[unused0]"] = 2
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     with pytest.raises(InputError, match=r"its tokeniser has \[unused0\] as 2, not as 1; name another BERT"):
-        open_base("minilm")
+        open_base_encoder("minilm")
 
 
 def test_a_model_that_is_no_network_is_no_base(own_cache: Path) -> None:
@@ -336,7 +337,7 @@ def test_a_model_that_is_no_network_is_no_base(own_cache: Path) -> None:
 
     install(own_cache)
     with pytest.raises(InputError, match=r"'glove-6b-50d' cannot be trained further: it has no config\.json"):
-        open_base("glove-6b-50d")
+        open_base_encoder("glove-6b-50d")
 
 
 # The page
@@ -381,7 +382,7 @@ def test_the_page_names_every_option_and_the_numbers_of_the_recipe() -> None:
 
 def test_the_page_tells_how_many_generic_replies_were_seen() -> None:
     lines = (files("rejoinder.probes") / "generic.txt").read_text(encoding="utf-8").splitlines()
-    attacks, mine = [line for line in lines if not line.startswith("#")], generic_replies()
+    attacks, mine = [line for line in lines if not line.startswith("#")], read_generic_responses()
     assert len(set(mine)) == len(mine)
     assert f"one of {len(mine)} replies" in PAGE
     assert f"{len(set(mine) & set(attacks))} of its {len(attacks)} generic replies" in PAGE
@@ -406,11 +407,11 @@ def test_the_logs_of_the_page_become_a_corpus_that_trains(
     ]
     Path("logs.jsonl").write_text("\n".join(map(json.dumps, logs)) + "\n")
     exec(re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)[0], {})
-    found = list(dialogues_of(["support.jsonl.gz"]))
+    found = list(read_dialogues(["support.jsonl.gz"]))
     assert [turn.speaker for turn in found[0].turns] == ["user", "assistant", "user"]
     counts = [sum(talk.split == split for talk in found) for split in ("train", "valid", "test")]
     assert sum(counts) == 40
     assert min(counts) > 0
     command = next(command for command in commands() if command[2:3] == ["support.jsonl.gz"])
     train(*command[2:], *SMALL)
-    assert aptness_card.read(tmp_path / "support-aptness").about["data"] == {"support": "not known"}
+    assert aptness_card.read_card(tmp_path / "support-aptness").about["data"] == {"support": "not known"}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import InputError
-from rejoinder.training.tokens import BETWEEN, _flat, read_tokens
+from rejoinder.training.tokens import BETWEEN, _flatten_corpora, read_tokens
 from rejoinder.types import Dialogue, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -20,9 +20,9 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 from rejoinder.models.aptness.network import UTTERANCES  # noqa: E402
 from rejoinder.training import batch, sampling  # noqa: E402
 from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
-from rejoinder.training.aptness.bi_encoder import BiRecipe, Known  # noqa: E402
-from rejoinder.training.batch import Texts  # noqa: E402
-from rejoinder.training.sampling import Corpus, Places, Vocabulary  # noqa: E402
+from rejoinder.training.aptness.bi_encoder import BiRecipe, CandidateInfo  # noqa: E402
+from rejoinder.training.batch import TokenRows  # noqa: E402
+from rejoinder.training.sampling import ResponsePlaces, TokenCorpus, TokenProperties  # noqa: E402
 
 CPU = torch.device("cpu")
 CONTINUED, SIGNS = {7, 8, 9}, {3, 4}  # of the made-up ids from 1 to 19, of which BETWEEN is one
@@ -35,10 +35,10 @@ SEEDS = st.integers(0, 10**6)
 few = settings(max_examples=40, deadline=None)
 
 
-def texts(rows: Rows) -> Texts:
+def texts(rows: Rows) -> TokenRows:
     width = max(1, *map(len, rows))
     filled = torch.tensor([row + [0] * (width - len(row)) for row in rows])
-    return Texts(filled, torch.tensor([len(row) for row in rows]))
+    return TokenRows(filled, torch.tensor([len(row) for row in rows]))
 
 
 def rows(found: Any) -> Rows:
@@ -52,17 +52,17 @@ def generator(seed: int) -> Any:
     return torch.Generator().manual_seed(seed)
 
 
-def words(generic: Rows | None = None) -> Vocabulary:
+def words(generic: Rows | None = None) -> TokenProperties:
     places = range(200)
-    return Vocabulary(
+    return TokenProperties(
         torch.tensor([i in CONTINUED for i in places]),
         torch.tensor([i in SIGNS for i in places]),
         texts(generic or [[5], [5, 6]]),
     )
 
 
-def corpus_of(by_corpus: dict[str, list[Rows]]) -> Corpus:
-    return Corpus(_flat(by_corpus), CPU)
+def corpus_of(by_corpus: dict[str, list[Rows]]) -> TokenCorpus:
+    return TokenCorpus(_flatten_corpora(by_corpus), CPU)
 
 
 def turns_of(by_corpus: dict[str, list[Rows]]) -> list[tuple[str, int, list[int]]]:
@@ -78,7 +78,7 @@ def turns_of(by_corpus: dict[str, list[Rows]]) -> list[tuple[str, int, list[int]
 def test_gather_takes_slices(flat: list[int], slices: list[tuple[int, int]]) -> None:
     bounds = [(min(at, len(flat)), min(at + size, len(flat))) for at, size in slices]
     begin, end = (torch.tensor(part) for part in zip(*bounds, strict=True))
-    found = batch.gather(torch.tensor(flat, dtype=torch.int32), begin, end)
+    found = batch.gather_slices(torch.tensor(flat, dtype=torch.int32), begin, end)
     assert rows(found) == [flat[a:b] for a, b in bounds]
     assert found.mask.sum(1).tolist() == [b - a for a, b in bounds]
 
@@ -87,7 +87,7 @@ def test_gather_takes_slices(flat: list[int], slices: list[tuple[int, int]]) -> 
 @given(ROWS, st.randoms(use_true_random=False))
 def test_keep_leaves_the_wanted_ids_and_never_an_empty_text(given_rows: Rows, random: Any) -> None:
     wanted = [[random.random() < 0.4 for _ in range(9)] for _ in given_rows]
-    found = batch.keep(texts(given_rows), torch.tensor(wanted)[:, : texts(given_rows).ids.shape[1]])
+    found = batch.keep_tokens(texts(given_rows), torch.tensor(wanted)[:, : texts(given_rows).ids.shape[1]])
     kept = [
         [i for i, yes in zip(row, marks, strict=False) if yes] for row, marks in zip(given_rows, wanted, strict=True)
     ]
@@ -106,38 +106,38 @@ def test_backwards_turns_words_round_and_not_their_pieces(given_rows: Rows) -> N
                 split.append([i])
         return [i for word in reversed(split) for i in word]
 
-    assert rows(batch.backwards(texts(given_rows), words().continued)) == [turned(row) for row in given_rows]
+    assert rows(batch.reverse_words(texts(given_rows), words().continued)) == [turned(row) for row in given_rows]
 
 
 @few
 @given(ROWS, st.integers(1, 4))
 def test_repeated_says_it_several_times(given_rows: Rows, times: int) -> None:
-    assert rows(batch.repeated(texts(given_rows), times)) == [row * times for row in given_rows]
+    assert rows(batch.repeat_texts(texts(given_rows), times)) == [row * times for row in given_rows]
 
 
 @few
 @given(ROWS, st.integers(1, 10))
 def test_cut_keeps_the_first_or_the_last(given_rows: Rows, most: int) -> None:
-    assert rows(batch.cut(texts(given_rows), most, "right")) == [row[:most] for row in given_rows]
-    assert rows(batch.cut(texts(given_rows), most, "left")) == [row[-most:] for row in given_rows]
+    assert rows(batch.truncate_rows(texts(given_rows), most, "right")) == [row[:most] for row in given_rows]
+    assert rows(batch.truncate_rows(texts(given_rows), most, "left")) == [row[-most:] for row in given_rows]
 
 
 @few
 @given(ROWS, ROWS)
 def test_stacked_puts_rows_below_each_other(upper: Rows, lower: Rows) -> None:
-    assert rows(batch.stacked([texts(upper), texts(lower)])) == upper + lower
+    assert rows(batch.stack_rows([texts(upper), texts(lower)])) == upper + lower
 
 
 @few
 @given(ROWS)
 def test_framed_stands_between_the_marks(given_rows: Rows) -> None:
-    assert rows(batch.framed(texts(given_rows))) == [[101, *row, 102] for row in given_rows]
+    assert rows(batch.add_special_tokens(texts(given_rows))) == [[101, *row, 102] for row in given_rows]
 
 
 @few
 @given(st.lists(st.tuples(*[st.lists(IDS, min_size=1, max_size=6)] * 2), min_size=1, max_size=5))
 def test_joined_is_context_and_reply_in_one_row(pairs: list[tuple[list[int], list[int]]]) -> None:
-    found = batch.joined(texts([context for context, _ in pairs]), texts([reply for _, reply in pairs]))
+    found = batch.join_pairs(texts([context for context, _ in pairs]), texts([reply for _, reply in pairs]))
     assert rows(found) == [[101, *context, 102, *reply, 102] for context, reply in pairs]
     kinds = [row[:n] for row, n in zip(found.kinds.tolist(), found.lengths.tolist(), strict=True)]
     assert kinds == [[0] * (len(context) + 2) + [1] * (len(reply) + 1) for context, reply in pairs]
@@ -151,7 +151,7 @@ def test_merged_takes_the_marks_out_of_a_share(given_rows: Rows, share: float, s
     expected = [
         ([i for i in row if i != BETWEEN] or row) if yes else row for row, yes in zip(given_rows, chosen, strict=True)
     ]
-    assert rows(sampling.merged(texts(given_rows), share, generator(seed))) == expected
+    assert rows(sampling.merge_turns(texts(given_rows), share, generator(seed))) == expected
 
 
 @few
@@ -170,7 +170,7 @@ def test_roughened_drops_signs_and_drops_and_masks_a_few_ids(given_rows: Rows, s
             if not (is_bare and i in SIGNS) and not (is_gappy and c < 0.06)
         ]
         expected.append(kept or masked)
-    assert rows(sampling.roughened(made, words(), generator(seed))) == expected
+    assert rows(sampling.roughen_texts(made, words(), generator(seed))) == expected
 
 
 @few
@@ -196,17 +196,17 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
         assert start <= sources[i] < reply
         changed = [new if c < 0.15 else old for old, new, c in zip(copied, strange[i], chances[i], strict=False)]
         near = [new for new, c in zip(changed, chances[i], strict=False) if c < 0.92] or changed
-        backwards = rows(batch.backwards(texts([said]), words().continued))[0]
+        backwards = rows(batch.reverse_words(texts([said]), words().continued))[0]
         assert found[i] == [backwards, said * 3, copied, near, generic[choice[i]]][i % 5]
 
 
 def test_a_long_reply_is_spoiled_within_its_limits() -> None:
     long = [[i % 18 + 2 for i in range(200)], [i % 17 + 2 for i in range(150)]]
-    corpus, places = corpus_of({"a": [long]}), Places(torch.tensor([0] * 3), torch.tensor([1] * 3))
+    corpus, places = corpus_of({"a": [long]}), ResponsePlaces(torch.tensor([0] * 3), torch.tensor([1] * 3))
     true = corpus.texts(places.reply, sampling.REPLY_TOKENS)
     found = rows(sampling.spoiled(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
     said = long[1][:64]
-    assert found[0] == rows(batch.backwards(texts([said]), words().continued))[0]
+    assert found[0] == rows(batch.reverse_words(texts([said]), words().continued))[0]
     assert found[1] == (said * 3)[:128]
     assert found[2] == long[0][-64:]
 
@@ -231,7 +231,7 @@ def test_a_corpus_is_one_array_with_a_mark_after_each_turn() -> None:
 
 def test_contexts_and_turns_are_cut_as_they_are_read_later() -> None:
     corpus = corpus_of({"a": [[[5, 6, 7], [8], [9, 10], [11]]]})
-    places = Places(torch.tensor([0, 1, 2]), torch.tensor([3, 3, 3]))
+    places = ResponsePlaces(torch.tensor([0, 1, 2]), torch.tensor([3, 3, 3]))
     assert rows(corpus.contexts(places)) == [[5, 6, 7, 1, 8, 1, 9, 10], [8, 1, 9, 10], [9, 10]]
     assert rows(corpus.contexts(places, 4)) == [[8, 1, 9, 10], [8, 1, 9, 10], [9, 10]]
     assert rows(corpus.texts(torch.tensor([0, 1]), 2)) == [[5, 6], [8]]
@@ -248,10 +248,10 @@ def test_random_places_and_turns_stay_in_their_dialogue_and_corpus(by_corpus: An
     assert [turns[turn][0] for turn in corpus.random_turns(which, drawn).tolist()] == names
     places = corpus.random_places(which, drawn)
     for name, start, reply in zip(names, places.start.tolist(), places.reply.tolist(), strict=True):
-        assert 1 <= reply - start <= sampling.MOST_TURNS
+        assert 1 <= reply - start <= sampling.MAX_TURNS
         assert turns[start][:2] == turns[reply][:2]
         assert turns[reply][0] == name
-    windows, inside = bi_encoder._windows(corpus, which[:1], 40, drawn)
+    windows, inside = bi_encoder._sample_windows(corpus, which[:1], 40, drawn)
     for row, there in zip(windows.tolist(), inside.tolist(), strict=True):
         kept = [turn for turn, yes in zip(row, there, strict=True) if yes]
         assert kept == list(range(kept[0], kept[-1] + 1))
@@ -312,7 +312,7 @@ def test_corpora_can_be_chosen() -> None:
 
 
 def test_the_vocabulary_knows_signs_and_pieces() -> None:
-    known = Vocabulary.of(tiny_training.tokenizer(), ["no", "the cat sat."], CPU)
+    known = TokenProperties.of(tiny_training.tokenizer(), ["no", "the cat sat."], CPU)
     ids = read_tokens([Dialogue("1", (Turn("cat ."), Turn("xy")))], tiny_training.tokenizer())["train"].ids.tolist()
     cat, sign, _, x, y, _ = ids
     assert known.punctuation[[cat, sign, x, y, 1, 0]].tolist() == [False, True, False, False, False, False]
@@ -327,7 +327,7 @@ def test_the_vocabulary_knows_signs_and_pieces() -> None:
 @given(st.lists(st.integers(2, UTTERANCES), min_size=1, max_size=6), SEEDS)
 def test_the_contexts_of_a_window_are_the_turns_before(sizes: list[int], seed: int) -> None:
     inside = torch.arange(UTTERANCES) < torch.tensor(sizes)[:, None]
-    pieces, mask, own = bi_encoder._contexts_of_windows(inside, generator(seed))
+    pieces, mask, own = bi_encoder._window_contexts(inside, generator(seed))
     begins = np.cumsum([0, *sizes]).tolist()
     expected = [(begin, begin + i) for begin, size in zip(begins, sizes, strict=False) for i in range(1, size)]
     assert own.tolist() == [place for _, place in expected]
@@ -345,7 +345,7 @@ def test_the_contexts_of_a_window_are_the_turns_before(sizes: list[int], seed: i
 def test_the_weights_of_candidates_are_read_off_what_is_known(known: list[tuple[int, int, int]], seed: int) -> None:
     recipe = BiRecipe(earlier=0.5, later=0.25)
     own = torch.randint(0, len(known), (4,), generator=generator(seed))
-    found = Known(*torch.tensor(known).T).log_weights(own, recipe).tolist()
+    found = CandidateInfo(*torch.tensor(known).T).log_weights(own, recipe).tolist()
     for row, mine in zip(found, own.tolist(), strict=True):
         turn, same, dialogue = known[mine]
         for i, (other_turn, other_same, other_dialogue) in enumerate(known):
@@ -358,17 +358,19 @@ def test_the_weights_of_candidates_are_read_off_what_is_known(known: list[tuple[
 
 
 def test_true_replies_weigh_nothing_and_equal_texts_are_out() -> None:
-    known = Known(torch.tensor([4, 3, 5, 4, 9, 3]), torch.tensor([7, 8, 9, 7, 7, -1]), torch.tensor([0, 0, 0, 0, 1, 0]))
+    known = CandidateInfo(
+        torch.tensor([4, 3, 5, 4, 9, 3]), torch.tensor([7, 8, 9, 7, 7, -1]), torch.tensor([0, 0, 0, 0, 1, 0])
+    )
     found = known.log_weights(torch.tensor([0]), BiRecipe())[0].tolist()
     assert found == pytest.approx([0, math.log(1.0), math.log(0.1), -1e4, -1e4, 0])
 
 
 def test_a_step_of_the_cross_encoder_has_six_replies_a_place() -> None:
-    corpus = Corpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
-    known = Vocabulary.of(tiny_training.tokenizer(), ["no"], CPU)
+    corpus = TokenCorpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
+    known = TokenProperties.of(tiny_training.tokenizer(), ["no"], CPU)
     recipe = cross_encoder.CrossRecipe()
     which = torch.arange(40) % 2
-    pairs, weight = cross_encoder._step(corpus, which, known, recipe, generator(1))
+    pairs, weight = cross_encoder._sample_step(corpus, which, known, recipe, generator(1))
     places = corpus.random_places(which, generator(1))
     assert weight.shape == (6, 40)
     assert len(pairs.ids) == 240

@@ -15,16 +15,22 @@ from rejoinder.training.tokens import read_tokens
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder  # noqa: E402
-from rejoinder.training import packed  # noqa: E402
+from rejoinder.training import packing  # noqa: E402
 from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
-from rejoinder.training.aptness import held_out as selection  # noqa: E402
+from rejoinder.training.aptness import evaluation as selection  # noqa: E402
 from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder  # noqa: E402
 from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder  # noqa: E402
-from rejoinder.training.aptness.held_out import OTHERS, SPOILED, held_out, raw_scores, summary  # noqa: E402
-from rejoinder.training.aptness.recipe import AptnessRecipe, base_vectors, corpus_weights, generic_replies  # noqa: E402
-from rejoinder.training.batch import Texts, framed, joined  # noqa: E402
-from rejoinder.training.optimizer import Average, Schedule, optimizer_of  # noqa: E402
-from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, UTTERANCE_TOKENS, Corpus, Vocabulary  # noqa: E402
+from rejoinder.training.aptness.evaluation import (  # noqa: E402
+    CORRUPTIONS,
+    NEGATIVES,
+    compute_raw_scores,
+    sample_held_out,
+    summarize_scores,
+)
+from rejoinder.training.aptness.recipe import AptnessRecipe, corpus_weights, encode_turns, read_generic_responses  # noqa: E402
+from rejoinder.training.batch import TokenRows, add_special_tokens, join_pairs  # noqa: E402
+from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer  # noqa: E402
+from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, UTTERANCE_TOKENS, TokenCorpus, TokenProperties  # noqa: E402
 
 CPU = torch.device("cpu")
 BI = BiRecipe(steps=30, windows=12, merged=8, spoiled=6, rate=3e-3, head_rate=3e-3)
@@ -41,13 +47,13 @@ def one_thread() -> Any:
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return Corpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
+def corpus() -> TokenCorpus:
+    return TokenCorpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
 
 
 @pytest.fixture(scope="module")
-def words() -> Vocabulary:
-    return Vocabulary.of(tiny_training.tokenizer(), generic_replies(), CPU)
+def words() -> TokenProperties:
+    return TokenProperties.of(tiny_training.tokenizer(), read_generic_responses(), CPU)
 
 
 def bi_network(seed: int = 0) -> BiEncoder:
@@ -66,11 +72,11 @@ def generator(seed: int = 0) -> Any:
     return torch.Generator().manual_seed(seed)
 
 
-def drawn(rows: int, width: int, seed: int) -> Texts:
+def drawn(rows: int, width: int, seed: int) -> TokenRows:
     lengths = torch.randint(1, width + 1, (rows,), generator=generator(seed))
     lengths[0] = width
     ids = torch.randint(104, 150, (rows, width), generator=generator(seed + 1))
-    return Texts(ids * (torch.arange(width) < lengths[:, None]), lengths)
+    return TokenRows(ids * (torch.arange(width) < lengths[:, None]), lengths)
 
 
 def equal(first: Any, second: Any) -> bool:
@@ -84,26 +90,26 @@ def equal(first: Any, second: Any) -> bool:
 @torch.no_grad()
 def test_utterances_packed_are_utterances_in_rows() -> None:
     network, texts = bi_network(), drawn(9, 14, 3)
-    rows = framed(texts)
+    rows = add_special_tokens(texts)
     expected = network(rows.ids, rows.mask.long())
-    assert torch.allclose(packed.utterance_vectors(network, texts), expected, atol=1e-5)
+    assert torch.allclose(packing.utterance_vectors(network, texts), expected, atol=1e-5)
     assert (expected - expected[0]).abs().max() > 0.1
 
 
 @torch.no_grad()
 def test_pairs_packed_are_pairs_in_rows() -> None:
     network = cross_network()
-    pairs = joined(drawn(9, 14, 3), drawn(9, 6, 7))
+    pairs = join_pairs(drawn(9, 14, 3), drawn(9, 6, 7))
     expected = network(pairs.ids, pairs.mask.long(), pairs.kinds)
-    assert torch.allclose(packed.pair_log_odds(network, pairs), expected, atol=1e-5)
+    assert torch.allclose(packing.pair_log_odds(network, pairs), expected, atol=1e-5)
     assert expected.std() > 0.01
 
 
 def test_gradients_packed_are_gradients_in_rows() -> None:
     network, texts = bi_network(), drawn(5, 8, 3)
-    rows = framed(texts)
+    rows = add_special_tokens(texts)
     target = torch.randn(5, 16, generator=generator())
-    found = torch.autograd.grad((packed.utterance_vectors(network, texts) * target).sum(), network.trunk.parameters())
+    found = torch.autograd.grad((packing.utterance_vectors(network, texts) * target).sum(), network.trunk.parameters())
     expected = torch.autograd.grad((network(rows.ids, rows.mask.long()) * target).sum(), network.trunk.parameters())
     for mine, theirs in zip(found, expected, strict=True):
         assert torch.allclose(mine, theirs, atol=1e-5)
@@ -111,18 +117,18 @@ def test_gradients_packed_are_gradients_in_rows() -> None:
 
 def test_dropout_is_for_training_only() -> None:
     network, texts = bi_network(), drawn(4, 8, 3)
-    still = packed.utterance_vectors(network, texts)
-    assert torch.equal(still, packed.utterance_vectors(network, texts))
+    still = packing.utterance_vectors(network, texts)
+    assert torch.equal(still, packing.utterance_vectors(network, texts))
     network.train()
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        assert not torch.allclose(still, packed.utterance_vectors(network, texts), atol=1e-3)
+        assert not torch.allclose(still, packing.utterance_vectors(network, texts), atol=1e-3)
 
 
 @torch.no_grad()
-def test_the_vectors_of_the_base_are_those_of_its_turns(corpus: Corpus) -> None:
+def test_the_vectors_of_the_base_are_those_of_its_turns(corpus: TokenCorpus) -> None:
     network = bi_network()
-    found = base_vectors(network, corpus).float()
+    found = encode_turns(network, corpus).float()
     for turn in (0, 1, corpus.tokens.turns - 1):
         ids = corpus.ids[corpus.begin[turn] : corpus.end[turn]][:UTTERANCE_TOKENS].long()
         row = torch.cat([torch.tensor([101]), ids, torch.tensor([102])])[None]
@@ -134,17 +140,17 @@ def test_the_vectors_of_the_base_are_those_of_its_turns(corpus: Corpus) -> None:
 
 @torch.no_grad()
 def test_raw_scores_are_the_networks_scores_of_each_place(
-    corpus: Corpus, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+    corpus: TokenCorpus, words: TokenProperties, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selection, "_PASS", 3)  # several passes, sorted by length
     bi, cross = bi_network(), cross_network()
-    places, replies = held_out(corpus, words, 4, seed=5)
-    raw = raw_scores(bi, cross, corpus, words, 4, seed=5)
+    places, replies = sample_held_out(corpus, words, 4, seed=5)
+    raw = compute_raw_scores(bi, cross, corpus, words, 4, seed=5)
     assert raw.corpus.tolist() == [0] * 4 + [1] * 4
-    assert raw.bi.shape == raw.cross.shape == (8, 1 + OTHERS + len(SPOILED) + 1)
+    assert raw.bi.shape == raw.cross.shape == (8, 1 + NEGATIVES + len(CORRUPTIONS) + 1)
     contexts = corpus.contexts(places, CONTEXT_TOKENS)
 
-    def ids(texts: Texts, row: int) -> Any:
+    def ids(texts: TokenRows, row: int) -> Any:
         return texts.ids[row, : texts.lengths[row]]
 
     def vector(tokens: Any) -> Any:
@@ -166,32 +172,32 @@ def test_raw_scores_are_the_networks_scores_of_each_place(
             assert raw.cross[row, column] == pytest.approx(float(cross(pair, torch.ones_like(pair), kinds)), abs=1e-5)
 
 
-def test_held_out_replies_are_of_other_dialogues_and_differ(corpus: Corpus, words: Vocabulary) -> None:
-    places, replies = held_out(corpus, words, 10)
-    assert len(replies) == 1 + OTHERS + len(SPOILED) + 1
+def test_held_out_replies_are_of_other_dialogues_and_differ(corpus: TokenCorpus, words: TokenProperties) -> None:
+    places, replies = sample_held_out(corpus, words, 10)
+    assert len(replies) == 1 + NEGATIVES + len(CORRUPTIONS) + 1
     true = replies[0]
-    for other in replies[1 : 1 + OTHERS]:
+    for other in replies[1 : 1 + NEGATIVES]:
         for row in range(20):
             assert other.ids[row, : other.lengths[row]].tolist() != true.ids[row, : true.lengths[row]].tolist()
-    again = held_out(corpus, words, 10)[1]
+    again = sample_held_out(corpus, words, 10)[1]
     assert all(torch.equal(a.ids, b.ids) for a, b in zip(replies, again, strict=True))
     after = corpus.texts(places.reply, REPLY_TOKENS)
     assert torch.equal(true.ids, after.ids)
 
 
-def test_a_missing_network_has_no_scores(corpus: Corpus, words: Vocabulary) -> None:
-    raw = raw_scores(None, None, corpus, words, 2)
+def test_a_missing_network_has_no_scores(corpus: TokenCorpus, words: TokenProperties) -> None:
+    raw = compute_raw_scores(None, None, corpus, words, 2)
     assert np.isnan(raw.bi).all()
     assert np.isnan(raw.cross).all()
 
 
 def test_a_summary_counts_wins_corpus_by_corpus() -> None:
-    scores = np.zeros((3, 1 + OTHERS + len(SPOILED) + 1))
+    scores = np.zeros((3, 1 + NEGATIVES + len(CORRUPTIONS) + 1))
     scores[:, 0] = [1.0, 0.0, 0.0]  # wins all; ties with all; ties but for one that it loses to
     scores[2, 1] = 2.0
-    scores[0, 1 + OTHERS] = 3.0
-    found = summary(scores, np.array([0, 1, 1]), ("a", "b"))
-    lost = (0.5 * OTHERS - 0.5) / OTHERS
+    scores[0, 1 + NEGATIVES] = 3.0
+    found = summarize_scores(scores, np.array([0, 1, 1]), ("a", "b"))
+    lost = (0.5 * NEGATIVES - 0.5) / NEGATIVES
     assert found.by_corpus == pytest.approx({"a": 1.0, "b": round((0.5 + lost) / 2, 4)})
     assert found.pairs == pytest.approx((1 + (0.5 + lost) / 2) / 2)
     assert found.top == 0.5
@@ -202,9 +208,11 @@ def test_a_summary_counts_wins_corpus_by_corpus() -> None:
 # Steps
 
 
-def bi_trained(corpus: Corpus, words: Vocabulary, seed: int = 0, steps: int = 30) -> tuple[BiEncoder, list[Any]]:
+def bi_trained(
+    corpus: TokenCorpus, words: TokenProperties, seed: int = 0, steps: int = 30
+) -> tuple[BiEncoder, list[Any]]:
     network, told = bi_network(), []
-    base = base_vectors(network, corpus)
+    base = encode_turns(network, corpus)
     weights = corpus_weights(corpus, AptnessRecipe())
     recipe = BiRecipe(**{**vars(BI), "steps": steps})
     with torch.random.fork_rng():
@@ -215,7 +223,7 @@ def bi_trained(corpus: Corpus, words: Vocabulary, seed: int = 0, steps: int = 30
     return network, told
 
 
-def cross_trained(bi: BiEncoder, corpus: Corpus, words: Vocabulary, seed: int = 0) -> CrossEncoder:
+def cross_trained(bi: BiEncoder, corpus: TokenCorpus, words: TokenProperties, seed: int = 0) -> CrossEncoder:
     weights = corpus_weights(corpus, AptnessRecipe())
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -225,7 +233,7 @@ def cross_trained(bi: BiEncoder, corpus: Corpus, words: Vocabulary, seed: int = 
 
 
 @torch.no_grad()
-def bi_loss(network: BiEncoder, corpus: Corpus, words: Vocabulary) -> float:
+def bi_loss(network: BiEncoder, corpus: TokenCorpus, words: TokenProperties) -> float:
     """On the same draws for every network, without dropout and without the base's similarities."""
     scale = torch.tensor(math.log(BI.scale))
     which, draws = torch.tensor([1]), generator(99)
@@ -234,20 +242,20 @@ def bi_loss(network: BiEncoder, corpus: Corpus, words: Vocabulary) -> float:
 
 
 @torch.no_grad()
-def cross_loss(network: CrossEncoder, corpus: Corpus, words: Vocabulary) -> float:
+def cross_loss(network: CrossEncoder, corpus: TokenCorpus, words: TokenProperties) -> float:
     which = torch.arange(100) % 2
-    pairs, weight = cross_encoder._step(corpus, which, words, CROSS, generator(99))
+    pairs, weight = cross_encoder._sample_step(corpus, which, words, CROSS, generator(99))
     return float(cross_encoder._loss(network.eval(), pairs, weight, CROSS))
 
 
-def test_a_few_steps_lower_the_loss_of_the_bi_encoder(corpus: Corpus, words: Vocabulary) -> None:
+def test_a_few_steps_lower_the_loss_of_the_bi_encoder(corpus: TokenCorpus, words: TokenProperties) -> None:
     trained, told = bi_trained(corpus, words)
     assert bi_loss(trained, corpus, words) < 0.97 * bi_loss(bi_network(), corpus, words)
     assert [step for step, _ in told] == [30]
     assert not trained.training
 
 
-def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: Corpus, words: Vocabulary) -> None:
+def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: TokenCorpus, words: TokenProperties) -> None:
     start = bi_network()
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -257,10 +265,10 @@ def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: Corpus, words: 
     assert not trained.training
 
 
-def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: Corpus, words: Vocabulary) -> None:
+def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: TokenCorpus, words: TokenProperties) -> None:
     network = cross_network()
-    pairs, weight = cross_encoder._step(corpus, torch.tensor([0, 1, 0, 1]), words, CROSS, generator(1))
-    optimizer = optimizer_of([(list(network.parameters()), 1e-2)])
+    pairs, weight = cross_encoder._sample_step(corpus, torch.tensor([0, 1, 0, 1]), words, CROSS, generator(1))
+    optimizer = build_optimizer([(list(network.parameters()), 1e-2)])
     losses = []
     for _ in range(40):
         loss = cross_encoder._loss(network, pairs, weight, CROSS)
@@ -272,7 +280,7 @@ def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: Corpus, words: Voca
 
 
 def test_the_word_embeddings_of_the_cross_encoder_stay_those_of_the_bi_encoder(
-    corpus: Corpus, words: Vocabulary
+    corpus: TokenCorpus, words: TokenProperties
 ) -> None:
     start = bi_network()
     before = start.trunk.embeddings.word_embeddings.weight.detach().clone()
@@ -283,7 +291,7 @@ def test_the_word_embeddings_of_the_cross_encoder_stay_those_of_the_bi_encoder(
     assert moved.abs().max() > 1e-4
 
 
-def test_the_same_seed_gives_the_same_networks(corpus: Corpus, words: Vocabulary) -> None:
+def test_the_same_seed_gives_the_same_networks(corpus: TokenCorpus, words: TokenProperties) -> None:
     first, second, other = (bi_trained(corpus, words, seed, steps=4)[0] for seed in (0, 0, 1))
     assert equal(first, second)
     assert not equal(first, other)
@@ -292,9 +300,9 @@ def test_the_same_seed_gives_the_same_networks(corpus: Corpus, words: Vocabulary
     assert not equal(crosses[0], crosses[2])
 
 
-def test_the_similarities_of_the_base_are_kept(corpus: Corpus, words: Vocabulary) -> None:
+def test_the_similarities_of_the_base_are_kept(corpus: TokenCorpus, words: TokenProperties) -> None:
     network, scale = bi_network(), torch.tensor(math.log(BI.scale))
-    base = base_vectors(network, corpus)
+    base = encode_turns(network, corpus)
     recipe = BiRecipe(**{**vars(BI), "similarity": 10.0})
 
     def loss(kept: Any, weight: float) -> float:
@@ -308,7 +316,7 @@ def test_the_similarities_of_the_base_are_kept(corpus: Corpus, words: Vocabulary
     assert plain < near < far  # roughened texts are near to themselves, and not to others
 
 
-def test_a_corpus_is_drawn_from_as_often_as_its_size_and_preference_say(corpus: Corpus) -> None:
+def test_a_corpus_is_drawn_from_as_often_as_its_size_and_preference_say(corpus: TokenCorpus) -> None:
     sizes = np.diff(corpus.turn_bounds.numpy())
     found = corpus_weights(corpus, AptnessRecipe(power=0.5, preferences={"street": 3.0}))
     assert found.tolist() == pytest.approx([sizes[0] ** 0.5, 3 * sizes[1] ** 0.5])
@@ -344,14 +352,14 @@ def test_a_gradient_is_no_longer_than_one_and_is_used_once() -> None:
 def test_groups_have_their_rates_and_frozen_parameters_are_left_out() -> None:
     first, second = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
     first.bias.requires_grad_(False)
-    optimizer = optimizer_of([(list(first.parameters()), 0.1), (list(second.parameters()), 0.2)])
+    optimizer = build_optimizer([(list(first.parameters()), 0.1), (list(second.parameters()), 0.2)])
     assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.2]
     assert [len(group["params"]) for group in optimizer.param_groups] == [1, 2]
 
 
 def test_the_average_follows_slowly_at_first_and_then_as_its_decay_says() -> None:
     network = torch.nn.Linear(1, 1, bias=False)
-    average = Average(network, decay=0.3)
+    average = WeightAverage(network, decay=0.3)
     kept = float(network.weight.detach())
     for step, value in enumerate((1.0, 2.0, 5.0, -1.0), start=1):
         torch.nn.init.constant_(network.weight, value)

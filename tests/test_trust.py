@@ -12,14 +12,14 @@ import pytest
 
 import rejoinder
 from rejoinder.comparison import trust as verdict
-from rejoinder.comparison.compare import Difference
+from rejoinder.comparison.compare import SystemDifference
 from rejoinder.comparison.rated_scores import ORACLE
-from rejoinder.comparison.shared_base_models import families, shared
-from rejoinder.comparison.trust import Better, Trust, trust
+from rejoinder.comparison.shared_base_models import find_families, find_shared_families
+from rejoinder.comparison.trust import Difference, Trust, trust
 from rejoinder.comparison.trust_tables import agreement_table, sentence
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.scoring.result import Facts, Scores
+from rejoinder.scoring.result import MetricFacts, Scores
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.table import Estimate
 from rejoinder.types import Item, Rating, Response, Turn
@@ -51,7 +51,7 @@ def planted(
                 )
     base = rejoinder.score(data, "length")
     values = {name: np.array(quality) + random.normal(size=len(quality)) * sd for name, sd in noise.items()}
-    facts = {name: Facts(name, (-9.0, 9.0), True, frozenset()) for name in noise}
+    facts = {name: MetricFacts(name, (-9.0, 9.0), True, frozenset()) for name in noise}
     where = base.responses, base.items, base.systems, base.system_codes, base.dialogues
     scores = Scores(facts, values, *where, base.dialogue_codes, base.clusters)
     return scores, data
@@ -159,11 +159,11 @@ def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -
 
 
 def test_only_what_survives_correction_is_called_better() -> None:
-    assert not Better("a", "b", 0.1, p=0.03, corrected=0.06).survives
-    assert Better("a", "b", 0.1, p=0.03, corrected=0.04).survives
+    assert not Difference("a", "b", 0.1, p=0.03, corrected=0.06).survives
+    assert Difference("a", "b", 0.1, p=0.03, corrected=0.04).survives
     estimate = Estimate(0.1, 0.01, 0.2)
-    assert not Difference("a", "b", estimate, p=0.03, corrected=0.06, n=9, reason=None).survives
-    assert Difference("a", "b", estimate, p=0.03, corrected=0.04, n=9, reason=None).survives
+    assert not SystemDifference("a", "b", estimate, p=0.03, corrected=0.06, n=9, reason=None).survives
+    assert SystemDifference("a", "b", estimate, p=0.03, corrected=0.04, n=9, reason=None).survives
 
 
 def test_a_metric_where_less_is_better_is_turned() -> None:
@@ -292,12 +292,12 @@ def test_the_ceiling_is_what_one_rater_reaches_against_the_rest() -> None:
 
 
 def test_a_metric_and_a_system_of_one_family_are_named() -> None:
-    assert families("microsoft/DialoGPT-large") == {"gpt2"}
-    assert families("hf:gpt2-medium") == {"gpt2"}
-    assert families("roberta-large") == {"roberta"}
-    assert families("albert einstein") == set()
+    assert find_families("microsoft/DialoGPT-large") == {"gpt2"}
+    assert find_families("hf:gpt2-medium") == {"gpt2"}
+    assert find_families("roberta-large") == {"roberta"}
+    assert find_families("albert einstein") == set()
     signatures = {"norm_prob(model='gpt2')": "norm_prob|model:gpt2|version:1", "bleu": "bleu|n:4"}
-    assert shared(signatures, ["DialoGPT", "human"]) == [("norm_prob(model='gpt2')", "DialoGPT", "gpt2")]
+    assert find_shared_families(signatures, ["DialoGPT", "human"]) == [("norm_prob(model='gpt2')", "DialoGPT", "gpt2")]
 
 
 def test_the_same_seed_gives_the_same_table() -> None:

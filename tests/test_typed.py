@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from rejoinder.reports.summary import typed
+from rejoinder.reports.summary import quote_command
 
 
 @pytest.mark.parametrize(
@@ -19,5 +19,5 @@ from rejoinder.reports.summary import typed
     ],
 )
 def test_a_command_reads_well_and_a_shell_reads_the_same(words: list[str], shown: str) -> None:
-    assert typed(words) == shown
+    assert quote_command(words) == shown
     assert shlex.split(shown) == words

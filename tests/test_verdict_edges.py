@@ -11,10 +11,15 @@ import pytest
 import rejoinder
 from rejoinder.comparison import aggregation
 from rejoinder.comparison.check import check
-from rejoinder.comparison.compare import _listed, _ranks
-from rejoinder.comparison.next_ratings import next_table, records_of, where_metrics_disagree, where_the_order_is_open
-from rejoinder.comparison.power import pilot_of, pilot_of_scores, plan_table, plans_for
-from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.compare import _format_ranks, _join_names
+from rejoinder.comparison.next_ratings import (
+    find_metric_disagreements,
+    find_uncertain_order,
+    next_table,
+    select_records,
+)
+from rejoinder.comparison.power import make_plans, pilot_from_records, pilot_from_scores, plan_table
+from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.result import Scores
@@ -103,14 +108,14 @@ def test_the_change_is_shown_from_low_to_high() -> None:
 def test_replies_with_one_score_at_most_cannot_be_chosen_by_disagreement() -> None:
     found = rejoinder.score(["a b", "c"], metrics=["rouge_l", "chrf"])
     with pytest.raises(InputError, match="no reply has scores of two of these metrics: rouge_l, chrf"):
-        where_metrics_disagree(found, collect([]), 1)
+        find_metric_disagreements(found, collect([]), 1)
 
 
 def test_systems_that_answered_different_items_have_no_order_to_settle() -> None:
     data = collect([*ITEMS, Response("r0", "i0", "a", "Yes."), Response("r1", "i1", "b", "No.")])
     data.add(Rating("ann", "apt", 1.0, "r0"))
     with pytest.raises(InputError, match="no two systems answered the same item"):
-        where_the_order_is_open(data, 1)
+        find_uncertain_order(data, 1)
 
 
 def test_the_aspect_must_be_chosen_where_there_are_several() -> None:
@@ -118,8 +123,8 @@ def test_the_aspect_must_be_chosen_where_there_are_several() -> None:
     for aspect in ("apt", "fun"):
         data.add(Rating("ann", aspect, 1.0, "i0/a"))
     with pytest.raises(InputError, match=r"rated in several aspects \(apt, fun\); choose one with --aspect"):
-        where_the_order_is_open(data, 1)
-    assert " by fun: " in where_the_order_is_open(data, 1, "fun")[0].why
+        find_uncertain_order(data, 1)
+    assert " by fun: " in find_uncertain_order(data, 1, "fun")[0].why
 
 
 def test_aggregated_ratings_say_nothing_of_what_to_rate_next() -> None:
@@ -128,7 +133,7 @@ def test_aggregated_ratings_say_nothing_of_what_to_rate_next() -> None:
         data.add(Rating("aggregate:mean", "sum", float(i), f"i{i}/a"))
         data.add(Rating("ann", "apt", 2.0, f"i{i}/a"))
         data.add(Rating("ann", "apt", 1.0, f"i{i}/b"))
-    found = where_the_order_is_open(data, 12)
+    found = find_uncertain_order(data, 12)
     assert {one.rated for one in found} == {1}
     assert {one.worth for one in found} == {0.0}
     assert (
@@ -142,7 +147,7 @@ def test_a_reply_is_worth_less_with_every_rating_of_it_or_its_rival() -> None:
     for system in "ab":  # the same mean: a toss-up
         data.add(Rating("ann", "apt", 2.0, f"i0/{system}"))
     data.add(Rating("bob", "apt", 2.0, "i0/a"))
-    found = {one.response: one for one in where_the_order_is_open(data, 6)}
+    found = {one.response: one for one in find_uncertain_order(data, 6)}
     assert found["i1/a"].worth == pytest.approx(1.0)
     assert found["i0/a"].worth == pytest.approx(1 / 4)  # two ratings of its own, one of the rival
     assert (found["i0/a"].rated, found["i0/b"].rated) == (2, 1)
@@ -153,19 +158,19 @@ def test_preferences_count_for_both_replies_of_a_pair() -> None:
     data.add(Preference("i0", "i0/a", "i0/b", "ann", "first", "overall"))
     data.add(Preference("i1", "i1/a", "i1/b", "ann", "second", "overall"))
     data.add(Preference("i1", "i1/a", "i1/b", "aggregate:majority", "second", "overall"))
-    found = {one.response: one.rated for one in where_the_order_is_open(data, 18)}
+    found = {one.response: one.rated for one in find_uncertain_order(data, 18)}
     assert {name for name, rated in found.items() if rated} == {"i0/a", "i0/b", "i1/a", "i1/b"}
     assert set(found.values()) == {0, 1}
-    unknown = next(one for one in where_the_order_is_open(data, 18) if one.response == "i2/c")
+    unknown = next(one for one in find_uncertain_order(data, 18) if one.response == "i2/c")
     assert unknown.worth == 1.0  # nobody compared c with anybody: a toss-up
 
 
 def test_without_judgements_the_order_is_that_of_a_metric_with_a_direction() -> None:
     data = collect(replies("a", "b"))
     with pytest.raises(InputError, match="name a run folder, which has scores"):
-        where_the_order_is_open(data, 1)
+        find_uncertain_order(data, 1)
     with pytest.raises(InputError, match="no metric of the run says which way is better"):
-        where_the_order_is_open(data, 1, scores=rejoinder.score(data, "length"))
+        find_uncertain_order(data, 1, scores=rejoinder.score(data, "length"))
     scores = rejoinder.score(data, "length")
     spec, facts = next(iter(scores.facts.items()))
     scores = replace(
@@ -173,16 +178,16 @@ def test_without_judgements_the_order_is_that_of_a_metric_with_a_direction() -> 
         facts={spec: facts._replace(higher_is_better=True)},
         values={spec: np.where(scores.system_codes == 0, 2.0, 1.0)},
     )
-    (found,) = where_the_order_is_open(data, 1, scores=scores)
+    (found,) = find_uncertain_order(data, 1, scores=scores)
     assert found.why.endswith(f"by {spec}: 0.00 (1 is a toss-up)")
 
 
 def test_the_table_and_the_records_of_what_is_chosen() -> None:
     data = collect(replies("a", "b", items=2))
-    found = where_the_order_is_open(data_with_ratings(data), 4)
+    found = find_uncertain_order(data_with_ratings(data), 4)
     rows = next_table(found).rows
     assert [row[:3] for row in rows] == [[one.response, one.system, one.rated] for one in found]
-    records = records_of(found, data)
+    records = select_records(found, data)
     assert [type(one).__name__ for one in records] == ["Item"] * 2 + ["Response"] * 4
     assert [one.id for one in records[2:]] == [one.response for one in found]
 
@@ -206,12 +211,12 @@ def rated(values: dict[str, list[float]], aspect: str = "apt") -> list[Record]:
 
 def test_a_pilot_by_hand() -> None:
     records = [*replies("a", "b", items=3), *rated({"a": [3, 5, 4], "b": [2, 2, 4]})]
-    found = pilot_of(records)
+    found = pilot_from_records(records)
     assert (found.what, found.first, found.second) == ("apt", "a", "b")
     assert (found.noise.n, found.noise.within) == (3, 0.0)
     assert found.noise.difference == pytest.approx(4 / 3)  # 1, 3, 0
     assert found.noise.between == pytest.approx(math.sqrt(7 / 3))
-    turned = pilot_of(records, systems=["b", "a"])
+    turned = pilot_from_records(records, systems=["b", "a"])
     assert turned.noise.difference == pytest.approx(-4 / 3)
 
 
@@ -219,33 +224,33 @@ def test_a_pilot_of_preferences_counts_points_above_a_draw() -> None:
     choices = ["first", "second", "tie", "first"]
     records = replies("a", "b", items=4)
     records += [Preference(f"i{i}", f"i{i}/a", f"i{i}/b", "ann", choice, "best") for i, choice in enumerate(choices)]
-    assert pilot_of(records).noise.difference == pytest.approx((0.5 - 0.5 + 0 + 0.5) / 4)
+    assert pilot_from_records(records).noise.difference == pytest.approx((0.5 - 0.5 + 0 + 0.5) / 4)
     turned = [
         replace(one, first=one.second, second=one.first) if isinstance(one, Preference) else one for one in records
     ]
-    assert pilot_of(turned).noise.difference == pytest.approx(-0.125)
-    assert pilot_of(records).what == "best (preference)"
+    assert pilot_from_records(turned).noise.difference == pytest.approx(-0.125)
+    assert pilot_from_records(records).what == "best (preference)"
 
 
 def test_what_a_pilot_lacks_or_leaves_open_is_said() -> None:
     records = replies("a", "b", "c")
     with pytest.raises(InputError, match="there are no ratings of responses to plan with"):
-        pilot_of(records)
+        pilot_from_records(records)
     records += rated({"a": [1, 2], "b": [2, 1]})
     with pytest.raises(InputError, match="a comparison has two systems, found 3; name two with --system: a, b, c"):
-        pilot_of(records)
+        pilot_from_records(records)
     with pytest.raises(InputError, match="there is no system 'd'"):
-        pilot_of(records, systems=["a", "d"])
+        pilot_from_records(records, systems=["a", "d"])
     with pytest.raises(InputError, match="a comparison has two systems, found 1"):
-        pilot_of(records, systems=["a", "a"])
+        pilot_from_records(records, systems=["a", "a"])
     with pytest.raises(InputError, match="no item has judgements of both a and c"):
-        pilot_of(records, systems=["a", "c"])
+        pilot_from_records(records, systems=["a", "c"])
     records += rated({"a": [1]}, "fun")
     with pytest.raises(InputError, match=r"there are several aspects \(apt, fun\); choose one with --aspect"):
-        pilot_of(records, systems=["a", "b"])
+        pilot_from_records(records, systems=["a", "b"])
     with pytest.raises(InputError, match="there is no aspect 'apd'"):
-        pilot_of(records, "apd", ["a", "b"])
-    assert pilot_of(records, "apt", ["a", "b"]).noise.n == 2
+        pilot_from_records(records, "apd", ["a", "b"])
+    assert pilot_from_records(records, "apt", ["a", "b"]).noise.n == 2
 
 
 def test_checks_and_aggregated_ratings_are_no_pilot() -> None:
@@ -254,7 +259,7 @@ def test_checks_and_aggregated_ratings_are_no_pilot() -> None:
         Rating("aggregate:mean", "apt", 9.0, "i0/a"),
         Rating("ann", "apt", 9.0, "i0/a", meta={"right": False}),
     ]
-    assert pilot_of([*records, *extra]) == pilot_of(records)
+    assert pilot_from_records([*records, *extra]) == pilot_from_records(records)
 
 
 def test_a_pilot_of_scores_pairs_the_means_of_replies_by_item() -> None:
@@ -262,22 +267,22 @@ def test_a_pilot_of_scores_pairs_the_means_of_replies_by_item() -> None:
     texts = {"a": ["one", "one two", "one two three"], "b": ["one two", "one", "one"]}
     for system, of_system in texts.items():
         records += [Response(f"i{i}/{system}", f"i{i}", system, text) for i, text in enumerate(of_system)]
-    found = pilot_of_scores(rejoinder.score(collect(records), "length"), "length")
+    found = pilot_from_scores(rejoinder.score(collect(records), "length"), "length")
     assert found.noise.difference == pytest.approx((-1 + 1 + 2) / 3)
     assert found.noise.between == pytest.approx(np.std([-1, 1, 2], ddof=1))
     assert found.noise.reason is None
 
 
 def test_the_table_of_plans_counts_whole_items_and_ratings() -> None:
-    pilot = pilot_of([*replies("a", "b"), *rated({"a": [3, 5, 4], "b": [2, 2, 4]})])
-    plans = plans_for(pilot.noise, [1, 2], 1.0, None)
+    pilot = pilot_from_records([*replies("a", "b"), *rated({"a": [3, 5, 4], "b": [2, 2, 4]})])
+    plans = make_plans(pilot.noise, [1, 2], 1.0, None)
     table = plan_table(pilot.noise, plans, 0.8, 0.05, pilot)
     assert [row[0] for row in table.rows] == ["1", "2"]
     for row, one in zip(table.rows, plans, strict=True):
         assert row[1] == one.power.n
         assert row[2] == 2 * one.raters * one.power.n
     assert any("3 items are few to plan with" in note for note in table.notes)
-    nothing = plan_table(pilot.noise, plans_for(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
+    nothing = plan_table(pilot.noise, make_plans(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
     assert nothing.rows[0][1] is None
     assert "1 raters: a difference of 0 cannot be found." in nothing.notes
 
@@ -292,7 +297,7 @@ def test_preferred_systems_by_hand() -> None:
         Preference(f"i{i}", f"i{i}/a", f"i{i}/b", f"r{i % 2}", choice, "best") for i, choice in enumerate(choices)
     ]
     records.append(Preference("i0", "i0/a", "i0/b", "aggregate:majority", "second", "best"))
-    (found,) = preferred(records)
+    (found,) = rank_by_preference(records)
     assert (found.n_raters, found.n_items, found.n_ties, found.within_system, found.shrunk) == (2, 4, 1, 0, None)
     first, second = found.ranking.strengths
     assert (first.system, first.points, second.points) == ("a", 2.5, 1.5)
@@ -309,16 +314,21 @@ def test_a_clear_preference_names_who_is_behind() -> None:
             choice = "second" if k == i else "first"
             records.append(Preference(f"i{i}", f"i{i}/a", f"i{i}/b", f"r{k}", choice, "best"))
             records.append(Preference(f"i{i}", f"i{i}/a", f"i{i}/c", f"r{k}", choice, "best"))
-    (found,) = preferred(records)
+    (found,) = rank_by_preference(records)
     assert found.sentence() == "best: people prefer a, by intervals that do not overlap, to b, c."
 
 
 def test_ranks_and_lists_as_they_are_written() -> None:
-    assert (_ranks(1, 1), _ranks(1, 3), _ranks(math.nan, 2), _ranks(1, math.nan)) == ("1", "1–3", None, None)
-    assert _listed(["a"]) == "a"
-    assert _listed(["a", "b"]) == "a and b"
-    assert _listed(list("abcdef")) == "a, b, c, d, e and f"
-    assert _listed(list("abcdefg")) == "7 others"
+    assert (_format_ranks(1, 1), _format_ranks(1, 3), _format_ranks(math.nan, 2), _format_ranks(1, math.nan)) == (
+        "1",
+        "1–3",
+        None,
+        None,
+    )
+    assert _join_names(["a"]) == "a"
+    assert _join_names(["a", "b"]) == "a and b"
+    assert _join_names(list("abcdef")) == "a, b, c, d, e and f"
+    assert _join_names(list("abcdefg")) == "7 others"
 
 
 def test_what_has_no_label_is_left_out_of_the_aggregated_and_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +342,7 @@ def test_what_has_no_label_is_left_out_of_the_aggregated_and_the_rest_is_there(m
         *replies("a", items=3),
         *(Rating(f"r{k}", "apt", float(i), f"i{i}/a") for i in range(3) for k in range(2)),
     ]
-    (made,) = aggregation.aggregated(records, "majority")
+    (made,) = aggregation.aggregate_ratings(records, "majority")
     assert [(one.rater, one.response, one.value) for one in made.records if isinstance(one, Rating)] == [
         ("aggregate:majority", "i0/a", 0.0),
         ("aggregate:majority", "i2/a", 2.0),
@@ -344,7 +354,7 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
     ratings: list[Record] = [
         Rating(f"r{k}", "apt", value, f"{item}/a") for item, values in given.items() for k, value in enumerate(values)
     ]
-    (made,) = aggregation.aggregated([*replies("a", items=2), *ratings], "majority")
+    (made,) = aggregation.aggregate_ratings([*replies("a", items=2), *ratings], "majority")
     first, second = made.records
     assert first.meta["n"] == 3
     assert first.meta["confidence"] == pytest.approx(2 / 3, abs=1e-6)
@@ -352,7 +362,7 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
     assert first.meta["spread"] == pytest.approx(math.sqrt(2) / 3, abs=1e-6)
     assert first.meta["probabilities"] == {"1": 0.666667, "2": 0.333333}
     assert second.meta["probabilities"] == {"2": 1.0}  # what is impossible is not listed
-    (mean,) = aggregation.aggregated([*replies("a", items=2), *ratings], "mean")
+    (mean,) = aggregation.aggregate_ratings([*replies("a", items=2), *ratings], "mean")
     assert [one.value for one in mean.records if isinstance(one, Rating)] == [pytest.approx(4 / 3), 2.0]
     assert mean.records[0].meta["standard_error"] == pytest.approx(1 / 3, abs=1e-6)  # sd 1 / sqrt(3), over 3 ratings
     assert "probabilities" not in mean.records[0].meta
@@ -360,11 +370,11 @@ def test_an_aggregated_rating_says_how_sure_it_is() -> None:
 
 def test_what_cannot_be_aggregated_is_told() -> None:
     with pytest.raises(InputError, match="there are no ratings to aggregate"):
-        aggregation.aggregated(replies("a"), "majority")
+        aggregation.aggregate_ratings(replies("a"), "majority")
     compared = [*replies("a", "b"), Preference("i0", "i0/b", "i0/a", "ann", "first", "best")]
     with pytest.raises(InputError, match="preferences have no mean"):
-        aggregation.aggregated(compared, "mean")
-    (made,) = aggregation.aggregated(compared, "majority")
+        aggregation.aggregate_ratings(compared, "mean")
+    (made,) = aggregation.aggregate_ratings(compared, "majority")
     (one,) = made.records
     assert isinstance(one, Preference)
     assert (one.first, one.second, one.choice) == ("i0/a", "i0/b", "second")

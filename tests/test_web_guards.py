@@ -16,20 +16,20 @@ from starlette.exceptions import HTTPException
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.store.base import Rater
 from rejoinder.errors import InputError
-from rejoinder.server.access import cookie_name, csrf, digest, genuine
+from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
 from rejoinder.server.api import limits as api_limits
-from rejoinder.server.api.auth import Gate
-from rejoinder.server.api.limits import Load, serving_limits
+from rejoinder.server.api.auth import TokenAuth
+from rejoinder.server.api.limits import LoadLimits, serving_limits
 from rejoinder.server.api.records import items_of, pair_of, question_of, questions_of
-from rejoinder.server.limits import Buckets, Known, Limits, Rate, client_of
-from rejoinder.server.login import MOST_NEW, link, new_links, new_names, owner_link, write_links
-from rejoinder.server.middleware import HEADERS, Guard
+from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets, client_key
+from rejoinder.server.login import MAX_NEW_LINKS, make_link, make_links, parse_new_names, renew_owner_link, write_links
+from rejoinder.server.middleware import HEADERS, RequestGuard
 
 # ---- rates
 
 
 def test_a_bucket_empties_and_fills_again() -> None:
-    buckets, rate = Buckets(10), Rate(2, 0.5)
+    buckets, rate = TokenBuckets(10), Rate(2, 0.5)
     assert [buckets.wait("a", rate, 100.0) for _ in range(3)] == [0, 0, 2.0]  # half a token a second
     assert buckets.wait("a", rate, 101.0) == 1.0
     assert buckets.wait("a", rate, 102.0) == 0
@@ -39,13 +39,13 @@ def test_a_bucket_empties_and_fills_again() -> None:
 
 
 def test_a_clock_that_goes_back_takes_nothing_away() -> None:
-    buckets, rate = Buckets(10), Rate(3, 1)
+    buckets, rate = TokenBuckets(10), Rate(3, 1)
     assert buckets.wait("a", rate, 100.0) == 0
     assert [buckets.wait("a", rate, 0.0) for _ in range(2)] == [0, 0]
 
 
 def test_the_bucket_that_was_unused_longest_is_forgotten() -> None:
-    buckets, rate = Buckets(2), Rate(1, 0.1)
+    buckets, rate = TokenBuckets(2), Rate(1, 0.1)
     for key in ("a", "b", "a", "c"):  # b is the oldest when c comes
         buckets.wait(key, rate, 0.0)
     assert buckets.wait("a", rate, 0.0) > 0
@@ -53,7 +53,7 @@ def test_the_bucket_that_was_unused_longest_is_forgotten() -> None:
 
 
 def test_what_is_known_is_bounded_and_the_latest_stay() -> None:
-    known = Known(2)
+    known = RecentDigests(2)
     for one in ("a", "b", "a", "c"):
         known.add(one)
     assert ["a" in known, "b" in known, "c" in known] == [True, False, True]
@@ -75,7 +75,7 @@ def test_what_is_known_is_bounded_and_the_latest_stay() -> None:
     ],
 )
 def test_an_address_of_the_new_kind_counts_as_its_network(host: str | None, key: str) -> None:
-    assert client_of(host) == key
+    assert client_key(host) == key
 
 
 # ---- the guard before an app
@@ -86,10 +86,10 @@ class Served:
 
     def __init__(self, limits: Limits, app: Any = None, known: Sequence[str] = ()) -> None:
         self.now = 0.0
-        seen = Known(100)
+        seen = RecentDigests(100)
         for token in known:
-            seen.add(digest(token))
-        self.guard = Guard(app or self.app, limits, seen, ("mine",), lambda: self.now)
+            seen.add(token_digest(token))
+        self.guard = RequestGuard(app or self.app, limits, seen, ("mine",), lambda: self.now)
         self.called = 0
 
     async def app(self, scope: Any, receive: Any, send: Any) -> None:
@@ -211,7 +211,7 @@ def test_only_requests_and_the_lifespan_reach_the_app() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         kinds.append(scope["type"])
 
-    guard = Guard(app, Limits(), Known(1), (), None)
+    guard = RequestGuard(app, Limits(), RecentDigests(1), (), None)
     for kind in ("lifespan", "websocket"):
         asyncio.run(guard({"type": kind}, None, None))  # type: ignore[arg-type]
     assert kinds == ["lifespan"]
@@ -223,23 +223,29 @@ def test_only_requests_and_the_lifespan_reach_the_app() -> None:
 @pytest.mark.parametrize("token", ["a" * 15, "a" * 15 + " ", "a" * 16 + "é", "a" * 16 + "\n"])
 def test_a_token_that_is_short_or_odd_is_refused(token: str) -> None:
     with pytest.raises(InputError, match="a token has at least 16 letters"):
-        Gate(token, "http://127.0.0.1:1")
+        TokenAuth(token, "http://127.0.0.1:1")
 
 
 def test_a_token_of_sixteen_letters_lets_in() -> None:
-    gate = Gate("a" * 16, "https://example.org/")
+    gate = TokenAuth("a" * 16, "https://example.org/")
     assert gate.link == "https://example.org/r/" + "a" * 16
-    assert (gate.secure, Gate("a" * 16, "http://example.org").secure) == (True, False)
+    assert (gate.secure, TokenAuth("a" * 16, "http://example.org").secure) == (True, False)
     assert [gate.is_token(one) for one in ("a" * 16, "a" * 15, "a" * 17, "")] == [True, False, False, False]
-    assert len(Gate(None, "http://x").token) >= 16
-    assert Gate(None, "http://x").token != Gate(None, "http://x").token
+    assert len(TokenAuth(None, "http://x").token) >= 16
+    assert TokenAuth(None, "http://x").token != TokenAuth(None, "http://x").token
 
 
 def test_a_form_is_genuine_with_the_one_mark_of_its_session() -> None:
-    mark = csrf("token")
-    assert genuine("token", [("x", "1"), ("csrf", mark)])
-    for pairs in ([], [("csrf", "")], [("csrf", csrf("other"))], [("csrf", mark), ("csrf", mark)], [("CSRF", mark)]):
-        assert not genuine("token", pairs)
+    mark = make_csrf_mark("token")
+    assert is_genuine("token", [("x", "1"), ("csrf", mark)])
+    for pairs in (
+        [],
+        [("csrf", "")],
+        [("csrf", make_csrf_mark("other"))],
+        [("csrf", mark), ("csrf", mark)],
+        [("CSRF", mark)],
+    ):
+        assert not is_genuine("token", pairs)
 
 
 def test_cookies_of_roles_and_projects_have_names_of_their_own() -> None:
@@ -248,17 +254,17 @@ def test_cookies_of_roles_and_projects_have_names_of_their_own() -> None:
 
 
 def test_names_of_new_raters() -> None:
-    assert new_names("3", ["rater-2"]) == ["rater-1", "rater-3", "rater-4"]
-    assert new_names(" ann, bob\n\ncyd ,", []) == ["ann", "bob", "cyd"]
-    assert len(new_names(str(MOST_NEW), [])) == MOST_NEW
-    assert len(new_names(str(MOST_NEW), [f"rater-{n}" for n in range(1, 700)])) == MOST_NEW
-    for wanted in ("0", str(MOST_NEW + 1), "", " , ", ",".join(f"r{n}" for n in range(MOST_NEW + 1))):
+    assert parse_new_names("3", ["rater-2"]) == ["rater-1", "rater-3", "rater-4"]
+    assert parse_new_names(" ann, bob\n\ncyd ,", []) == ["ann", "bob", "cyd"]
+    assert len(parse_new_names(str(MAX_NEW_LINKS), [])) == MAX_NEW_LINKS
+    assert len(parse_new_names(str(MAX_NEW_LINKS), [f"rater-{n}" for n in range(1, 700)])) == MAX_NEW_LINKS
+    for wanted in ("0", str(MAX_NEW_LINKS + 1), "", " , ", ",".join(f"r{n}" for n in range(MAX_NEW_LINKS + 1))):
         with pytest.raises(AnnotationError, match="at most 500"):
-            new_names(wanted, [])
+            parse_new_names(wanted, [])
     for wanted in ("ann", "bob, bob"):
         with pytest.raises(AnnotationError, match="already; nobody was entered"):
-            new_names(wanted, ["ann"])
-    assert link("http://x/", "t") == "http://x/r/t"
+            parse_new_names(wanted, ["ann"])
+    assert make_link("http://x/", "t") == "http://x/r/t"
 
 
 # ---- requests of the API
@@ -268,7 +274,7 @@ def test_the_limits_that_the_description_of_the_api_publishes() -> None:
     found = (api_limits.ROWS, api_limits.TURNS, api_limits.CANDIDATES, api_limits.CHARACTERS, api_limits.SPECS)
     assert found == (1000, 200, 200, 20_000, 20)
     assert serving_limits().body_bytes == 4 * 1024 * 1024
-    assert serving_limits(5, 60.0).request_seconds > Load().seconds  # who waits gets the app's own answer
+    assert serving_limits(5, 60.0).request_seconds > LoadLimits().seconds  # who waits gets the app's own answer
 
 
 def test_records_of_requests_are_those_of_a_file() -> None:
@@ -301,7 +307,7 @@ def test_a_body_may_take_its_time() -> None:
 def test_the_limits_by_default_are_those_of_the_docs() -> None:
     assert serving_limits() == Limits(session=Rate(1e9, 1e9), body_bytes=4 * 1024 * 1024, request_seconds=75.0)
     assert Limits() == Limits(Rate(200, 5), Rate(100, 10), 256 * 1024, 20.0, 30.0, 2000, 20_000)
-    assert Load() == Load(256, 20_000, 60.0, 0.003, 0.03, 512)
+    assert LoadLimits() == LoadLimits(256, 20_000, 60.0, 0.003, 0.03, 512)
 
 
 class People:
@@ -322,14 +328,14 @@ class People:
 
 
 def test_the_owner_has_one_link_and_raters_have_theirs(tmp_path: Path) -> None:
-    assert owner_link(People("ann"), "http://x") == "http://x/r/owner-owner-None"  # type: ignore[arg-type]
-    assert owner_link(People("ann", "owner"), "http://x") == "http://x/r/new-owner"  # type: ignore[arg-type]
+    assert renew_owner_link(People("ann"), "http://x") == "http://x/r/owner-owner-None"  # type: ignore[arg-type]
+    assert renew_owner_link(People("ann", "owner"), "http://x") == "http://x/r/new-owner"  # type: ignore[arg-type]
     store = People("ann")
-    assert new_links(store, "http://x", "bob, cyd", expires=5.0) == {  # type: ignore[arg-type]
+    assert make_links(store, "http://x", "bob, cyd", expires=5.0) == {  # type: ignore[arg-type]
         "bob": "http://x/r/rater-bob-5.0",
         "cyd": "http://x/r/rater-cyd-5.0",
     }
-    (entrance,) = new_links(store, "http://x", "door", "entrance").values()  # type: ignore[arg-type]
+    (entrance,) = make_links(store, "http://x", "door", "entrance").values()  # type: ignore[arg-type]
     assert entrance.startswith("http://x/r/entrance-door-None?PROLIFIC_PID=")
     file = tmp_path / "links.csv"
     write_links(file, lambda: {"bob": "http://x/r/1"})

@@ -8,8 +8,7 @@ from typing import Any
 from tiny_models import WORDS
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest
-from rejoinder.models.catalog.manifest import write as write_manifest
+from rejoinder.models.catalog.manifest import Manifest, write_manifest
 
 NAME = "smollm2-135m"
 TEMPLATE = (

@@ -14,8 +14,7 @@ import numpy as np
 import tiny_nup
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest
-from rejoinder.models.catalog.manifest import write as write_manifest
+from rejoinder.models.catalog.manifest import Manifest, write_manifest
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.word_vectors import MATRIX, VOCABULARY
 
@@ -56,8 +55,8 @@ def write_exported_encoder(folder: Path, dimensions: int = 16, seed: int = 0) ->
     embeddings = random.normal(size=(tokenizer.get_vocab_size(), dimensions)).astype(np.float32)
     mixing = (random.normal(size=(dimensions, dimensions)) / dimensions**0.5).astype(np.float32)
     _write_graph(folder / cards.GRAPH, embeddings, mixing)
-    card = cards.Card("tiny", dimensions, MAX_TOKENS, source="tiny", graph=sha256_of(folder / cards.GRAPH))
-    cards.write(folder, card)
+    card = cards.EncoderCard("tiny", dimensions, MAX_TOKENS, source="tiny", graph=sha256_of(folder / cards.GRAPH))
+    cards.write_card(folder, card)
     return folder
 
 

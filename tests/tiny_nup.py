@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness.card import Limits, Marks
+from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.nup import model as cards
 
 
@@ -19,9 +19,11 @@ def write(folder: Path, tokenizer: Any, dimensions: int = 8, seed: int = 0) -> P
     random = np.random.default_rng(seed)
     embeddings = random.normal(size=(tokenizer.get_vocab_size(), dimensions)).astype(np.float32)
     _write_graph(folder / cards.GRAPH, embeddings, random.normal(size=dimensions).astype(np.float32))
-    marks = Marks(*(tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")))
+    marks = SpecialTokens(*(tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")))
     files = {name: sha256_of(folder / name) for name in (cards.GRAPH, cards.TOKENIZER)}
-    cards.write(folder, cards.NupCard(files, marks, Limits(context_tokens=25, reply_tokens=25), {"licence": "none"}))
+    cards.write_card(
+        folder, cards.NupCard(files, marks, AptnessLimits(context_tokens=25, reply_tokens=25), {"licence": "none"})
+    )
     return folder
 
 

@@ -72,16 +72,16 @@ def networks(layers: int = 2, seed: int = 0) -> tuple[Any, Any]:
     import torch
 
     from rejoinder.models.aptness.network import float_networks
-    from rejoinder.models.catalog.manifest import require
-    from rejoinder.models.ranker.network import Chooser, first_layers
+    from rejoinder.models.catalog.manifest import require_model
+    from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
 
-    bi, cross = float_networks(require("aptness"))
+    bi, cross = float_networks(require_model("aptness"))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        chooser = Chooser(first_layers(bi.trunk, layers))
+        chooser = ChooserNetwork(copy_first_layers(bi.trunk, layers))
         with torch.no_grad():
             chooser.head.weight.mul_(20)  # so that statements differ, as they do in a trained ranker
-    cross.trunk = first_layers(cross.trunk, layers)
+    cross.trunk = copy_first_layers(cross.trunk, layers)
     return cross.eval(), chooser.eval()
 
 
@@ -90,16 +90,16 @@ def written(folder: Path, kind: str = "situated", layers: int = 2) -> tuple[Any,
     import numpy as np
 
     from rejoinder.models.aptness import card
-    from rejoinder.models.catalog.manifest import require
-    from rejoinder.models.ranker.card import Choice
+    from rejoinder.models.catalog.manifest import require_model
+    from rejoinder.models.ranker.card import StatementChoice
     from rejoinder.models.ranker.export import export_ranker
     from rejoinder.models.ranker.rows import RankerLimits
-    from rejoinder.models.ranker.statement_choice import Words
+    from rejoinder.models.ranker.statement_choice import WordTable
 
     reader, chooser = networks(layers)
-    aptness = require("aptness")
-    count = Words(aptness / card.EMBEDDINGS, card.read(aptness).dimensions).count
+    aptness = require_model("aptness")
+    count = WordTable(aptness / card.EMBEDDINGS, card.read_card(aptness).dimensions).count
     weights = np.random.default_rng(0).random(count, np.float32)
     of = (chooser, weights) if kind == "situated" else (None, None)
-    export_ranker(reader, *of, "u+S", Choice(), RankerLimits(), {"licence": "none"}, folder)
+    export_ranker(reader, *of, "u+S", StatementChoice(), RankerLimits(), {"licence": "none"}, folder)
     return reader, chooser

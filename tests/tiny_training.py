@@ -12,8 +12,7 @@ import pytest
 import tiny_models
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest
-from rejoinder.models.catalog.manifest import write as write_manifest
+from rejoinder.models.catalog.manifest import Manifest, write_manifest
 from rejoinder.types import Dialogue, Turn
 
 TOPICS = {

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-_MOST_NAMES = 16  # in one error sentence
+_MAX_NAMES = 16  # in one error sentence
 
 
 class RejoinderError(Exception):
@@ -52,9 +52,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"
-    shown = ", ".join(names[:_MOST_NAMES]) + (
-        f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    )
+    shown = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
     return f"known: {shown or 'none'}"
 
 
@@ -64,7 +62,7 @@ def brief(text: object, limit: int = 60) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
-def shorten(name: object, limit: int = 120) -> str:
+def shorten_path(name: object, limit: int = 120) -> str:
     """The name of a file as it may stand in an error sentence: a very long one is cut."""
     text = name.decode(errors="backslashreplace") if isinstance(name, bytes) else str(name)
     return text if len(text) <= limit else f"{text[:limit]}…"

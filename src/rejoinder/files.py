@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.errors import InputError, RejoinderError, shorten
+from rejoinder.errors import InputError, RejoinderError, shorten_path
 
 _BLOCK = 2**20
 
@@ -33,7 +33,7 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def whole_file(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block has ended well; a private one is its owner's alone.
 
     A device or a pipe is written as it is. A failure to write (a full disk) is one sentence that names the file.
@@ -47,7 +47,7 @@ def whole_file(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
         with io.BufferedWriter(_File(target, target)) as raw:
             yield raw
         return
-    name = _part_of(target)
+    name = _make_part(target)
     try:
         with io.BufferedWriter(_File(name, target)) as raw:
             if target.suffix == ".gz":
@@ -102,14 +102,14 @@ def _is_special(target: Path) -> bool:
     return not stat.S_ISREG(mode) or target.is_relative_to("/dev") or target.is_relative_to("/proc")
 
 
-def _part_of(target: Path) -> str:
+def _make_part(target: Path) -> str:
     """A new hidden file beside the target (beside what it links to)."""
     beside = Path(os.path.realpath(target))
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=beside.parent, prefix=f".{beside.name}.")
     except OSError as error:
-        raise InputError(f"{shorten(target)}: cannot be written ({error.strerror}); choose another file") from None
+        raise InputError(f"{shorten_path(target)}: cannot be written ({error.strerror}); choose another file") from None
     os.close(handle)
     return name
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import modules
+from rejoinder.registry import list_modules
 from rejoinder.types import Pair
 from rejoinder.user_file import load_user_file
 
@@ -138,15 +138,15 @@ _digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as the
 
 def metric_names() -> list[str]:
     """Every metric that can be typed by name: the package's own and those of entry points."""
-    return sorted({*modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
+    return sorted({*list_modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
 
 
 def metric_class(name: str) -> type[Metric]:
     """The class behind a metric's name, or behind a path such as ``./mine.py`` or ``./mine.py:Mine``."""
     if name.partition(":")[0].endswith(".py"):
-        return _from_file(name)
-    if name in modules("rejoinder.metrics"):
-        return _only_metric(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
+        return _load_metric_file(name)
+    if name in list_modules("rejoinder.metrics"):
+        return _find_metric_class(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
     for entry in _entry_points():
         if entry.name == name:
             found = entry.load()
@@ -159,7 +159,7 @@ def metric_class(name: str) -> type[Metric]:
 
 def parse(spec: str) -> Metric:
     """The metric that a spec such as ``bleu(n=2)`` names."""
-    typed = specs.read(spec, "metric")
+    typed = specs.parse_spec(spec, "metric")
     return specs.construct(metric_class(typed.name), typed)
 
 
@@ -177,13 +177,13 @@ def is_packaged(metric: Metric) -> bool:
 
 def spec_of(metric: Metric) -> str:
     """The spec of a metric: its name and the parameters that differ from their defaults."""
-    return specs.write(name_of(type(metric)), metric)
+    return specs.format_spec(name_of(type(metric)), metric)
 
 
 def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
     """Everything that decides a metric's number, in one string."""
     parts = [name_of(type(metric))]
-    parts += [f"{f.name}:{_short(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
+    parts += [f"{f.name}:{_format_value(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
     parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]
     if "references" in metric.needs and (sources := sorted(set(reference_sources))):
         parts.append("references:" + "+".join(sources))
@@ -199,7 +199,7 @@ def _entry_points() -> list[Any]:
     return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name)
 
 
-def _only_metric(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
+def _find_metric_class(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
     """The one metric that a module defines (or the one that was asked for)."""
     defined = {
         key: value
@@ -217,15 +217,15 @@ def _only_metric(module: ModuleType, name: str, wanted: str | None) -> type[Metr
     return public[0]
 
 
-def _from_file(name: str) -> type[Metric]:
+def _load_metric_file(name: str) -> type[Metric]:
     file, _, wanted = name.partition(":")
     loaded = load_user_file(file, "metric")
-    cls = _only_metric(loaded.module, file, wanted or None)
+    cls = _find_metric_class(loaded.module, file, wanted or None)
     if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
     _names[cls], _digests[cls] = name, loaded.digest
     return cls
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

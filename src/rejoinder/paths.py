@@ -14,7 +14,7 @@ def cache_home() -> Path:
     if moved:
         return Path(moved)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else _home("REJOINDER_CACHE") / ".cache") / "rejoinder"
+    return (Path(base) if base else _home_folder("REJOINDER_CACHE") / ".cache") / "rejoinder"
 
 
 def data_home() -> Path:
@@ -23,10 +23,10 @@ def data_home() -> Path:
     if moved:
         return Path(moved)
     base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else _home("REJOINDER_DATA") / ".local" / "share") / "rejoinder" / "data"
+    return (Path(base) if base else _home_folder("REJOINDER_DATA") / ".local" / "share") / "rejoinder" / "data"
 
 
-def _home(instead: str) -> Path:
+def _home_folder(instead: str) -> Path:
     try:
         return Path.home()
     except RuntimeError:

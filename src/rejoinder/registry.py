@@ -9,21 +9,21 @@ from types import ModuleType
 from rejoinder.errors import SpecError, nearest
 
 
-def modules(package: str) -> list[str]:
+def list_modules(package: str) -> list[str]:
     """The names in a folder that acts as a registry; a leading underscore keeps a module out of it."""
     folder = importlib.import_module(package).__path__
     return sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
 
 
-def packages(package: str) -> list[str]:
+def list_packages(package: str) -> list[str]:
     """The folders in a folder that acts as a registry."""
     folder = importlib.import_module(package).__path__
     return sorted(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
 
 
-def load(package: str, name: str, kind: str) -> ModuleType:
+def load_module(package: str, name: str, kind: str) -> ModuleType:
     """One module of a registry folder, by the name a user typed."""
-    known = modules(package)
+    known = list_modules(package)
     if name not in known:
         raise SpecError(f"no {kind} is called {name!r}; {nearest(name, known)}")
     return importlib.import_module(f"{package}.{name}")

@@ -9,19 +9,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def draw(*parts: object) -> int:
+def stable_hash(*parts: object) -> int:
     """A number of 64 bits that depends on nothing but the parts."""
-    return int.from_bytes(blake2b(_spelt(parts), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(_encode_parts(parts), digest_size=8).digest(), "big")
 
 
-def _spelt(parts: Iterable[object]) -> bytes:
+def _encode_parts(parts: Iterable[object]) -> bytes:
     """The parts with their lengths, so that no others are spelt the same."""
     return b"".join(b"%d:%b" % (len(text), text) for text in (str(part).encode() for part in parts))
 
 
-def shuffled(things: Iterable[T], *names: object) -> list[T]:
+def stable_shuffle(things: Iterable[T], *names: object) -> list[T]:
     """Things (told apart by their ``str``) in the order that belongs to these names."""
-    start = blake2b(_spelt(names), digest_size=8)
+    start = blake2b(_encode_parts(names), digest_size=8)
 
     def place(thing: T) -> tuple[bytes, str]:
         name = str(thing)

@@ -26,12 +26,12 @@ class Spec(NamedTuple):
     arguments: dict[str, Any]
 
 
-def read(text: str, kind: str) -> Spec:
+def parse_spec(text: str, kind: str) -> Spec:
     """A spec as typed; ``kind`` is what it should name, for the error."""
     found = _SPEC.fullmatch(text.strip())
     if not found:
         raise SpecError(f"{text!r} is not a {kind}; write NAME or NAME(parameter=value, ...)")
-    return Spec(found["name"], _arguments(text, found["arguments"] or ""))
+    return Spec(found["name"], _parse_arguments(text, found["arguments"] or ""))
 
 
 def construct(cls: type[Value], spec: Spec) -> Value:
@@ -43,14 +43,14 @@ def construct(cls: type[Value], spec: Spec) -> Value:
         if key not in fields:
             hint = nearest(key, fields) if fields else "it has none"
             raise SpecError(f"{spec.name} has no parameter {key!r}; {hint}")
-        arguments[key] = _fit(value, hints[key], f"{spec.name}: {key}")
+        arguments[key] = _convert_argument(value, hints[key], f"{spec.name}: {key}")
     missing = [n for n, f in fields.items() if n not in arguments and _has_no_default(f)]
     if missing:
         raise SpecError(f"{spec.name} needs the parameter {missing[0]!r}")
     return cls(**arguments)
 
 
-def write(name: str, value: Any) -> str:
+def format_spec(name: str, value: Any) -> str:
     """A value as a spec: its name and the parameters that differ from their defaults."""
     shown = [
         f"{f.name}={getattr(value, f.name)!r}"
@@ -60,7 +60,7 @@ def write(name: str, value: Any) -> str:
     return name + (f"({', '.join(shown)})" if shown else "")
 
 
-def _arguments(spec: str, text: str) -> dict[str, Any]:
+def _parse_arguments(spec: str, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
@@ -72,7 +72,7 @@ def _arguments(spec: str, text: str) -> dict[str, Any]:
         ) from None
 
 
-def _fit(value: Any, hint: Any, what: str) -> Any:
+def _convert_argument(value: Any, hint: Any, what: str) -> Any:
     """The value as the parameter's type wants it, or an error that names what is allowed."""
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
@@ -83,7 +83,7 @@ def _fit(value: Any, hint: Any, what: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         for option in typing.get_args(hint):
             try:
-                return _fit(value, option, what)
+                return _convert_argument(value, option, what)
             except SpecError:
                 continue
         raise SpecError(f"{what} must be {hint}, not {value!r}")

@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf")
-_NARROWEST = 12  # characters: a narrower column of text cannot be read
+_MIN_WIDTH = 12  # characters: a narrower column of text cannot be read
 
 
 class Probability(float):
@@ -61,7 +61,7 @@ class Table:
             case Probability() if 0 <= cell < 10**-self.decimals / 2:
                 return f"<{10**-self.decimals:.{self.decimals}f}"
             case float():
-                return "–" if math.isnan(cell) else decimal(cell, self.decimals)
+                return "–" if math.isnan(cell) else format_decimal(cell, self.decimals)
             case int():
                 return f"{cell:,}"
         return cell
@@ -84,7 +84,7 @@ class Table:
         return to_markdown(self)
 
 
-def decimal(value: float, decimals: int, sign: str = "") -> str:
+def format_decimal(value: float, decimals: int, sign: str = "") -> str:
     """A number with so many decimals; what rounds to 0 has no minus sign."""
     return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
 
@@ -93,7 +93,7 @@ def to_terminal(table: Table) -> str:
     """The table in plain characters; on a terminal, long texts are wrapped to its width, and nothing is ever cut."""
     cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
-    widths = _widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    widths = _column_widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
     def lines(row: Sequence[str]) -> list[str]:
         wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
@@ -110,13 +110,13 @@ def to_terminal(table: Table) -> str:
     return escape_terminal("\n".join(shown))
 
 
-def _widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int | None) -> list[int]:
+def _column_widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int | None) -> list[int]:
     """How wide each column is: as its longest cell, unless texts must be wrapped to fit the room."""
     widths = [max(1, *(len(row[i]) for row in cells)) for i in range(len(numeric))]
     texts = [i for i, is_number in enumerate(numeric) if not is_number]
     while room is not None and texts and sum(widths) + 2 * (len(widths) - 1) > room:
         widest = max(texts, key=lambda i: widths[i])
-        if widths[widest] <= _NARROWEST:
+        if widths[widest] <= _MIN_WIDTH:
             break
         widths[widest] -= 1
     return widths
@@ -152,28 +152,28 @@ def to_html(table: Table) -> str:
 def to_latex(table: Table) -> str:
     """The table as a LaTeX tabular with booktabs rules."""
     columns = "".join("r" if table.is_numeric(i) else "l" for i in range(len(table.heads)))
-    heads = " & ".join(map(_latex, table.heads)) + r" \\"
-    rows = [" & ".join(map(_latex, table.texts(row))) + r" \\" for row in table.rows]
-    notes = [f"% {_one_line(note)}" for note in table.notes]
+    heads = " & ".join(map(_escape_latex, table.heads)) + r" \\"
+    rows = [" & ".join(map(_escape_latex, table.texts(row))) + r" \\" for row in table.rows]
+    notes = [f"% {_join_lines(note)}" for note in table.notes]
     body = [r"\toprule", heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([f"% {_one_line(table.title)}", rf"\begin{{tabular}}{{{columns}}}", *body, *notes, ""])
+    return "\n".join([f"% {_join_lines(table.title)}", rf"\begin{{tabular}}{{{columns}}}", *body, *notes, ""])
 
 
-def _latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
     special |= {c: "\\" + c for c in "&%$#_{}"}
     return "".join(special.get(c, c) for c in text)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.splitlines())  # a comment ends with its line
 
 
 def to_csv(table: Table) -> str:
     """The table as CSV, numbers in full; an estimate takes three columns."""
     wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
-    heads = [h for head, w in zip(table.heads, wide, strict=True) for h in _heads(head, w)]
-    rows = ([v for cell, w in zip(row, wide, strict=True) for v in _values(cell, w)] for row in table.rows)
+    heads = [h for head, w in zip(table.heads, wide, strict=True) for h in _csv_heads(head, w)]
+    rows = ([v for cell, w in zip(row, wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
     return "".join(map(_csv_line, (heads, *rows)))
 
 
@@ -183,17 +183,17 @@ def _csv_line(cells: Sequence[str]) -> str:
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _heads(head: str, wide: bool) -> list[str]:
+def _csv_heads(head: str, wide: bool) -> list[str]:
     return list(map(escape_cell, [head, f"{head} low", f"{head} high"] if wide else [head]))
 
 
-def _values(cell: Cell, wide: bool) -> list[str]:
+def _csv_values(cell: Cell, wide: bool) -> list[str]:
     values = list(cell) if isinstance(cell, Estimate) else [cell, None, None][: 3 if wide else 1]
     values = [v + 0.0 if isinstance(v, float) else v for v in values]  # -0.0 is 0.0
-    return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else _csv_cell(str(v)) for v in values]
+    return ["" if v is None or (isinstance(v, float) and math.isnan(v)) else _quote_csv_cell(str(v)) for v in values]
 
 
-def _csv_cell(text: str) -> str:
+def _quote_csv_cell(text: str) -> str:
     return text if _NUMBER.fullmatch(text) else escape_cell(text)  # -0.5 is no formula
 
 

@@ -44,17 +44,17 @@ def load_user_file(file: str, called: str) -> UserFile:
         raise SpecError(f"{file}: no such file (it was named as a {called})")
     try:
         main = _Source(path.resolve(), path.read_bytes())
-        modules = dict(_modules_of(main))
+        modules = dict(_find_modules(main))
     except OSError as error:
         raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a {called}") from None
     text = [("", main), *sorted(modules.items())]
-    before = _RUN.get(main.path)
+    before = _FILE_CACHE.get(main.path)
     if before is None or before[0] != text:
-        _RUN[main.path] = text, _run(file, main, text[1:])
-    return _RUN[main.path][1]
+        _FILE_CACHE[main.path] = text, _run_file(file, main, text[1:])
+    return _FILE_CACHE[main.path][1]
 
 
-def _run(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) -> UserFile:
+def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) -> UserFile:
     for name, source in modules:
         _FINDER.serve(file, name, source)
     digest = _digest(main, modules)
@@ -78,13 +78,13 @@ def _digest(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
     return whole.hexdigest()[:12]
 
 
-def _modules_of(main: _Source) -> Iterator[tuple[str, _Source]]:
+def _find_modules(main: _Source) -> Iterator[tuple[str, _Source]]:
     """The modules of a file's folder that it imports, and that these import, wherever in their text they do so."""
     folder, seen, waiting = main.path.parent, set(), [("", main)]
     while waiting:
         importer, source = waiting.pop()
         package = importer if source.path.name == "__init__.py" else importer.rpartition(".")[0]
-        for name in _imported(source.content, package):
+        for name in _imported_names(source.content, package):
             if name in seen:
                 continue
             seen.add(name)
@@ -97,7 +97,7 @@ def _modules_of(main: _Source) -> Iterator[tuple[str, _Source]]:
 
 
 @functools.lru_cache(maxsize=256)
-def _imported(content: bytes, package: str) -> tuple[str, ...]:
+def _imported_names(content: bytes, package: str) -> tuple[str, ...]:
     """The names of all modules that a text may import, with their packages."""
     try:
         tree = ast.parse(content)
@@ -196,4 +196,4 @@ class _Loader(InspectLoader):
 
 
 _FINDER = _Finder()
-_RUN: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with the texts that were run last
+_FILE_CACHE: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with the texts that were run last

@@ -17,11 +17,11 @@ from rejoinder.errors import brief
 
 _MISSING = "please answer this"
 # Control characters but for line feed and tab, and halves of surrogate pairs: no store and no file format takes them.
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_MOST_PROBLEMS = 20
+_FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_MAX_PROBLEMS = 20
 
 
-def checked(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
+def check_answer(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
     """The answer in its lasting form, fields in their order; AnswerError says what is wrong, field by field."""
     by_name = {field.name: field for field in fields}
     problems = {brief(name): "this is not asked here" for name in raw if name not in by_name}
@@ -31,7 +31,7 @@ def checked(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
             continue
         given = raw.get(field.name)
         try:
-            value = _value(field, given)
+            value = _check_value(field, given)
         except ValueError as error:
             problems[field.name] = str(error)
             continue
@@ -43,11 +43,11 @@ def checked(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
     if lines and not problems and not any(name in answer for name in lines):
         problems[lines[0]] = "please write at least one statement in one of the fields"
     if problems:
-        raise AnswerError(dict(list(problems.items())[:_MOST_PROBLEMS]))
+        raise AnswerError(dict(list(problems.items())[:_MAX_PROBLEMS]))
     return answer
 
 
-def _value(field: Field, given: Any) -> Value | None:
+def _check_value(field: Field, given: Any) -> Value | None:
     if given is None:
         return None
     if field.kind == "choice":
@@ -56,11 +56,11 @@ def _value(field: Field, given: Any) -> Value | None:
                 return option.value
         raise ValueError(f"{brief(given)} cannot be chosen here")
     if field.kind == "labels":
-        return _labels(field, given)
-    return _text(field, given)
+        return _check_labels(field, given)
+    return _check_text(field, given)
 
 
-def _labels(field: Field, given: Any) -> list[str] | None:
+def _check_labels(field: Field, given: Any) -> list[str] | None:
     if not isinstance(given, list | tuple) or not all(isinstance(label, str) for label in given):
         raise ValueError("this must be a list of labels")
     known = [str(option.value) for option in field.options]
@@ -71,25 +71,25 @@ def _labels(field: Field, given: Any) -> list[str] | None:
     return [label for label in known if label in given] or None
 
 
-def _text(field: Field, given: Any) -> str | None:
+def _check_text(field: Field, given: Any) -> str | None:
     if not isinstance(given, str):
         raise ValueError("this must be a text")
     text = given.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > field.longest:
         raise ValueError(f"this has {len(text):,} characters; at most {field.longest:,} are allowed")
-    if found := _UNFIT.search(text):
+    if found := _FORBIDDEN_CHARACTERS.search(text):
         raise ValueError(f"the character U+{ord(found[0]):04X} cannot be kept; please remove it")
     if field.kind == "lines":
         text = "\n".join(line.strip() for line in text.split("\n") if line.strip())
     return text.strip() or None
 
 
-def statements(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """The statements of an answer to a field of lines."""
     return [line for line in text.split("\n") if line]
 
 
-def from_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def parse_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """What an HTML form sent, as ``checked`` takes it; names that are no fields (a page's own) are passed over."""
     sent: dict[str, list[Any]] = {}
     for name, value in pairs:

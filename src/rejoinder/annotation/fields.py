@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rejoinder.annotation.form import FORMS, Asks
+from rejoinder.annotation.form import FORMS, AnswerKind
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.unit import Field, Option, Unit
 
@@ -13,7 +13,7 @@ TIE = "tie"
 _PLACES = ("The first", "The second")
 
 
-def fields_of(project: Project, unit: Unit) -> tuple[Field, ...]:
+def list_fields(project: Project, unit: Unit) -> tuple[Field, ...]:
     """The fields of a unit; those about a reply stand together, replies in the order of the payload."""
     fields = list(_FIELDS[FORMS[unit.form].asks](project, unit))
     if project.comments:
@@ -26,14 +26,14 @@ def _replies(unit: Unit) -> list[dict[str, str]]:
     return list(unit.payload.get("replies", ()))
 
 
-def _options(project: Project, unit: Unit) -> Iterator[Field]:
+def _option_fields(project: Project, unit: Unit) -> Iterator[Field]:
     for reply in _replies(unit):
         key = reply["key"]
         for aspect in project.aspects:
             yield Field(f"{aspect.name}.{key}", "choice", aspect.name, aspect.question, key, aspect.options)
 
 
-def _labels(project: Project, unit: Unit) -> Iterator[Field]:
+def _label_fields(project: Project, unit: Unit) -> Iterator[Field]:
     aspect = project.aspects[0]
     options = (*(Option(label, label) for label in project.labels), Option(NONE, "Nothing"))
     for reply in _replies(unit):
@@ -41,7 +41,7 @@ def _labels(project: Project, unit: Unit) -> Iterator[Field]:
         yield Field(f"{aspect.name}.{key}", "labels", aspect.name, aspect.question, key, options)
 
 
-def _verdict(project: Project, unit: Unit) -> Iterator[Field]:
+def _verdict_fields(project: Project, unit: Unit) -> Iterator[Field]:
     aspect = project.aspects[0]
     for reply in _replies(unit):
         name = f"{aspect.name}.{reply['key']}"
@@ -58,14 +58,14 @@ def _verdict(project: Project, unit: Unit) -> Iterator[Field]:
         )
 
 
-def _texts(project: Project, unit: Unit) -> Iterator[Field]:
+def _text_fields(project: Project, unit: Unit) -> Iterator[Field]:
     for aspect in project.aspects:
         initial = unit.payload.get("initial", {}).get(aspect.name, "")
         longest = max(project.longest_text, len(initial))
         yield Field(aspect.name, "text", aspect.name, aspect.question, initial=initial, longest=longest)
 
 
-def _lines(project: Project, unit: Unit) -> Iterator[Field]:
+def _line_fields(project: Project, unit: Unit) -> Iterator[Field]:
     for aspect in project.aspects:
         initial = unit.payload.get("initial", {}).get(aspect.name, "")
         longest = max(project.longest_text, len(initial))
@@ -74,7 +74,7 @@ def _lines(project: Project, unit: Unit) -> Iterator[Field]:
         )
 
 
-def _preference(project: Project, unit: Unit) -> Iterator[Field]:
+def _preference_fields(project: Project, unit: Unit) -> Iterator[Field]:
     options = [Option(reply["key"], place) for reply, place in zip(_replies(unit), _PLACES, strict=True)]
     if project.ties:
         options.insert(1, Option(TIE, "Both alike"))
@@ -82,11 +82,11 @@ def _preference(project: Project, unit: Unit) -> Iterator[Field]:
         yield Field(aspect.name, "choice", aspect.name, aspect.question, options=tuple(options))
 
 
-_FIELDS: dict[Asks, Callable[[Project, Unit], Iterator[Field]]] = {
-    "options": _options,
-    "labels": _labels,
-    "verdict": _verdict,
-    "texts": _texts,
-    "lines": _lines,
-    "preference": _preference,
+_FIELDS: dict[AnswerKind, Callable[[Project, Unit], Iterator[Field]]] = {
+    "options": _option_fields,
+    "labels": _label_fields,
+    "verdict": _verdict_fields,
+    "texts": _text_fields,
+    "lines": _line_fields,
+    "preference": _preference_fields,
 }

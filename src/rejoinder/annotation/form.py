@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 from rejoinder.annotation.project import Aspect
 from rejoinder.annotation.unit import FormName, Option
 
-Shows: TypeAlias = Literal["responses", "candidates", "references", "added references", "items", "pairs"]
-Asks: TypeAlias = Literal["options", "labels", "verdict", "texts", "lines", "preference"]
+ShownKind: TypeAlias = Literal["responses", "candidates", "references", "added references", "items", "pairs"]
+AnswerKind: TypeAlias = Literal["options", "labels", "verdict", "texts", "lines", "preference"]
 
 VERDICTS = (Option("accept", "Accept"), Option("edit", "Edit"), Option("reject", "Reject"))
 LABELS = (
@@ -35,35 +35,35 @@ CATEGORIES = (
 class Form:
     """What a form shows and asks, and the defaults of a project that uses it."""
 
-    shows: Shows
-    asks: Asks
+    shows: ShownKind
+    asks: AnswerKind
     aspects: tuple[Aspect, ...]
     raters_per_unit: int
     replies_per_unit: int = 1  # 0 for all of an item
     source: str = ""
 
 
-def scale(low: int, high: int, anchors: dict[int, str]) -> tuple[Option, ...]:
+def make_scale(low: int, high: int, anchors: dict[int, str]) -> tuple[Option, ...]:
     """The options of a scale of whole numbers."""
     return tuple(Option(n, str(n), anchors.get(n, "")) for n in range(low, high + 1))
 
 
-def words(*labels: str) -> tuple[Option, ...]:
+def make_word_scale(*labels: str) -> tuple[Option, ...]:
     """The options of a scale of words, from the lowest, which is 0."""
     return tuple(Option(n, label) for n, label in enumerate(labels))
 
 
-_FIVE = scale(1, 5, {1: "not at all", 5: "very"})
-_CHOSEN = scale(0, 5, {0: "ungrammatical", 1: "cannot be a reply here at all", 5: "clearly fits here"})
-_YES = words("No", "Yes")
+_FIVE_POINT_SCALE = make_scale(1, 5, {1: "not at all", 5: "very"})
+_CHOSEN_SCALE = make_scale(0, 5, {0: "ungrammatical", 1: "cannot be a reply here at all", 5: "clearly fits here"})
+_YES_NO_SCALE = make_word_scale("No", "Yes")
 
 FORMS: dict[FormName, Form] = {
     "rate": Form(
         "responses",
         "options",
         (
-            Aspect("appropriate", "How appropriate is the response overall?", _FIVE),
-            Aspect("on-topic", "How on-topic is the response?", _FIVE),
+            Aspect("appropriate", "How appropriate is the response overall?", _FIVE_POINT_SCALE),
+            Aspect("on-topic", "How on-topic is the response?", _FIVE_POINT_SCALE),
         ),
         5,
         source="SSREM (Bak and Oh 2020), after Lowe et al. (2017)",
@@ -71,7 +71,7 @@ FORMS: dict[FormName, Form] = {
     "candidates": Form(
         "candidates",
         "options",
-        (Aspect("appropriate", "How well does this fit as the next utterance?", _CHOSEN),),
+        (Aspect("appropriate", "How well does this fit as the next utterance?", _CHOSEN_SCALE),),
         5,
         0,
         "CHOSEN (Sato et al. 2020)",
@@ -79,7 +79,7 @@ FORMS: dict[FormName, Form] = {
     "grade": Form(
         "candidates",
         "options",
-        (Aspect("grade", "How good is this reply in this situation?", words("Bad", "Acceptable", "Best")),),
+        (Aspect("grade", "How good is this reply in this situation?", make_word_scale("Bad", "Acceptable", "Best")),),
         3,
         0,
         "SUGAR (Otani et al. 2023), step 8",
@@ -91,7 +91,7 @@ FORMS: dict[FormName, Form] = {
             Aspect(
                 "appropriate",
                 "Is this reply appropriate here? (Ignore small errors of grammar.)",
-                words("Not appropriate", "Neutral", "Appropriate"),
+                make_word_scale("Not appropriate", "Neutral", "Appropriate"),
             ),
         ),
         2,
@@ -122,8 +122,8 @@ FORMS: dict[FormName, Form] = {
         "responses",
         "options",
         (
-            Aspect("new", "Does the reply suggest or ask for something new?", _YES),
-            Aspect("helpful", "Does that help with the goal?", _YES),
+            Aspect("new", "Does the reply suggest or ask for something new?", _YES_NO_SCALE),
+            Aspect("helpful", "Does that help with the goal?", _YES_NO_SCALE),
         ),
         3,
         source="SUGAR (Otani et al. 2023), step 4",

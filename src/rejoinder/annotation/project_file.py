@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from rejoinder.annotation.form import FORMS, LABELS, Form, scale
+from rejoinder.annotation.form import FORMS, LABELS, Form, make_scale
 from rejoinder.annotation.project import NOTICE, Aspect, Check, Exercise, Project
 from rejoinder.annotation.redaction import KINDS
 from rejoinder.annotation.store import is_url
@@ -19,7 +19,7 @@ from rejoinder.annotation.unit import FormName, Option
 from rejoinder.errors import InputError, brief, nearest
 
 
-class Table:
+class TomlTable:
     """A TOML table with the keys that may be in it; ``place`` begins every error."""
 
     def __init__(self, found: Any, place: str, keys: Collection[str]) -> None:
@@ -85,19 +85,19 @@ class Table:
             raise self.wrong(key, f"a list of texts of at most {longest:,} characters")
         return tuple(t.strip() for t in found)
 
-    def tables(self, key: str, keys: Collection[str]) -> list[Table]:
+    def tables(self, key: str, keys: Collection[str]) -> list[TomlTable]:
         """A list of tables."""
         found = self._found.get(key, [])
         if not isinstance(found, list):
             raise self.wrong(key, f"a list of tables ([[{key}]])")
-        return [Table(one, f"{self.place}, {key} {n}", keys) for n, one in enumerate(found, start=1)]
+        return [TomlTable(one, f"{self.place}, {key} {n}", keys) for n, one in enumerate(found, start=1)]
 
 
 ASPECT_KEYS = ("name", "question", "low", "high", "words", "anchors")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
-def read_labels(table: Table, form: Form) -> tuple[str, ...]:
+def read_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
     """The error labels of a project, where its form has any."""
     if form.asks != "labels":
         if "labels" in table:
@@ -109,32 +109,32 @@ def read_labels(table: Table, form: Form) -> tuple[str, ...]:
     return labels
 
 
-def read_aspects(table: Table, form: Form) -> tuple[Aspect, ...]:
+def read_aspects(table: TomlTable, form: Form) -> tuple[Aspect, ...]:
     """The aspects of a project, or its form's own where it names none."""
     given = table.tables("aspects", ASPECT_KEYS)
     if not given:
         return form.aspects
     if form.asks in ("labels", "verdict"):
         raise InputError(f"{table.place}: the form {table.raw('form')!r} asks one thing only; leave out 'aspects'")
-    aspects = tuple(_aspect(one, form) for one in given)
+    aspects = tuple(_read_aspect(one, form) for one in given)
     if len({a.name for a in aspects}) != len(aspects):
         raise InputError(f"{table.place}: two aspects have the same name")
     return aspects
 
 
-def _aspect(table: Table, form: Form) -> Aspect:
+def _read_aspect(table: TomlTable, form: Form) -> Aspect:
     name = table.text("name")
     if not _NAME.fullmatch(name) or name == "comment":
         raise table.wrong("name", "a letter and then letters, digits, hyphens or underscores (and not 'comment')")
     question = table.text("question", longest=1000)
     if form.asks == "options":
-        return Aspect(name, question, _options(table))
+        return Aspect(name, question, _read_options(table))
     if extra := [key for key in ("low", "high", "words", "anchors") if key in table]:
         raise InputError(f"{table.place}: {extra[0]!r} has no meaning here, since this form has no scale")
     return Aspect(name, question)
 
 
-def _options(table: Table) -> tuple[Option, ...]:
+def _read_options(table: TomlTable) -> tuple[Option, ...]:
     words = table.texts("words", longest=60)
     low = table.whole("low", 0 if words else 1, -100, 100)
     high = low + len(words) - 1 if words else table.whole("high", 5, -100, 100)
@@ -148,19 +148,19 @@ def _options(table: Table) -> tuple[Option, ...]:
         raise table.wrong("anchors", f"texts under numbers from {low} to {high}")
     meant = {levels[key]: text for key, text in anchors.items()}
     if not words:
-        return scale(low, high, meant)
+        return make_scale(low, high, meant)
     return tuple(Option(low + i, word, meant.get(low + i, "")) for i, word in enumerate(words))
 
 
-_OWN = ("context", "reply", "replies", "goal", "situation", "note")
-CHECK_KEYS = ("of", *_OWN, "answer", "explanation")
+_TEXT_KEYS = ("context", "reply", "replies", "goal", "situation", "note")
+CHECK_KEYS = ("of", *_TEXT_KEYS, "answer", "explanation")
 
 
-def read_exercise(table: Table, form: Form) -> Exercise:
+def read_exercise(table: TomlTable, form: Form) -> Exercise:
     """The exercise of a project, empty where it has none."""
     if "exercise" not in table:
         return Exercise()
-    own = Table(table.raw("exercise"), f"{table.place}, exercise", ("questions", "needed", "attempts"))
+    own = TomlTable(table.raw("exercise"), f"{table.place}, exercise", ("questions", "needed", "attempts"))
     questions = tuple(read_check(one, form, "") for one in own.tables("questions", CHECK_KEYS))
     if not questions:
         raise InputError(f"{own.place}: needs [[exercise.questions]]")
@@ -168,10 +168,10 @@ def read_exercise(table: Table, form: Form) -> Exercise:
     return Exercise(questions, needed, own.whole("attempts", 2, 1, 100))
 
 
-def read_check(table: Table, form: Form, needs: str, own: bool = False) -> Check:
+def read_check(table: TomlTable, form: Form, needs: str, own: bool = False) -> Check:
     """One question; ``needs`` names the key that it cannot do without, ``own`` says that it must have its own texts."""
     of = table.text("of", "", 1000) or None
-    payload: dict[str, Any] = {key: table.raw(key) for key in _OWN if key in table}
+    payload: dict[str, Any] = {key: table.raw(key) for key in _TEXT_KEYS if key in table}
     if own and of:
         raise InputError(f"{table.place}: an attention check has texts of its own; a known answer is [[gold]]")
     if (of is None) == ("context" not in payload):
@@ -187,7 +187,7 @@ def read_check(table: Table, form: Form, needs: str, own: bool = False) -> Check
 
 
 _KEYS = ({f.name for f in fields(Project)} | {"checks"}) - {"path", "checks_every", "stop_after"}
-_MOST = 1_000_000
+_MAX_COUNT = 1_000_000
 
 
 def read_project(path: str | Path) -> Project:
@@ -202,11 +202,11 @@ def read_project(path: str | Path) -> Project:
         found = toml.loads(raw.decode("utf-8-sig"))
     except ValueError as error:  # of the encoding or the syntax
         raise InputError(f"{path.name}: is no TOML ({error}); docs/annotating.md shows what it holds") from None
-    return _project(Table(found, path.name, _KEYS), path)
+    return _parse_project(TomlTable(found, path.name, _KEYS), path)
 
 
-def _project(table: Table, path: Path) -> Project:
-    form_name = _form_name(table)
+def _parse_project(table: TomlTable, path: Path) -> Project:
+    form_name = _read_form_name(table)
     form = FORMS[form_name]
     name = table.text("name", path.stem, 64)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
@@ -214,33 +214,33 @@ def _project(table: Table, path: Path) -> Project:
     if not (data := table.texts("data")):
         raise InputError(f"{table.place}: needs 'data': the files that hold what is to be judged")
     aspects = read_aspects(table, form)
-    checks = Table(table.raw("checks", {}), f"{table.place}, checks", ("every", "stop_after"))
+    checks = TomlTable(table.raw("checks", {}), f"{table.place}, checks", ("every", "stop_after"))
     return Project(
         name=name,
         title=table.text("title", name, 200),
         form=form_name,
-        data=tuple(_from(path, one) for one in data),
-        database=_database(table.text("database", f"{name}.sqlite"), path),
+        data=tuple(_resolve_path(path, one) for one in data),
+        database=_resolve_database(table.text("database", f"{name}.sqlite"), path),
         aspects=aspects,
         instructions=table.text("instructions", ""),
         notice=table.text("notice", NOTICE),
         contact=table.text("contact", "", 500),
         completion=table.text("completion", "", 500),
         raters_per_unit=table.whole("raters_per_unit", form.raters_per_unit, 1, 1000),
-        units_per_rater=table.whole("units_per_rater", 0, 0, _MOST),
-        replies_per_unit=_replies_per_unit(table, form),
+        units_per_rater=table.whole("units_per_rater", 0, 0, _MAX_COUNT),
+        replies_per_unit=_read_replies_per_unit(table, form),
         pairs_per_item=table.whole("pairs_per_item", 0, 0, 1000),
         seed=table.whole("seed", 0, 0, 2**63 - 1),
-        block=table.whole("block", 0, 0, _MOST),
+        block=table.whole("block", 0, 0, _MAX_COUNT),
         minimum_seconds=table.number("minimum_seconds", 0.0, 0.0, 3600.0),
         lease_minutes=table.number("lease_minutes", 30.0, 0.01, 60 * 24 * 7),
-        redact=_redact(table),
+        redact=_read_redact(table),
         labels=read_labels(table, form),
         ties=table.flag("ties", True),
         comments=table.flag("comments", False),
         longest_text=table.whole("longest_text", 2000, 1, 20000),
-        checks_every=checks.whole("every", 10, 1, _MOST),
-        stop_after=checks.whole("stop_after", 0, 0, _MOST),
+        checks_every=checks.whole("every", 10, 1, _MAX_COUNT),
+        stop_after=checks.whole("stop_after", 0, 0, _MAX_COUNT),
         gold=tuple(read_check(one, form, "answer") for one in table.tables("gold", CHECK_KEYS)),
         attention=tuple(read_check(one, form, "answer", own=True) for one in table.tables("attention", CHECK_KEYS)),
         exercise=read_exercise(table, form),
@@ -248,7 +248,7 @@ def _project(table: Table, path: Path) -> Project:
     )
 
 
-def _form_name(table: Table) -> FormName:
+def _read_form_name(table: TomlTable) -> FormName:
     name = table.text("form")
     for known in get_args(FormName):
         if name == known:
@@ -256,22 +256,22 @@ def _form_name(table: Table) -> FormName:
     raise InputError(f"{table.place}: no form is called {brief(name)}; {nearest(name, FORMS)}")
 
 
-def _from(path: Path, given: str) -> str:
+def _resolve_path(path: Path, given: str) -> str:
     return given if given.startswith("dataset:") or Path(given).is_absolute() else str(path.parent / given)
 
 
-def _database(given: str, path: Path) -> str:
+def _resolve_database(given: str, path: Path) -> str:
     file = given.removeprefix("sqlite:///")
-    return file if is_url(file) else _from(path, file)
+    return file if is_url(file) else _resolve_path(path, file)
 
 
-def _replies_per_unit(table: Table, form: Form) -> int:
+def _read_replies_per_unit(table: TomlTable, form: Form) -> int:
     if "replies_per_unit" in table and form.shows in ("items", "pairs"):
         raise InputError(f"{table.place}: 'replies_per_unit' has no meaning for the form {table.raw('form')!r}")
     return table.whole("replies_per_unit", form.replies_per_unit, 0, 50)
 
 
-def _redact(table: Table) -> frozenset[str]:
+def _read_redact(table: TomlTable) -> frozenset[str]:
     found = table.raw("redact", False)
     if isinstance(found, bool):
         return frozenset(KINDS) if found else frozenset()

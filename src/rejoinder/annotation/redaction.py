@@ -31,32 +31,32 @@ KINDS: dict[str, tuple[re.Pattern[str], str]] = {
 }
 _LONG_RUN = re.compile(_RUN)
 # A speaker by one of these names is nobody in particular.
-_PARTS = {"user", "assistant", "system", "human", "bot", "agent", "customer", "speaker"}
+_GENERIC_SPEAKERS = {"user", "assistant", "system", "human", "bot", "agent", "customer", "speaker"}
 
 
-def redacted(text: str, kinds: frozenset[str]) -> str:
+def redact_text(text: str, kinds: frozenset[str]) -> str:
     """The text with marks in place of what is of these kinds (those of KINDS)."""
-    while (less := _once(text, kinds)) != text:  # what stood beside a number or a link may show only now
+    while (less := _redact_once(text, kinds)) != text:  # what stood beside a number or a link may show only now
         text = less
     return text
 
 
-def _once(text: str, kinds: frozenset[str]) -> str:
+def _redact_once(text: str, kinds: frozenset[str]) -> str:
     for kind, (pattern, mark) in KINDS.items():
         if kind in kinds:
             text = pattern.sub(mark, text)
     return _LONG_RUN.sub("[number]", text) if "number" in kinds else text
 
 
-def redacted_turns(turns: tuple[Turn, ...], kinds: frozenset[str]) -> tuple[Turn, ...]:
+def redact_turns(turns: tuple[Turn, ...], kinds: frozenset[str]) -> tuple[Turn, ...]:
     """Turns with redacted texts; where anything is redacted, speakers with names of their own are numbered."""
     if not kinds:
         return turns
     numbers: dict[str, str] = {}
-    return tuple(Turn(redacted(t.text, kinds), _speaker(t.speaker, numbers)) for t in turns)
+    return tuple(Turn(redact_text(t.text, kinds), _redact_speaker(t.speaker, numbers)) for t in turns)
 
 
-def _speaker(name: str | None, numbers: dict[str, str]) -> str | None:
-    if name is None or len(name) == 1 or name.casefold() in _PARTS:
+def _redact_speaker(name: str | None, numbers: dict[str, str]) -> str | None:
+    if name is None or len(name) == 1 or name.casefold() in _GENERIC_SPEAKERS:
         return name
     return numbers.setdefault(name, f"speaker {len(numbers) + 1}")

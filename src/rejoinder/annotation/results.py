@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rejoinder.annotation.fields import NONE, TIE, fields_of
+from rejoinder.annotation.fields import NONE, TIE, list_fields
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Judgement, Store
-from rejoinder.annotation.unit import Field, Unit, Value
-from rejoinder.annotation.unit_order import arranged
+from rejoinder.annotation.unit import Field, Unit, Value, arrange_replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FieldAnswer:
     """One thing that one rater said: the value of one field, and what it is about.
 
     ``response`` and ``system`` are of the reply in question (None where the field is about the whole unit). ``number``
@@ -47,48 +46,48 @@ class Said:
 _VERDICTS = {"reject": 0.0, "edit": 1.0, "accept": 2.0}
 
 
-def results_of(store: Store) -> Results:
+def read_results(store: Store) -> Results:
     """The results as they stand."""
     judgements = tuple(store.judgements())
     return Results(store.project, {unit.id: unit for unit in store.units()}, judgements)
 
 
-def said(results: Results, unit: Unit, judgement: Judgement) -> Iterator[Said]:
+def split_answer(results: Results, unit: Unit, judgement: Judgement) -> Iterator[FieldAnswer]:
     """An answer, field by field, in the order of the fields."""
-    for one in fields_of(results.project, unit):
+    for one in list_fields(results.project, unit):
         if one.name in judgement.answer:
             value = judgement.answer[one.name]
             reply = unit.hidden.get("replies", {}).get(one.reply, {})
-            number = _number(value) if one.kind == "choice" else None
-            yield Said(unit, judgement, one, value, reply.get("response"), reply.get("system"), number)
+            number = _to_number(value) if one.kind == "choice" else None
+            yield FieldAnswer(unit, judgement, one, value, reply.get("response"), reply.get("system"), number)
 
 
-def _number(value: Value) -> float | None:
+def _to_number(value: Value) -> float | None:
     if isinstance(value, int):
         return float(value)
     return _VERDICTS.get(value) if isinstance(value, str) else None
 
 
-def labels_of(one: Said) -> dict[str, bool]:
+def label_flags(one: FieldAnswer) -> dict[str, bool]:
     """Every label that could be given, and whether it was."""
     given = one.value if isinstance(one.value, list) else []
     return {str(option.value): option.value in given for option in one.field.options if option.value != NONE}
 
 
-def sides(results: Results, unit: Unit, rater: str) -> tuple[str, str]:
+def order_pair(results: Results, unit: Unit, rater: str) -> tuple[str, str]:
     """The keys of the two replies of a pair, in the order in which this rater saw them."""
-    first, second = arranged(unit, results.project.seed, rater).payload["replies"]
+    first, second = arrange_replies(unit, results.project.seed, rater).payload["replies"]
     return first["key"], second["key"]
 
 
-def choice_of(results: Results, one: Said) -> str:
+def find_choice(results: Results, one: FieldAnswer) -> str:
     """Which of a pair was preferred, as seen: first, second or tie."""
     if one.value == TIE:
         return TIE
-    return "first" if one.value == sides(results, one.unit, one.judgement.rater)[0] else "second"
+    return "first" if one.value == order_pair(results, one.unit, one.judgement.rater)[0] else "second"
 
 
-def label_of(one: Said) -> str:
+def find_label(one: FieldAnswer) -> str:
     """What a rater read where the value was chosen."""
     if isinstance(one.value, list):
         return ", ".join(one.value)

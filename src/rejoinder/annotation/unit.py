@@ -15,9 +15,11 @@ store hands out units without them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
+
+from rejoinder.seeded import stable_hash, stable_shuffle
 
 FormName: TypeAlias = Literal[
     "rate",
@@ -82,3 +84,31 @@ class Unit:
     payload: JSON = field(hash=False)
     hidden: JSON = field(default_factory=dict, hash=False)
     kind: UnitKind = "unit"
+
+
+def order_units(units: Sequence[str], seed: int, rater: str, block: int = 0) -> list[str]:
+    """The order in which a rater is given units.
+
+    Where there are blocks, all raters go through the same blocks in the same order, each shuffled by itself: so units
+    fill up one block after the other, instead of each being seen by one rater only.
+    """
+    if not block:
+        return stable_shuffle(units, seed, "rater", rater)
+    common = stable_shuffle(units, seed, "blocks")
+    blocks = [common[start : start + block] for start in range(0, len(common), block)]
+    return [unit for one in blocks for unit in stable_shuffle(one, seed, "rater", rater)]
+
+
+def check_due(number: int, every: int, seed: int, rater: str) -> int:
+    """After how many units a rater's check of that number (from 0) comes: somewhere in its stretch of ``every``."""
+    return number * every + stable_hash(seed, "check", rater, number) % every
+
+
+def arrange_replies(unit: Unit, seed: int, rater: str) -> Unit:
+    """The unit with its replies in the order in which this rater sees them."""
+    replies = unit.payload.get("replies", ())
+    if len(replies) < 2:
+        return unit
+    places = stable_shuffle((reply["key"] for reply in replies), seed, "sides", rater, unit.id)
+    by_key = {reply["key"]: reply for reply in replies}
+    return replace(unit, payload={**unit.payload, "replies": [by_key[key] for key in places]})

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rejoinder.annotation.checks import accepted, own_unit
-from rejoinder.annotation.form import FORMS, Shows
+from rejoinder.annotation.checks import make_own_unit, parse_accepted
+from rejoinder.annotation.form import FORMS, ShownKind
 from rejoinder.annotation.project import Check, Project
-from rejoinder.annotation.redaction import redacted, redacted_turns
+from rejoinder.annotation.redaction import redact_text, redact_turns
 from rejoinder.annotation.unit import Unit, UnitKind
 from rejoinder.data.collection import Collection
 from rejoinder.data.objects import turn_object
 from rejoinder.errors import InputError, brief
-from rejoinder.seeded import draw, shuffled
+from rejoinder.seeded import stable_hash, stable_shuffle
 from rejoinder.types import Item, Question, Statement, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ShownReply:
     """A text that is shown, the id that a rating of it names, and who said it.
 
     ``made`` says that the id is ours: the data has the text, but not as a response (a candidate, a reference).
@@ -36,86 +36,86 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnitDraft:
     """A context, what is known around it, and the replies to it that are shown together."""
 
     item: str
     context: tuple[Turn, ...]
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[ShownReply, ...] = ()
     goal: str = ""
     situation: tuple[Statement, ...] = ()
     initial: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def drafts_of(project: Project, collection: Collection) -> Iterator[Draft]:
+def draft_units(project: Project, collection: Collection) -> Iterator[UnitDraft]:
     """What a project's form can show of its data."""
     return _DRAFTS[FORMS[project.form].shows](project, collection)
 
 
-def _about(item: Item | Question) -> Draft:
+def _start_draft(item: Item | Question) -> UnitDraft:
     goal = item.meta.get("goal")
-    return Draft(item.id, item.context, goal=goal if isinstance(goal, str) else "", situation=item.situation)
+    return UnitDraft(item.id, item.context, goal=goal if isinstance(goal, str) else "", situation=item.situation)
 
 
-def _in_parts(project: Project, draft: Draft, replies: list[Reply]) -> Iterator[Draft]:
+def _split_draft(project: Project, draft: UnitDraft, replies: list[ShownReply]) -> Iterator[UnitDraft]:
     """The replies in a drawn order, so many on a page."""
     size = project.replies_per_unit or len(replies) or 1
-    drawn: list[Reply] = shuffled(replies, project.seed, "replies")
+    drawn: list[ShownReply] = stable_shuffle(replies, project.seed, "replies")
     for start in range(0, len(drawn), size):
         yield replace(draft, replies=tuple(drawn[start : start + size]))
 
 
-def _by_item(collection: Collection) -> dict[str, list[Reply]]:
-    found: dict[str, list[Reply]] = {}
+def _group_by_item(collection: Collection) -> dict[str, list[ShownReply]]:
+    found: dict[str, list[ShownReply]] = {}
     for response in collection.responses.values():
-        found.setdefault(response.item, []).append(Reply(response.text, response.id, response.system))
+        found.setdefault(response.item, []).append(ShownReply(response.text, response.id, response.system))
     return found
 
 
-def _responses(project: Project, collection: Collection) -> Iterator[Draft]:
-    for item, replies in _by_item(collection).items():
-        yield from _in_parts(project, _about(collection.items[item]), replies)
+def _draft_responses(project: Project, collection: Collection) -> Iterator[UnitDraft]:
+    for item, replies in _group_by_item(collection).items():
+        yield from _split_draft(project, _start_draft(collection.items[item]), replies)
 
 
-def _candidates(project: Project, collection: Collection) -> Iterator[Draft]:
+def _draft_candidates(project: Project, collection: Collection) -> Iterator[UnitDraft]:
     for question in collection.questions.values():
         replies = [
-            Reply(c.text, f"{question.id}/{c.id or n}", c.source or "candidate", True)
+            ShownReply(c.text, f"{question.id}/{c.id or n}", c.source or "candidate", True)
             for n, c in enumerate(question.candidates)
         ]
-        yield from _in_parts(project, _about(question), replies)
-    yield from _responses(project, collection)
+        yield from _split_draft(project, _start_draft(question), replies)
+    yield from _draft_responses(project, collection)
 
 
-def _references(project: Project, collection: Collection, only_added: bool = False) -> Iterator[Draft]:
+def _draft_references(project: Project, collection: Collection, only_added: bool = False) -> Iterator[UnitDraft]:
     for item in collection.items.values():
         # By its text, since a reference has no id, and its place may change.
         replies = {
-            r.text: Reply(r.text, f"{item.id}/reference/{draw(r.text):016x}", r.source, True)
+            r.text: ShownReply(r.text, f"{item.id}/reference/{stable_hash(r.text):016x}", r.source, True)
             for r in item.references
             if not only_added or r.source != "human"
         }
-        yield from _in_parts(project, _about(item), list(replies.values()))
+        yield from _split_draft(project, _start_draft(item), list(replies.values()))
 
 
-def _added(project: Project, collection: Collection) -> Iterator[Draft]:
-    return _references(project, collection, only_added=True)
+def _draft_added_references(project: Project, collection: Collection) -> Iterator[UnitDraft]:
+    return _draft_references(project, collection, only_added=True)
 
 
-def _items(project: Project, collection: Collection) -> Iterator[Draft]:
+def _draft_items(project: Project, collection: Collection) -> Iterator[UnitDraft]:
     for item in collection.items.values():
-        draft = _about(item)
+        draft = _start_draft(item)
         if project.form != "situation":
             yield draft
             continue
-        draft = replace(draft, situation=(), initial=_initial(project, item))
+        draft = replace(draft, situation=(), initial=_initial_texts(project, item))
         if not item.references:
             yield draft
-        for one in _references(project, Collection(items={item.id: item})):
+        for one in _draft_references(project, Collection(items={item.id: item})):
             yield replace(draft, replies=one.replies)
 
 
-def _initial(project: Project, item: Item) -> dict[str, str]:
+def _initial_texts(project: Project, item: Item) -> dict[str, str]:
     """The statements that are there already, each in the field of its category; one without goes into the last."""
     names = [aspect.name for aspect in project.aspects]
     lines: dict[str, list[str]] = {}
@@ -125,25 +125,27 @@ def _initial(project: Project, item: Item) -> dict[str, str]:
     return {name: "\n".join(texts) for name, texts in lines.items()}
 
 
-def _pairs(project: Project, collection: Collection) -> Iterator[Draft]:
-    for item, replies in _by_item(collection).items():
+def _draft_pairs(project: Project, collection: Collection) -> Iterator[UnitDraft]:
+    for item, replies in _group_by_item(collection).items():
         pairs: list[Any] = list(itertools.combinations(sorted(replies, key=str), 2))
         if project.pairs_per_item:
-            drawn = sorted(pairs, key=lambda pair: draw(project.seed, "pairs", item, *pair))
+            drawn = sorted(pairs, key=lambda pair: stable_hash(project.seed, "pairs", item, *pair))
             pairs = drawn[: project.pairs_per_item]
         for pair in pairs:
-            yield replace(_about(collection.items[item]), replies=tuple(shuffled(pair, project.seed, "replies")))
+            yield replace(
+                _start_draft(collection.items[item]), replies=tuple(stable_shuffle(pair, project.seed, "replies"))
+            )
 
 
-_DRAFTS: dict[Shows, Callable[[Project, Collection], Iterator[Draft]]] = {
-    "responses": _responses,
-    "candidates": _candidates,
-    "references": _references,
-    "added references": _added,
-    "items": _items,
-    "pairs": _pairs,
+_DRAFTS: dict[ShownKind, Callable[[Project, Collection], Iterator[UnitDraft]]] = {
+    "responses": _draft_responses,
+    "candidates": _draft_candidates,
+    "references": _draft_references,
+    "added references": _draft_added_references,
+    "items": _draft_items,
+    "pairs": _draft_pairs,
 }
-WANTED: dict[Shows, str] = {
+REQUIRED_DATA: dict[ShownKind, str] = {
     "responses": "responses",
     "candidates": "questions with candidates, or responses",
     "references": "items with references",
@@ -153,46 +155,46 @@ WANTED: dict[Shows, str] = {
 }
 
 
-def units_of(project: Project, collection: Collection | None = None) -> list[Unit]:
+def make_units(project: Project, collection: Collection | None = None) -> list[Unit]:
     """All units of a project: of its data in its order (read where not given), then checks, then the exercise."""
     if collection is None:
         from rejoinder.data.inputs import read
 
         collection = read(*project.data)
     units: dict[str, Unit] = {}
-    for draft in drafts_of(project, collection):
-        unit = _unit(project, draft)
+    for draft in draft_units(project, collection):
+        unit = _make_unit(project, draft)
         units[unit.id] = unit
     if not units:
-        wanted = WANTED[FORMS[project.form].shows]
+        wanted = REQUIRED_DATA[FORMS[project.form].shows]
         raise InputError(f"{project.name}: the form {project.form!r} needs {wanted}, and the data has none")
     checks: list[tuple[UnitKind, Check]] = [
         *(("gold", check) for check in project.gold),
         *(("attention", check) for check in project.attention),
         *(("exercise", check) for check in project.exercise.questions),
     ]
-    own = [_check_unit(project, units, kind, check) for kind, check in checks]
+    own = [_make_check_unit(project, units, kind, check) for kind, check in checks]
     ids = [unit.id for unit in own]
     if twice := next((n for n, one in enumerate(ids) if one in ids[:n]), None):
         raise InputError(f"{checks[twice][1].place}: is the same as an earlier check; leave one of them out")
     return [unit for unit in units.values() if unit.id not in ids] + own
 
 
-def _unit(project: Project, draft: Draft) -> Unit:
+def _make_unit(project: Project, draft: UnitDraft) -> Unit:
     kinds = project.redact
     payload: dict[str, Any] = {
-        "context": [turn_object(turn) for turn in redacted_turns(draft.context, kinds)],
-        "replies": [{"key": f"r{n}", "text": redacted(r.text, kinds)} for n, r in enumerate(draft.replies, start=1)],
+        "context": [turn_object(turn) for turn in redact_turns(draft.context, kinds)],
+        "replies": [{"key": f"r{n}", "text": redact_text(r.text, kinds)} for n, r in enumerate(draft.replies, start=1)],
     }
     if draft.goal:
-        payload["goal"] = redacted(draft.goal, kinds)
+        payload["goal"] = redact_text(draft.goal, kinds)
     if draft.situation:
         payload["situation"] = [
-            {"text": redacted(s.text, kinds)} | ({"category": s.category} if s.category else {})
+            {"text": redact_text(s.text, kinds)} | ({"category": s.category} if s.category else {})
             for s in draft.situation
         ]
     if draft.initial:
-        payload["initial"] = {name: redacted(text, kinds) for name, text in draft.initial.items()}
+        payload["initial"] = {name: redact_text(text, kinds) for name, text in draft.initial.items()}
     replies = {
         f"r{n}": {"response": r.response, "system": r.system} | ({"made": True} if r.made else {})
         for n, r in enumerate(draft.replies, start=1)
@@ -201,13 +203,13 @@ def _unit(project: Project, draft: Draft) -> Unit:
     if project.form == "validate":
         # Who wrote a reply here goes by the name of a rater, and shall not judge it.
         hidden["not_for"] = sorted({reply.system for reply in draft.replies})
-    name = draw(project.form, draft.item, *sorted(reply.response for reply in draft.replies))
+    name = stable_hash(project.form, draft.item, *sorted(reply.response for reply in draft.replies))
     return Unit(f"{name:016x}", project.form, payload, hidden)
 
 
-def _check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, check: Check) -> Unit:
-    unit = own_unit(project, kind, check) if check.of is None else _named(units, check)
-    hidden = {**unit.hidden, "answer": accepted(project, unit, check)}
+def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, check: Check) -> Unit:
+    unit = make_own_unit(project, kind, check) if check.of is None else _find_named_unit(units, check)
+    hidden = {**unit.hidden, "answer": parse_accepted(project, unit, check)}
     if check.explanation:
         hidden["explanation"] = check.explanation
     payload = dict(unit.payload)
@@ -216,7 +218,7 @@ def _check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, che
     return replace(unit, kind=kind, payload=payload, hidden=hidden)
 
 
-def _named(units: Mapping[str, Unit], check: Check) -> Unit:
+def _find_named_unit(units: Mapping[str, Unit], check: Check) -> Unit:
     """The one unit that shows what a check names: an item, a question, or a response."""
     found = [
         unit

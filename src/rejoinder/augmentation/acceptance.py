@@ -13,11 +13,11 @@ import numpy as np
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.store import Adaptation
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.language_model.sentence_end import ends
+from rejoinder.models.language_model.sentence_end import ends_sentence
 from rejoinder.types import Turn
 
-Pairs: TypeAlias = Sequence[tuple[Sequence[Turn], Proposal]]
-Verdict: TypeAlias = Literal[
+ContextProposals: TypeAlias = Sequence[tuple[Sequence[Turn], Proposal]]
+AdaptationVerdict: TypeAlias = Literal[
     "adapted",
     "unchanged",
     "left alone",
@@ -47,46 +47,48 @@ class Acceptance:
     encoder: str = "aptness"
 
 
-class Outcome(NamedTuple):
+class AdaptationOutcome(NamedTuple):
     """What came of a proposal: the one to use, why, and what was measured (None where nothing was)."""
 
     proposal: Proposal
-    verdict: Verdict
+    verdict: AdaptationVerdict
     text: str | None = None  # the rewritten text, whether it was taken or not
     gain: float | None = None
     similarity: float | None = None
 
 
-def judge(pairs: Pairs, found: Sequence[Adaptation | None], acceptance: Acceptance) -> list[Outcome]:
+def judge_adaptations(
+    pairs: ContextProposals, found: Sequence[Adaptation | None], acceptance: Acceptance
+) -> list[AdaptationOutcome]:
     """The adapted proposals where they are accepted, the others as they were."""
     compared = [i for i, one in enumerate(found) if one is not None and one.text]
     near = _cosines([(pairs[i][1].text, str(_text(found[i]))) for i in compared], acceptance.encoder)
     cosines = dict(zip(compared, near, strict=True))
     outcomes = []
     for i, ((context, proposal), one) in enumerate(zip(pairs, found, strict=True)):
-        verdict = _verdict(context, proposal.text, one, cosines.get(i), acceptance)
+        verdict = _decide(context, proposal.text, one, cosines.get(i), acceptance)
         new = _text(one)
         if verdict == "adapted" and new is not None:
             proposal = dataclasses.replace(proposal, text=new, origin=proposal.text)
-        outcomes.append(Outcome(proposal, verdict, new, _gain(one), cosines.get(i)))
+        outcomes.append(AdaptationOutcome(proposal, verdict, new, _likelihood_gain(one), cosines.get(i)))
     return outcomes
 
 
-def _verdict(
+def _decide(
     context: Sequence[Turn], text: str, one: Adaptation | None, cosine: float | None, acceptance: Acceptance
-) -> Verdict:
+) -> AdaptationVerdict:
     if one is None:
         return "not tried"
     if not one.text or one.before is None or one.after is None or cosine is None:
         return "left alone"
-    said = _words(one.text)
-    if said == _words(text):
+    said = _split_words(one.text)
+    if said == _split_words(text):
         return "unchanged"
-    if ends(text) and not ends(one.text):
+    if ends_sentence(text) and not ends_sentence(one.text):
         return "breaks off"
-    if _loops(said) and not _loops(_words(text)):
+    if _repeats_a_run(said) and not _repeats_a_run(_split_words(text)):
         return "repeats itself"
-    if any(said == _words(turn.text) for turn in context):
+    if any(said == _split_words(turn.text) for turn in context):
         return "repeats the context"
     if one.after.mean < one.before.mean + acceptance.gain:
         return "less likely"
@@ -95,7 +97,7 @@ def _verdict(
     return "adapted" if cosine >= acceptance.similarity else "too different"
 
 
-def _gain(one: Adaptation | None) -> float | None:
+def _likelihood_gain(one: Adaptation | None) -> float | None:
     return None if one is None or one.before is None or one.after is None else one.after.mean - one.before.mean
 
 
@@ -103,11 +105,11 @@ def _text(one: Adaptation | None) -> str | None:
     return one.text if one else None
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _loops(words: Sequence[str], run: int = 3) -> bool:
+def _repeats_a_run(words: Sequence[str], run: int = 3) -> bool:
     """Whether a run of words occurs twice: what a likelihood rewards, and nobody says."""
     runs = [tuple(words[i : i + run]) for i in range(len(words) - run + 1)]
     return len(set(runs)) < len(runs)

@@ -12,76 +12,80 @@ from functools import lru_cache
 from pathlib import Path
 
 from rejoinder import spec as specs
-from rejoinder.augmentation.acceptance import Acceptance, Outcome, Pairs, judge
+from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, ContextProposals, judge_adaptations
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, key_of
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
 from rejoinder.errors import SpecError
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import folder_of
-from rejoinder.models.delorean.decoder import VERSION, Job, adapt_batches
-from rejoinder.models.delorean.settings import Delorean
-from rejoinder.models.language_model.folder import digest_of
+from rejoinder.models.catalog.manifest import model_folder
+from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, adapt_batches
+from rejoinder.models.delorean.settings import DeloreanSettings
+from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join
-from rejoinder.models.language_model.sentence_end import bounds
+from rejoinder.models.language_model.sentence_end import model_limits
 from rejoinder.paths import cache_home
 
-MODEL = "smollm2-135m"
+DEFAULT_MODEL = "smollm2-135m"
 
 
 def adapt(
-    pairs: Pairs,
-    settings: Delorean | None = None,
+    pairs: ContextProposals,
+    settings: DeloreanSettings | None = None,
     acceptance: Acceptance | None = None,
     *,
-    model: str = MODEL,
+    model: str = DEFAULT_MODEL,
     join: Join = "newline",
     most: int | None = None,
     batch_size: int | None = None,
     made_elsewhere: Sequence[Path] = (),
-) -> list[Outcome]:
+) -> list[AdaptationOutcome]:
     """What came of each proposal for its context, in order.
 
     Everything computed is kept in the cache, under what decides it: the same call again computes nothing and needs no
     language model. At most ``most`` texts are adapted that are not known yet; the others stay as they are.
     """
-    settings = settings or Delorean()
-    jobs = [Job(tuple(context), proposal.text) for context, proposal in pairs]
+    settings = settings or DeloreanSettings()
+    jobs = [DeloreanTask(tuple(context), proposal.text) for context, proposal in pairs]
     # Every value, not only those that differ from today's defaults.
     signature = f"{VERSION} {Path(model).name} {join} {settings!r}"
-    store = AdaptationStore(_file(model), *made_elsewhere)
-    keys = [key_of(signature, job) for job in jobs]
+    store = AdaptationStore(_store_path(model), *made_elsewhere)
+    keys = [adaptation_key(signature, job) for job in jobs]
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if store.get(key) is None}
     if most is not None:
         missing = dict(list(missing.items())[:most])
     if missing:
-        _compute(_opened(model, join), missing, settings, store, batch_size)
-    return judge(pairs, [store.get(key) for key in keys], acceptance or Acceptance())
+        _adapt_jobs(_opened(model, join), missing, settings, store, batch_size)
+    return judge_adaptations(pairs, [store.get(key) for key in keys], acceptance or Acceptance())
 
 
-def adapted(pairs: Pairs, settings: Delorean | None = None) -> list[Proposal]:
+def adapt_proposals(pairs: ContextProposals, settings: DeloreanSettings | None = None) -> list[Proposal]:
     """The proposals, each adapted to its context where that does it good."""
     return [outcome.proposal for outcome in adapt(pairs, settings)]
 
 
-def parse(text: str) -> Delorean:
+def parse_delorean(text: str) -> DeloreanSettings:
     """The settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``."""
-    spec = specs.read(text, "way of adapting")
+    spec = specs.parse_spec(text, "way of adapting")
     if spec.name != "delorean":
         raise SpecError(f"no way of adapting is called {spec.name!r}; known: delorean")
-    return specs.construct(Delorean, spec)
+    return specs.construct(DeloreanSettings, spec)
 
 
-def _compute(
-    model: LanguageModel, jobs: dict[str, Job], settings: Delorean, store: AdaptationStore, batch_size: int | None
+def _adapt_jobs(
+    model: LanguageModel,
+    jobs: dict[str, DeloreanTask],
+    settings: DeloreanSettings,
+    store: AdaptationStore,
+    batch_size: int | None,
 ) -> None:
     """Adapt jobs, batch by batch, and measure how likely their texts are before and after."""
     keys, known = list(jobs), list(jobs.values())
     for batch in adapt_batches(model, known, settings, batch_size):
         texts = [(known[i], found.text) for i, found in batch]
         scored = [(job.context, text) for job, new in texts for text in (job.text, job.text if new is None else new)]
-        rows, tokens = bounds(model)
+        rows, tokens = model_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
         likely = [_likelihood(one) for one in scores]
         store.put(
@@ -99,9 +103,9 @@ def _opened(name: str, join: Join) -> LanguageModel:
     return dataclasses.replace(model, join=check_join(model.tokenizer, join, name))
 
 
-def _file(model: str) -> Path:
+def _store_path(model: str) -> Path:
     """The store of a model: another model of the same name has another one."""
-    folder = folder_of(MODELS[model]) if model in MODELS else Path(model)
+    folder = model_folder(MODELS[model]) if model in MODELS else Path(model)
     here = (folder / "config.json").is_file()
     digest = _digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
     return cache_home() / "adaptations" / f"{Path(model).name}-{digest}.jsonl"
@@ -109,4 +113,4 @@ def _file(model: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _digest(folder: Path, changed: int) -> str:
-    return digest_of(folder)
+    return folder_digest(folder)

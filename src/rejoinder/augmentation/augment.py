@@ -9,23 +9,23 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from rejoinder.augmentation.filter import pick, sift
-from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.filter import filter_proposals, select_diverse
+from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.sources import Sources, open_sources
 from rejoinder.augmentation.summary import Tally
 from rejoinder.engines.base import Engine
-from rejoinder.engines.caching import KeepingEngine
-from rejoinder.text.normalise import same_words
+from rejoinder.engines.caching import CachingEngine
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
-Say: TypeAlias = Callable[[str], None]
+Notify: TypeAlias = Callable[[str], None]
 BATCH = 32  # items that are asked about together
 _DECIMALS = 4  # of a score: what is the same on every machine
 
 
 def augment(
-    items: Iterable[Item], plan: Plan | None = None, say: Say | None = None, tally: Tally | None = None
+    items: Iterable[Item], plan: AugmentationPlan | None = None, say: Notify | None = None, tally: Tally | None = None
 ) -> Iterator[Item]:
     """The items, each with up to k references more, behind those that it had.
 
@@ -39,22 +39,22 @@ def augment(
 
 def augment_records(
     records: Iterable[Record],
-    plan: Plan | None = None,
-    say: Say | None = None,
+    plan: AugmentationPlan | None = None,
+    say: Notify | None = None,
     tally: Tally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
     """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
-    plan, tally = plan or Plan(), tally if tally is not None else Tally()
+    plan, tally = plan or AugmentationPlan(), tally if tally is not None else Tally()
     if not plan.k:
         yield from records
         return
-    kept = isinstance(engine, KeepingEngine)
+    kept = isinstance(engine, CachingEngine)
     if engine is not None and (engine.workers > 1 or kept):
-        from rejoinder.augmentation.worker import why_here
+        from rejoinder.augmentation.worker import explain_local
 
-        if (reason := why_here(plan)) is None:
-            yield from _by_engine(records, plan, tally, engine, say)
+        if (reason := explain_local(plan)) is None:
+            yield from _augment_by_engine(records, plan, tally, engine, say)
             return
         if say is not None and engine.workers > 1:
             say(reason)
@@ -67,38 +67,38 @@ def augment_records(
     if say is not None:
         for note in sources.notes:
             say(note)
-    work = _here(plan, sources, tally, engine)
-    for window in _windows(records):
+    work = _make_local_augmenter(plan, sources, tally, engine)
+    for window in _split_batches(records):
         made = iter(work([record for record in window if isinstance(record, Item)]))
         yield from (next(made) if isinstance(record, Item) else record for record in window)
 
 
-def _here(
-    plan: Plan, sources: Sources, tally: Tally, engine: Engine | None
+def _make_local_augmenter(
+    plan: AugmentationPlan, sources: Sources, tally: Tally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
     """What gives items more references in this process, and keeps that where an engine does and items do not share."""
-    if isinstance(engine, KeepingEngine) and not plan.adapt:
-        from rejoinder.augmentation.worker import kept_here
+    if isinstance(engine, CachingEngine) and not plan.adapt:
+        from rejoinder.augmentation.worker import make_caching_augmenter
 
-        return kept_here(engine, plan, sources, tally)
-    return Augmenting(plan, sources, tally).augmented
+        return make_caching_augmenter(engine, plan, sources, tally)
+    return Augmenter(plan, sources, tally).augmented
 
 
-def _by_engine(
-    records: Iterable[Record], plan: Plan, tally: Tally, engine: Engine, say: Say | None
+def _augment_by_engine(
+    records: Iterable[Record], plan: AugmentationPlan, tally: Tally, engine: Engine, say: Notify | None
 ) -> Iterator[Record]:
     """The records in order, while batches of their items are elsewhere."""
-    from rejoinder.augmentation.worker import augment_by
+    from rejoinder.augmentation.worker import augment_by_engine
 
     waiting: deque[list[Record]] = deque()
 
     def batches() -> Iterator[list[Item]]:
-        for window in _windows(records):
+        for window in _split_batches(records):
             waiting.append(window)
             yield [record for record in window if isinstance(record, Item)]
 
     said: set[str] = set()
-    for batch in augment_by(engine, plan, batches(), tally):
+    for batch in augment_by_engine(engine, plan, batches(), tally):
         for note in tally.notes:
             if say is not None and note not in said:
                 said.add(note)
@@ -107,16 +107,16 @@ def _by_engine(
         yield from (next(made) if isinstance(record, Item) else record for record in waiting.popleft())
 
 
-def references_of(proposals: Iterable[Proposal]) -> tuple[Reference, ...]:
+def to_references(proposals: Iterable[Proposal]) -> tuple[Reference, ...]:
     """Proposals as references."""
-    return tuple(Reference(p.text, p.source, _score(p.score), p.origin) for p in proposals)
+    return tuple(Reference(p.text, p.source, _round_score(p.score), p.origin) for p in proposals)
 
 
-def _score(score: float | None) -> float | None:
+def _round_score(score: float | None) -> float | None:
     return None if score is None or not math.isfinite(score) else round(score, _DECIMALS)
 
 
-def _windows(records: Iterable[Record]) -> Iterator[list[Record]]:
+def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     """The records in pieces with a batch of items each."""
     window: list[Record] = []
     items = 0
@@ -131,10 +131,10 @@ def _windows(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 @dataclasses.dataclass
-class Augmenting:
+class Augmenter:
     """An augmentation under way; ``left`` is how many texts may still be adapted."""
 
-    plan: Plan
+    plan: AugmentationPlan
     sources: Sources
     tally: Tally
 
@@ -147,14 +147,14 @@ class Augmenting:
         for propose in self.sources.propose if items else ():
             for of_item, proposed in zip(found, propose(items), strict=True):
                 of_item += proposed
-        sifted = sift(items, found, self.plan.least_aptness)
-        chosen = [pick(item, one.kept, self.plan.k) for item, one in zip(items, sifted, strict=True)]
+        sifted = filter_proposals(items, found, self.plan.least_aptness)
+        chosen = [select_diverse(item, one.kept, self.plan.k) for item, one in zip(items, sifted, strict=True)]
         if self.left is not None:
             chosen = self._adapted(items, chosen)
         for item, one, of_item in zip(items, sifted, chosen, strict=True):
             self.tally.add(item, one, of_item, self.plan)
         return [
-            dataclasses.replace(item, references=(*item.references, *references_of(of_item)))
+            dataclasses.replace(item, references=(*item.references, *to_references(of_item)))
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
@@ -165,28 +165,28 @@ class Augmenting:
         pairs = [(item.context, proposal) for item, of_item in zip(items, chosen, strict=True) for proposal in of_item]
         asked = functools.partial(adapt, pairs, self.plan.delorean, self.plan.acceptance, model=self.plan.model)
         before = asked(most=0)
-        missing = {_asked(pair) for pair, one in zip(pairs, before, strict=True) if one.verdict == "not tried"}
+        missing = {_pair_key(pair) for pair, one in zip(pairs, before, strict=True) if one.verdict == "not tried"}
         outcomes = asked(most=self.left) if self.left and missing else before
         self.left = max(0, (self.left or 0) - len(missing))
         self.tally.adapted.update(outcome.verdict for outcome in outcomes)
         made = iter(outcomes)
         return [
-            _different(item, of_item, [next(made).proposal for _ in of_item])
+            _undo_repetitions(item, of_item, [next(made).proposal for _ in of_item])
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
 
-def _asked(pair: tuple[tuple[Turn, ...], Proposal]) -> tuple[tuple[Turn, ...], str]:
+def _pair_key(pair: tuple[tuple[Turn, ...], Proposal]) -> tuple[tuple[Turn, ...], str]:
     return pair[0], pair[1].text
 
 
-def _different(item: Item, before: Sequence[Proposal], after: Sequence[Proposal]) -> list[Proposal]:
+def _undo_repetitions(item: Item, before: Sequence[Proposal], after: Sequence[Proposal]) -> list[Proposal]:
     """The adapted proposals, but as they were where they now say what somebody else says."""
-    said = {same_words(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
-    said |= {same_words(proposal.text) for proposal in before}
+    said = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+    said |= {normalise_text(proposal.text) for proposal in before}
     taken = []
     for old, new in zip(before, after, strict=True):
-        repeats = new.text != old.text and same_words(new.text) in said
+        repeats = new.text != old.text and normalise_text(new.text) in said
         taken.append(old if repeats else new)
-        said.add(same_words(taken[-1].text))
+        said.add(normalise_text(taken[-1].text))
     return taken

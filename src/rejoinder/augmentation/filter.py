@@ -15,15 +15,15 @@ from itertools import pairwise
 
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
-from rejoinder.text.normalise import same_words
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 
-GOODNESS = 0.5  # what the place in its source counts, against being unlike the others
+RANK_WEIGHT = 0.5  # what the place in its source counts, against being unlike the others
 _Grams = frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Sifted:
+class FilteredProposals:
     """What is left of some proposals, and how many were left out for which reason."""
 
     kept: tuple[Proposal, ...]
@@ -31,66 +31,72 @@ class Sifted:
     unapt: int = 0  # below the least aptness
 
 
-def choose(item: Item, proposals: Sequence[Proposal], k: int, *, least_aptness: float | None = None) -> list[Proposal]:
+def choose_references(
+    item: Item, proposals: Sequence[Proposal], k: int, *, least_aptness: float | None = None
+) -> list[Proposal]:
     """Up to k proposals for an item, in the order in which they were chosen; each source's come best first.
 
     Nothing that says the same as a reference, a turn of the context or an earlier proposal is chosen, nor what is less
     apt than ``least_aptness`` (an item without a context cannot be asked: nothing of it is left out for that).
     """
-    return pick(item, sift([item], [proposals], least_aptness)[0].kept, k)
+    return select_diverse(item, filter_proposals([item], [proposals], least_aptness)[0].kept, k)
 
 
-def sift(items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float | None = None) -> list[Sifted]:
+def filter_proposals(
+    items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float | None = None
+) -> list[FilteredProposals]:
     """What is new of the proposals for each item, and apt enough; all items are asked about together."""
     if least is not None and not 0 <= least <= 1:
         raise SpecError(f"the least aptness must be from 0 to 1, not {least:g}")
-    new = [_new(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
-    apt = _apt(items, new, least) if least is not None else new
+    new = [_drop_known(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
+    apt = _drop_below_threshold(items, new, least) if least is not None else new
     return [
-        Sifted(tuple(kept), len(given) - len(fresh), len(fresh) - len(kept))
+        FilteredProposals(tuple(kept), len(given) - len(fresh), len(fresh) - len(kept))
         for given, fresh, kept in zip(proposals, new, apt, strict=True)
     ]
 
 
-def pick(item: Item, proposals: Sequence[Proposal], k: int) -> list[Proposal]:
+def select_diverse(item: Item, proposals: Sequence[Proposal], k: int) -> list[Proposal]:
     """Up to k of some different proposals, the sources taking turns in the order in which they come."""
     if k < 0:
         raise SpecError(f"k must be at least 0, found {k}")
     shelves: dict[str, list[int]] = {}
     for i, proposal in enumerate(proposals):
-        shelves.setdefault(family_of(proposal.source), []).append(i)
-    goodness, grams = _goodness(proposals), [_grams(proposal.text) for proposal in proposals]
+        shelves.setdefault(source_kind(proposal.source), []).append(i)
+    goodness, grams = _rank_goodness(proposals), [_grams(proposal.text) for proposal in proposals]
     there = [_grams(reference.text) for reference in item.references]
-    likeness = [max((_likeness(own, other) for other in there), default=0.0) for own in grams]
+    likeness = [max((_dice_similarity(own, other) for other in there), default=0.0) for own in grams]
     chosen: list[Proposal] = []
     while len(chosen) < k and any(shelves.values()):
         for shelf in (shelf for shelf in shelves.values() if shelf):
-            best = max(shelf, key=lambda i: (GOODNESS * goodness[i] - (1 - GOODNESS) * likeness[i], -i))
+            best = max(shelf, key=lambda i: (RANK_WEIGHT * goodness[i] - (1 - RANK_WEIGHT) * likeness[i], -i))
             shelf.remove(best)
             chosen.append(proposals[best])
             for i in (i for left in shelves.values() for i in left):
-                likeness[i] = max(likeness[i], _likeness(grams[i], grams[best]))
+                likeness[i] = max(likeness[i], _dice_similarity(grams[i], grams[best]))
     return chosen[:k]
 
 
-def family_of(source: str) -> str:
+def source_kind(source: str) -> str:
     """The kind of a source: "commonsense" for "commonsense/atomic"."""
     return source.partition("/")[0]
 
 
-def _new(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
+def _drop_known(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {same_words(text) for text in texts} | {""}
+    said = {normalise_text(text) for text in texts} | {""}
     kept = []
     for proposal in proposals:
-        words = same_words(proposal.text)
+        words = normalise_text(proposal.text)
         if words not in said:
             said.add(words)
             kept.append(proposal)
     return kept
 
 
-def _apt(items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float) -> list[list[Proposal]]:
+def _drop_below_threshold(
+    items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float
+) -> list[list[Proposal]]:
     from rejoinder.models.aptness.model import open_aptness
 
     asked = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
@@ -100,7 +106,7 @@ def _apt(items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: 
     return [[proposal for proposal, value in of_item if math.isnan(value) or value >= least] for of_item in aptness]
 
 
-def _goodness(proposals: Sequence[Proposal]) -> list[float]:
+def _rank_goodness(proposals: Sequence[Proposal]) -> list[float]:
     """The place of each proposal among those of its source: 1 for the first, near 0 for the last.
 
     Scores of two sources cannot be compared: one is a sum of logarithms, the other a cosine.
@@ -115,11 +121,11 @@ def _goodness(proposals: Sequence[Proposal]) -> list[float]:
 
 def _grams(text: str) -> _Grams:
     """The words of a text and its pairs of neighbouring words."""
-    words = same_words(text).split()
+    words = normalise_text(text).split()
     return frozenset([*((word,) for word in words), *pairwise(words)])
 
 
-def _likeness(first: _Grams, second: _Grams) -> float:
+def _dice_similarity(first: _Grams, second: _Grams) -> float:
     """What two texts share, from 0 to 1 (Dice 1945)."""
     both = len(first) + len(second)
     return 2 * len(first & second) / both if both else 0.0

@@ -15,15 +15,15 @@ from typing import Protocol
 
 from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.substitution import Replacement, replace, replacements
+from rejoinder.augmentation.substitution import Replacement, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.text.english.contractions import toggle_contractions
-from rejoinder.text.english.markers import reopen
+from rejoinder.text.english.markers import replace_marker
 from rejoinder.text.english.order import reorder
 from rejoinder.types import Turn
 
 _REWORDING_TRIES = 12  # for each paraphrase that is wanted: short texts have few
-_LONG = 8  # words for each that is replaced beyond the first
+_WORDS_PER_REPLACEMENT = 8  # words for each that is replaced beyond the first
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,16 @@ class Rewording:
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
         """Up to ``count`` paraphrases a text, no two alike; a short text may have fewer, or none."""
-        found = replacements(texts, self.similarity, self.encoder)
+        found = find_replacements(texts, self.similarity, self.encoder)
         return [self._of(text, options, count) for text, options in zip(texts, found, strict=True)]
 
     def _of(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
         made: dict[str, None] = {}
         for number in range(2 * count * _REWORDING_TRIES):
             rng = random.Random(f"{self.seed}/{number}/{text}")
-            other = _reworded(rng, text, options)
+            other = _reword(rng, text, options)
             if number >= count * _REWORDING_TRIES and text.strip():  # too few so far
-                other = reopen(rng, other)
+                other = replace_marker(rng, other)
             if other.split() != text.split():
                 made[other] = None
             if len(made) == count:
@@ -61,14 +61,14 @@ class Rewording:
         return list(made)
 
 
-def _reworded(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
+def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
     """One paraphrase; the words are replaced first, as their places are those of the text."""
     by_place: dict[int, list[Replacement]] = {}
     for one in options:
         by_place.setdefault(one.start, []).append(one)
-    most = min(len(by_place), 1 + len(text.split()) // _LONG)
+    most = min(len(by_place), 1 + len(text.split()) // _WORDS_PER_REPLACEMENT)
     places = rng.sample(sorted(by_place), rng.randint(min(1, most), most))
-    other = replace(text, [rng.choice(by_place[place]) for place in places])
+    other = apply_replacements(text, [rng.choice(by_place[place]) for place in places])
     if rng.random() < 0.5:
         other = reorder(rng, other)
     return toggle_contractions(other) if rng.random() < 0.5 else other
@@ -117,7 +117,7 @@ class Prompted:
                 top_p=self.top_p,
                 seed=self.seed * 1_000 + number,
             )
-            for i, text in zip(lacking, map(_bare, written), strict=True):
+            for i, text in zip(lacking, map(_strip_quotes, written), strict=True):
                 if _is_another(text, texts[i]):
                     made[i].setdefault(text)
         return [list(found) for found in made]
@@ -160,9 +160,9 @@ METHODS: dict[str, type[Paraphraser]] = {
 }
 
 
-def parse(text: str) -> Paraphraser:
+def parse_paraphraser(text: str) -> Paraphraser:
     """The method of a spec, such as ``rewording`` or ``back_translation(there='en-fr/', back='fr-en/')``."""
-    spec = specs.read(text, "method of paraphrasing")
+    spec = specs.parse_spec(text, "method of paraphrasing")
     if spec.name not in METHODS:
         raise SpecError(f"no method of paraphrasing is called {spec.name!r}; {nearest(spec.name, METHODS)}")
     return specs.construct(METHODS[spec.name], spec)
@@ -174,7 +174,7 @@ def paraphrase(
     """Up to ``count`` proposals a text, each with the text as its origin; a short text may have fewer, or none."""
     if count < 1:
         raise InputError(f"the number of paraphrases must be at least 1, not {count}")
-    writer = parse(method) if isinstance(method, str) else method
+    writer = parse_paraphraser(method) if isinstance(method, str) else method
     distinct = list(dict.fromkeys(texts))
     written = dict(zip(distinct, writer.write(distinct, count), strict=True))
     return [[Proposal(other, SOURCE, origin=text) for other in written[text]] for text in texts]
@@ -185,7 +185,7 @@ def _is_another(text: str, original: str) -> bool:
     return said[0] not in ([], said[1]) and len(said[0]) <= 3 * len(said[1]) + 3
 
 
-def _bare(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     """What was asked for, without what a model says around it: the words in quotes, where there are some."""
     found = _QUOTED.search(text)
     return (found["inside"] if found else text).strip()

@@ -9,12 +9,12 @@ from rejoinder import spec as specs
 from rejoinder.augmentation.acceptance import Acceptance
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.errors import SpecError, nearest
-from rejoinder.indexes.three_field.cache import Kind
-from rejoinder.models.delorean.settings import Delorean
+from rejoinder.indexes.three_field.cache import ThreeFieldKind
+from rejoinder.models.delorean.settings import DeloreanSettings
 
 
 @dataclass(frozen=True)
-class Plan:
+class AugmentationPlan:
     """How items get more references.
 
     ``corpus`` is a file or ``dataset:NAME``; without one, the dialogues that the items are pieces of stand in.
@@ -36,7 +36,7 @@ class Plan:
     paraphrase: str | None = None
     paraphrases: int = 5
     adapt: int | None = None
-    delorean: Delorean = field(default_factory=Delorean)
+    delorean: DeloreanSettings = field(default_factory=DeloreanSettings)
     acceptance: Acceptance = field(default_factory=Acceptance)
     model: str = "smollm2-135m"
     k: int = 20
@@ -63,11 +63,11 @@ class Plan:
 
 def parse_retrieval(text: str) -> Retrieval | None:
     """The retrieval of a spec: a kind with the parameters of ``Retrieval``, ``bm25(k1=0.9)``; None for ``none``."""
-    spec = specs.read(text, "kind of retrieval")
+    spec = specs.parse_spec(text, "kind of retrieval")
     if spec.name == "none":
         return None
-    if spec.name not in get_args(Kind):
+    if spec.name not in get_args(ThreeFieldKind):
         raise SpecError(
-            f"no kind of retrieval is called {spec.name!r}; {nearest(spec.name, [*get_args(Kind), 'none'])}"
+            f"no kind of retrieval is called {spec.name!r}; {nearest(spec.name, [*get_args(ThreeFieldKind), 'none'])}"
         )
     return specs.construct(Retrieval, specs.Spec(spec.name, {**spec.arguments, "kind": spec.name}))

@@ -11,9 +11,9 @@ from rejoinder.augmentation.proposal import Proposal
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, SpecError
 from rejoinder.indexes.three_field.bm25 import FieldHit, FieldIndex, Settings
-from rejoinder.indexes.three_field.cache import Dialogues, Kind, open_three_field
-from rejoinder.indexes.three_field.fields import NAMES
-from rejoinder.text.normalise import same_words
+from rejoinder.indexes.three_field.cache import Dialogues, ThreeFieldKind, open_three_field
+from rejoinder.indexes.three_field.fields import FIELD_NAMES
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 SOURCE = "retrieval"
@@ -27,7 +27,7 @@ class Retrieval:
     With ``past_alone`` every second proposal is found by the past alone, as in the lists that the authors released.
     """
 
-    kind: Kind = "bm25"
+    kind: ThreeFieldKind = "bm25"
     k1: float = 0.5
     b: float = 0.7
     past: int = 2
@@ -38,9 +38,9 @@ class Retrieval:
     past_alone: bool = False
 
     def __str__(self) -> str:
-        return specs.write("retrieval", self)
+        return specs.format_spec("retrieval", self)
 
-    def over(self, dialogues: Sequence[Dialogue] | Dialogues, digest: str | None = None) -> Retrieved:
+    def over(self, dialogues: Sequence[Dialogue] | Dialogues, digest: str | None = None) -> RetrievalSource:
         """The source over a corpus, whose index is built once and kept in the cache.
 
         Dialogues that do not fit into memory are given as a function that reads them, with a digest of what it reads.
@@ -59,27 +59,27 @@ class Retrieval:
             encoder=encoder,
             weight=self.weight,
         )
-        return Retrieved(index, self.past_alone)
+        return RetrievalSource(index, self.past_alone)
 
-    def over_file(self, given: str) -> Retrieved:
+    def over_file(self, given: str) -> RetrievalSource:
         """The source over the dialogues of a file or of ``dataset:NAME`` (else over those of its items)."""
         opened = Input(given)
         try:
-            return self.over(lambda: _dialogues(opened), opened.digest)
+            return self.over(lambda: _read_dialogues(opened), opened.digest)
         finally:
             opened.close()
 
 
-def _dialogues(opened: Input) -> Iterator[Dialogue]:
+def _read_dialogues(opened: Input) -> Iterator[Dialogue]:
     empty = True
-    for dialogue in dialogues_of(record for record, _ in opened.records(allow_empty=True)):
+    for dialogue in collect_dialogues(record for record, _ in opened.records(allow_empty=True)):
         empty = False
         yield dialogue
     if empty:
         raise InputError(f"{opened.called}: holds neither dialogues nor items, so nothing can be retrieved from it")
 
 
-def dialogues_of(records: Iterable[Record]) -> Iterator[Dialogue]:
+def collect_dialogues(records: Iterable[Record]) -> Iterator[Dialogue]:
     """The dialogues among some records; where there are none, those that the items are pieces of.
 
     Items of one dialogue are mostly ever longer beginnings of it, so the longest stands for all.
@@ -92,18 +92,18 @@ def dialogues_of(records: Iterable[Record]) -> Iterator[Dialogue]:
             yield record
         elif isinstance(record, Item) and not found:
             name = record.dialogue or record.id
-            if name not in longest or _length(record) > _length(longest[name]):
+            if name not in longest or _count_turns(record) > _count_turns(longest[name]):
                 longest[name] = record
     for name, item in longest.items() if not found else ():
         yield Dialogue(name, (*item.context, *(Turn(r.text) for r in item.references[:1]), *item.future))
 
 
-def _length(item: Item) -> int:
+def _count_turns(item: Item) -> int:
     return len(item.context) + bool(item.references) + len(item.future)
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieved:
+class RetrievalSource:
     """A corpus that references are retrieved from."""
 
     index: FieldIndex
@@ -117,10 +117,10 @@ class Retrieved:
         """
         if n < 1:
             raise SpecError(f"n must be at least 1, found {n}")
-        whole = self._by(NAMES, items, n, split)
+        whole = self._by(FIELD_NAMES, items, n, split)
         if not self.past_alone:
             return whole
-        return [_in_turns(*lists, n) for lists in zip(whole, self._by(NAMES[:1], items, n, split), strict=True)]
+        return [_interleave(*lists, n) for lists in zip(whole, self._by(FIELD_NAMES[:1], items, n, split), strict=True)]
 
     def _by(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
         found: list[list[Proposal]] = [[] for _ in items]
@@ -128,7 +128,7 @@ class Retrieved:
         while rows:
             hits = self.index.search([items[row] for row in rows], size, split=split, fields=fields)
             for row, of_item in zip(rows, hits, strict=True):
-                found[row] = _chosen(items[row], of_item, n)
+                found[row] = _choose_new_hits(items[row], of_item, n)
             rows = [
                 row for row, of_item in zip(rows, hits, strict=True) if len(found[row]) < n and len(of_item) == size
             ]
@@ -136,22 +136,22 @@ class Retrieved:
         return found
 
 
-def _in_turns(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
+def _interleave(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
     """The first n of two lists that take turns, each text once; where one ends, the other goes on."""
     found: dict[str, Proposal] = {}
     for one in (one for both in zip_longest(first, second) for one in both if one is not None):
         if len(found) < n:
-            found.setdefault(same_words(one.text), one)
+            found.setdefault(normalise_text(one.text), one)
     return list(found.values())
 
 
-def _chosen(item: Item, hits: list[FieldHit], n: int) -> list[Proposal]:
+def _choose_new_hits(item: Item, hits: list[FieldHit], n: int) -> list[Proposal]:
     """The first n hits that say something new."""
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {same_words(text) for text in texts}
+    said = {normalise_text(text) for text in texts}
     chosen: list[Proposal] = []
     for hit in hits:
-        words = same_words(hit.text)
+        words = normalise_text(hit.text)
         if words not in said:
             said.add(words)
             chosen.append(Proposal(hit.text, SOURCE, hit.score, past=hit.past))

@@ -10,21 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
-from rejoinder.augmentation.sources import is_made
-from rejoinder.data.reader import LONGEST_LINE, Source
+from rejoinder.augmentation.sources import is_generated
+from rejoinder.data.reader import LONGEST_LINE, InputFile
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.escape import escape_cell, unescape_cell
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Item, Record, Reference
 
 DECISIONS = ("accept", "edit", "reject")
 COLUMNS = ("item", "reference", "context", "text", "source", "score", "origin", "decision", "edited")
-_NEEDED = ("item", "reference", "text", "decision", "edited")
-_SHOWN = 6  # turns of the context
+_REQUIRED_COLUMNS = ("item", "reference", "text", "decision", "edited")
+_MAX_TURNS = 6  # turns of the context
 
 
-class Verdict(NamedTuple):
+class ReviewDecision(NamedTuple):
     """What a person said of one reference."""
 
     place: Place
@@ -33,10 +33,10 @@ class Verdict(NamedTuple):
     edited: str
 
 
-Verdicts: TypeAlias = dict[tuple[str, int], Verdict]  # by item and number of the reference, from 1 on
+ReviewDecisions: TypeAlias = dict[tuple[str, int], ReviewDecision]  # by item and number of the reference, from 1 on
 
 
-class ReviewFile:
+class ReviewWriter:
     """Rows on their way into a file that is open."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -46,7 +46,7 @@ class ReviewFile:
 
     def add(self, item: Item, number: int, reference: Reference) -> None:
         """Write the row of an item's reference."""
-        turns = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in item.context[-_SHOWN:]]
+        turns = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in item.context[-_MAX_TURNS:]]
         score = "" if reference.score is None else f"{reference.score:g}"
         context, text, source, origin = map(
             escape_cell, ("\n".join(turns), reference.text, reference.source, reference.origin or "")
@@ -59,10 +59,10 @@ class ReviewFile:
         self._file.write(line.getvalue().encode())
 
 
-def read_review(path: str | Path) -> Verdicts:
+def read_review(path: str | Path) -> ReviewDecisions:
     """What people said in a file."""
-    found: Verdicts = {}
-    for place, row in _rows(path):
+    found: ReviewDecisions = {}
+    for place, row in _read_rows(path):
         number = row["reference"].strip()
         if not number.isdecimal():
             raise InputError(f"{place}: has {brief(number)} for the number of a reference; leave that column as it was")
@@ -72,11 +72,11 @@ def read_review(path: str | Path) -> Verdicts:
                 f"{place}: reference {number} of the item {brief(key[0])} was decided on already in "
                 f"{found[key].place}; keep one of the two"
             )
-        found[key] = _verdict(row, place)
+        found[key] = _parse_decision(row, place)
     return found
 
 
-def _verdict(row: Mapping[str, str], place: Place) -> Verdict:
+def _parse_decision(row: Mapping[str, str], place: Place) -> ReviewDecision:
     decision, edited = row["decision"].strip().lower(), unescape_cell(row["edited"]).strip()
     if not decision:
         raise InputError(f"{place}: has no decision; write accept, edit or reject")
@@ -89,19 +89,19 @@ def _verdict(row: Mapping[str, str], place: Place) -> Verdict:
             f"{place}: has the decision {decision} and yet a text under 'edited' ({brief(edited)}); "
             "write edit, or empty the cell"
         )
-    return Verdict(place, unescape_cell(row["text"]), decision, edited)
+    return ReviewDecision(place, unescape_cell(row["text"]), decision, edited)
 
 
-def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
+def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
     """The rows that are not blank by column, each with the line on which it begins."""
-    source = Source(path)
+    source = InputFile(path)
     with source.open() as raw:
         try:
             text = raw.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(f"{source.name}: not UTF-8 at byte {error.start + 1}; save it as CSV UTF-8") from None
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(text), strict=True)
     header: list[str] = []
     first = 1
     try:
@@ -110,7 +110,7 @@ def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
             if not any(cell.strip() for cell in cells):
                 continue
             if not header:
-                header = _header(cells, place)
+                header = _check_header(cells, place)
             elif len(cells) != len(header):
                 raise InputError(f"{place}: has {len(cells)} cells but the header has {len(header)}; quote its texts")
             else:
@@ -121,15 +121,15 @@ def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
         raise InputError(f"{source.name}: is empty; write a new one with --review")
 
 
-def _delimiter(text: str) -> str:
+def _find_delimiter(text: str) -> str:
     """What a spreadsheet put between cells: some write a semicolon or a tab."""
     header = text.partition("\n")[0]
     return max(",;\t", key=header.count)
 
 
-def _header(cells: list[str], place: Place) -> list[str]:
+def _check_header(cells: list[str], place: Place) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
-    for name in _NEEDED:
+    for name in _REQUIRED_COLUMNS:
         if header.count(name) != 1:
             wrong = "twice" if name in header else "not at all"
             raise InputError(
@@ -139,17 +139,17 @@ def _header(cells: list[str], place: Place) -> list[str]:
     return header
 
 
-EDITED = "human-edited"
+EDITED_SOURCE = "human-edited"
 
 
 def write_review(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
     """The records as they come, while a row for every reference that no person wrote goes into a file."""
-    with whole_file(path) as file:
-        rows = ReviewFile(file)
+    with atomic_write(path) as file:
+        rows = ReviewWriter(file)
         for record in records:
             if isinstance(record, Item):
                 for number, reference in enumerate(record.references, 1):
-                    if is_made(reference):
+                    if is_generated(reference):
                         rows.add(record, number, reference)
             yield record
 
@@ -165,7 +165,7 @@ def apply_review(
     decisions = Counter() if decisions is None else decisions
     verdicts = read_review(path)
     for record in records:
-        yield _reviewed(record, verdicts, decisions, Path(path).name) if isinstance(record, Item) else record
+        yield _apply_decisions(record, verdicts, decisions, Path(path).name) if isinstance(record, Item) else record
     if verdicts:
         (item, number), one = next(iter(verdicts.items()))
         more = f" (and {len(verdicts) - 1:,} more such rows)" if len(verdicts) > 1 else ""
@@ -175,10 +175,10 @@ def apply_review(
         )
 
 
-def _reviewed(item: Item, verdicts: Verdicts, decisions: Counter[str], file: str) -> Item:
+def _apply_decisions(item: Item, verdicts: ReviewDecisions, decisions: Counter[str], file: str) -> Item:
     references = []
     for number, reference in enumerate(item.references, 1):
-        if not is_made(reference):
+        if not is_generated(reference):
             references.append(reference)
             continue
         verdict = verdicts.pop((item.id, number), None)
@@ -196,5 +196,5 @@ def _reviewed(item: Item, verdicts: Verdicts, decisions: Counter[str], file: str
         if verdict.decision == "accept":
             references.append(reference)
         elif verdict.decision == "edit":
-            references.append(Reference(verdict.edited, EDITED, origin=reference.text))
+            references.append(Reference(verdict.edited, EDITED_SOURCE, origin=reference.text))
     return dataclasses.replace(item, references=tuple(references))

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rejoinder import spec as specs
-from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, Generator, MatchedKnowledge
+from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge, TailGenerator
 from rejoinder.augmentation.commonsense.knowledge import read_knowledge
 from rejoinder.augmentation.paraphrase import paraphrase as paraphrased
-from rejoinder.augmentation.paraphrase import parse
-from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.paraphrase import parse_paraphraser
+from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.retrieval import dialogues_of
+from rejoinder.augmentation.retrieval import collect_dialogues
 from rejoinder.errors import InputError
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_here
+from rejoinder.models.catalog.manifest import is_available
 from rejoinder.types import Item, Record, Reference
 
 Propose: TypeAlias = Callable[[Sequence[Item]], list[list[Proposal]]]
-BASE = "smollm2-135m"  # the language model of our own COMET
-MADE = ("retrieval", "commonsense", "paraphrase")  # the kinds of source that are ours
+COMET_BASE = "smollm2-135m"  # the language model of our own COMET
+OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source that are ours
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Sources:
     notes: list[str] = field(default_factory=list)
 
 
-def is_made(reference: Reference) -> bool:
+def is_generated(reference: Reference) -> bool:
     """Whether a reference comes from a source of ours, and so from no person."""
-    return reference.source.partition("/")[0] in MADE
+    return reference.source.partition("/")[0] in OWN_KINDS
 
 
-def open_sources(plan: Plan, records: Sequence[Record] = ()) -> Sources:
+def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sources:
     """The sources of a plan; ``records`` stand in where it names no corpus."""
     opened = Sources()
     if plan.retrieval is not None:
@@ -55,14 +55,14 @@ def open_sources(plan: Plan, records: Sequence[Record] = ()) -> Sources:
     return opened
 
 
-def _open_retrieval(opened: Sources, plan: Plan, records: Sequence[Record]) -> None:
+def _open_retrieval(opened: Sources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
     retrieval = plan.retrieval
     if retrieval is None:
         return
     if plan.corpus is not None:
         source = retrieval.over_file(plan.corpus)
     else:
-        dialogues = list(dialogues_of(records))
+        dialogues = list(collect_dialogues(records))
         if not any(dialogue.turns for dialogue in dialogues):
             raise InputError("the items hold no turn that could be retrieved; name dialogues with --corpus FILE")
         source = retrieval.over(dialogues)
@@ -73,7 +73,7 @@ def _open_retrieval(opened: Sources, plan: Plan, records: Sequence[Record]) -> N
     opened.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
 
 
-def _open_knowledge(opened: Sources, plan: Plan) -> None:
+def _open_knowledge(opened: Sources, plan: AugmentationPlan) -> None:
     from rejoinder.models.encoder.factory import load_encoder
 
     for name in plan.knowledge:
@@ -83,53 +83,52 @@ def _open_knowledge(opened: Sources, plan: Plan) -> None:
         opened.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
 
 
-def _open_comet(opened: Sources, plan: Plan) -> None:
+def _open_comet(opened: Sources, plan: AugmentationPlan) -> None:
     if plan.comet is False:
         return
-    if plan.comet is None and plan.comet_model is None and (lacking := _lacking()):
+    if plan.comet is None and plan.comet_model is None and (lacking := _explain_missing_comet()):
         opened.notes.append(f"comet was left out: {lacking}")
         return
     if plan.comet is None:
         opened.notes.append("comet asks a language model about every item, which takes some seconds each on a CPU")
     source = GeneratedKnowledge(_generator(plan.comet_model))
     # No relation is better than another, so their first tails come first.
-    opened.propose.append(lambda items: [_in_turns(_by_relation(of_item)) for of_item in source.infer(items)])
+    opened.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
 
 
-def _lacking() -> str | None:
+def _explain_missing_comet() -> str | None:
     """What our own COMET would need, and how to get it."""
     if any(find_spec(module) is None for module in ("torch", "transformers")):
         return 'it needs torch; install it with: pip install "rejoinder[torch]"'
-    if not is_here(MODELS[BASE]):
-        return f"it needs the model {BASE!r}; get it with: rejoinder models get {BASE}"
+    if not is_available(MODELS[COMET_BASE]):
+        return f"it needs the model {COMET_BASE!r}; get it with: rejoinder models get {COMET_BASE}"
     return None
 
 
-def _generator(name: str | None) -> Generator:
+def _generator(name: str | None) -> TailGenerator:
     from rejoinder.augmentation.store import kept_comet
-    from rejoinder.models.comet.model import NAME, open_comet
-    from rejoinder.models.comet.sequence import load_sequence_comet
+    from rejoinder.models.comet.model import CARD_FILE, load_sequence_comet, open_comet
 
     if name is None:
         return kept_comet()
-    return open_comet(name) if (Path(name) / NAME).is_file() else load_sequence_comet(name)
+    return open_comet(name) if (Path(name) / CARD_FILE).is_file() else load_sequence_comet(name)
 
 
-def _open_paraphrase(opened: Sources, plan: Plan, spec: str) -> None:
-    method = parse(spec)
-    if "seed" not in specs.read(spec, "method of paraphrasing").arguments:
+def _open_paraphrase(opened: Sources, plan: AugmentationPlan, spec: str) -> None:
+    method = parse_paraphraser(spec)
+    if "seed" not in specs.parse_spec(spec, "method of paraphrasing").arguments:
         method = replace(method, seed=plan.seed)  # type: ignore[type-var]
 
     def propose(items: Sequence[Item]) -> list[list[Proposal]]:
         """Paraphrases of what came with the items, each reference's first ones first; what we made gets none."""
-        texts = [[r.text for r in item.references if not is_made(r)] for item in items]
+        texts = [[r.text for r in item.references if not is_generated(r)] for item in items]
         written = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
-        return [_in_turns([next(written) for _ in of_item]) for of_item in texts]
+        return [_interleave([next(written) for _ in of_item]) for of_item in texts]
 
     opened.propose.append(propose)
 
 
-def _by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
+def _group_by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
     """Inferences apart by their relation, which stands in the origin: event, relation, tail."""
     found: dict[str, list[Proposal]] = {}
     for proposal in proposals:
@@ -137,5 +136,5 @@ def _by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
     return list(found.values())
 
 
-def _in_turns(shelves: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+def _interleave(shelves: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return [one for row in zip_longest(*shelves) for one in row if one is not None]

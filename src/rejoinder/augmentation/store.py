@@ -13,22 +13,22 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 
-from rejoinder.augmentation.commonsense.inference import Generator
+from rejoinder.augmentation.commonsense.inference import TailGenerator
 from rejoinder.errors import RunError
-from rejoinder.models.delorean.decoder import Job
+from rejoinder.models.delorean.decoder import DeloreanTask
 from rejoinder.paths import cache_home
 
 
-class Fields(Protocol):
+class NamedFields(Protocol):
     """A value with named fields, as a NamedTuple has them."""
 
     def _asdict(self) -> dict[str, Any]: ...
 
 
-Value = TypeVar("Value", bound=Fields)
+Value = TypeVar("Value", bound=NamedFields)
 
 
-def digest_of(parts: Sequence[object]) -> str:
+def digest_parts(parts: Sequence[object]) -> str:
     """The key of what decides a value."""
     try:
         text = orjson.dumps(parts).decode()
@@ -110,9 +110,9 @@ class Adaptation(NamedTuple):
         return cls(**{**record, **likely})
 
 
-def key_of(signature: str, job: Job) -> str:
+def adaptation_key(signature: str, job: DeloreanTask) -> str:
     """What decides an adaptation, as one digest."""
-    return digest_of([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
+    return digest_parts([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
 
 
 class AdaptationStore(LineStore[Adaptation]):
@@ -122,8 +122,8 @@ class AdaptationStore(LineStore[Adaptation]):
         super().__init__(Adaptation.of, "adaptations", path, *others)
 
 
-VERSION = 1  # of how tails are written: another one writes them anew
-_AT_ONCE = 16  # heads that a killed command may lose
+TAILS_VERSION = 1  # of how tails are written: another one writes them anew
+_BATCH_SIZE = 16  # heads that a killed command may lose
 
 
 class Tails(NamedTuple):
@@ -132,31 +132,31 @@ class Tails(NamedTuple):
     tails: Sequence[str]
 
 
-class KeptTails:
+class CachedTails:
     """A generator whose tails are kept; ``signature`` is all that decides them beside the question."""
 
-    def __init__(self, open_generator: Callable[[], Generator], signature: str, path: Path) -> None:
+    def __init__(self, open_generator: Callable[[], TailGenerator], signature: str, path: Path) -> None:
         self._open = open_generator
         self._signature = signature
         self._store = LineStore(lambda fields: Tails(**fields), "tails", path)
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """Up to n tails of each event and a relation, best first; only what is not known is asked for."""
-        keys = {head: digest_of([self._signature, relation, n, head]) for head in heads}
+        keys = {head: digest_parts([self._signature, relation, n, head]) for head in heads}
         missing = [head for head, key in keys.items() if self._store.get(key) is None]
-        for start in range(0, len(missing), _AT_ONCE):
-            part = missing[start : start + _AT_ONCE]
+        for start in range(0, len(missing), _BATCH_SIZE):
+            part = missing[start : start + _BATCH_SIZE]
             written = self._open().tails(part, relation, n)
             self._store.put((keys[head], Tails(found)) for head, found in zip(part, written, strict=True))
         return [list(found.tails) if (found := self._store.get(keys[head])) else [] for head in heads]
 
 
-def kept_comet() -> KeptTails:
+def kept_comet() -> CachedTails:
     """The package's own COMET, its tails kept."""
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder
 
-    card = lora_folder.read(model.SHIPPED, model.KIND)
-    signature = f"{VERSION} {card.base} {card.base_digest} {card.parts}"
+    card = lora_folder.read_card(model.SHIPPED_FOLDER, model.COMET_LORA)
+    signature = f"{TAILS_VERSION} {card.base} {card.base_digest} {card.parts}"
     path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
-    return KeptTails(model.open_comet, signature, path)
+    return CachedTails(model.open_comet, signature, path)

@@ -16,17 +16,17 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from rejoinder.models.encoder.factory import find_folder, load_encoder
+from rejoinder.models.encoder.factory import find_encoder_folder, load_encoder
 from rejoinder.text.english import synonyms as _synonyms
-from rejoinder.text.english.replacement import cased, synonyms
+from rejoinder.text.english.replacement import load_replacements, match_case
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{3,}(?![\w'’-])")
 _COMMON = 10_000  # the vocabulary of BERT begins with its most frequent words
 _WINDOW = 4  # words on either side
-_MOST = 4  # synonyms of a word that are tried
+_MAX_SYNONYMS = 4  # synonyms of a word that are tried
 _SHARE = 0.25  # of a word's synsets that a synonym has as well: the others mean the same only once in a while
 _RUDE = frozenset("ass bang bastard bitch broad damn dame dick fuck gay hell kill rape savage screw sex shit".split())
-_CLOSED = frozenset(  # words whose senses in WordNet are never the ones that a conversation means
+_EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones that a conversation means
     "the and but for nor yet not you your yours his her hers him she they them their theirs our ours who whom "
     "whose what which when where why how that this these those there here are was were been being have has had "
     "having does did done doing can could may might must shall should will would ought let get got gets getting "
@@ -48,13 +48,13 @@ class Replacement(NamedTuple):
     instead: str
 
 
-def replacements(texts: Sequence[str], similarity: float, encoder: str = "aptness") -> list[list[Replacement]]:
+def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "aptness") -> list[list[Replacement]]:
     """What may be replaced in each text, one word at a time: what keeps a cosine of ``similarity`` to what was said.
 
     The words around it are compared, not the whole text: in a long one, a single word moves nothing.
     """
-    proposed = [(i, one) for i, text in enumerate(texts) for one in _proposed(text)]
-    around = [_around(texts[i], one) for i, one in proposed]
+    proposed = [(i, one) for i, text in enumerate(texts) for one in _propose_replacements(text)]
+    around = [_surrounding_words(texts[i], one) for i, one in proposed]
     vectors = load_encoder(encoder).encode([text for pair in around for text in pair])
     kept: list[list[Replacement]] = [[] for _ in texts]
     for (i, one), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
@@ -63,45 +63,45 @@ def replacements(texts: Sequence[str], similarity: float, encoder: str = "aptnes
     return kept
 
 
-def _around(text: str, one: Replacement) -> tuple[str, str]:
+def _surrounding_words(text: str, one: Replacement) -> tuple[str, str]:
     """The words around a place, as they are and with the replacement."""
     before, after = text[: one.start].split(" ")[-_WINDOW - 1 :], text[one.end :].split(" ")[: _WINDOW + 1]
     left, right = " ".join(before), " ".join(after)
     return left + text[one.start : one.end] + right, left + one.instead + right
 
 
-def replace(text: str, chosen: Sequence[Replacement]) -> str:
+def apply_replacements(text: str, chosen: Sequence[Replacement]) -> str:
     """The text with some of its words replaced (no two of them in one place)."""
     for one in sorted(chosen, reverse=True):
         text = text[: one.start] + one.instead + text[one.end :]
     return text
 
 
-def _proposed(text: str) -> list[Replacement]:
+def _propose_replacements(text: str) -> list[Replacement]:
     return [
-        Replacement(*match.span(), cased(match.group(), other))
+        Replacement(*match.span(), match_case(match.group(), other))
         for match in _WORD.finditer(text)
-        for other in _others(match.group().lower())
+        for other in _find_synonyms(match.group().lower())
     ]
 
 
 @functools.lru_cache(2**14)
-def _others(word: str) -> tuple[str, ...]:
+def _find_synonyms(word: str) -> tuple[str, ...]:
     """The synonyms of a word as it stands: of inflected forms only those that were looked up by hand."""
-    checked = [synonyms()[word]] if word in synonyms() else []
-    if word in _CLOSED or _synonyms.base_forms(word) != [word]:
+    checked = [load_replacements()[word]] if word in load_replacements() else []
+    if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
         return tuple(checked)
     shared: dict[str, int] = defaultdict(int)
-    synsets = [meaning for meaning in _synonyms.meanings(word) if meaning in _members()]
-    for other in (other for synset in synsets for other in _members()[synset]):
-        if other in _common() and not _related(word, other):
+    synsets = [meaning for meaning in _synonyms.find_meanings(word) if meaning in _synset_words()]
+    for other in (other for synset in synsets for other in _synset_words()[synset]):
+        if other in _common_words() and not _share_a_stem(word, other):
             shared[other] += 1
     near = [other for other in shared if shared[other] >= _SHARE * len(synsets)]
     others = sorted(near, key=lambda other: (-shared[other], other))
-    return tuple(dict.fromkeys([*checked, *others[:_MOST]]))
+    return tuple(dict.fromkeys([*checked, *others[:_MAX_SYNONYMS]]))
 
 
-def _related(word: str, other: str) -> bool:
+def _share_a_stem(word: str, other: str) -> bool:
     """Whether one is made of the other, and so another part of speech: "quickly" and "quick"."""
     from snowballstemmer import stemmer
 
@@ -110,18 +110,22 @@ def _related(word: str, other: str) -> bool:
 
 
 @functools.cache
-def _common() -> frozenset[str]:
+def _common_words() -> frozenset[str]:
     """Words that everybody says."""
-    tokenizer = orjson.loads((find_folder("aptness")[0] / "tokenizer.json").read_bytes())
+    tokenizer = orjson.loads((find_encoder_folder("aptness")[0] / "tokenizer.json").read_bytes())
     vocabulary = tokenizer["model"]["vocab"]
-    return frozenset(word for word, rank in vocabulary.items() if rank < _COMMON and word.isalpha()) - _CLOSED - _RUDE
+    return (
+        frozenset(word for word, rank in vocabulary.items() if rank < _COMMON and word.isalpha())
+        - _EXCLUDED_WORDS
+        - _RUDE
+    )
 
 
 @functools.cache
-def _members() -> dict[_synonyms.Meaning, list[str]]:
+def _synset_words() -> dict[_synonyms.Meaning, list[str]]:
     """The words of each synset."""
     found: dict[_synonyms.Meaning, list[str]] = defaultdict(list)
-    for word, synsets in _synonyms._table().synsets.items():
+    for word, synsets in _synonyms._load_table().synsets.items():
         for synset in synsets:
             found[synset].append(word)
     return dict(found)

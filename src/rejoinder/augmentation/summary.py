@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rejoinder.augmentation.filter import Sifted
-from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.filter import FilteredProposals
+from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.scoring.flags import looks_english
 from rejoinder.table import Cell, Table
@@ -28,14 +28,14 @@ class Tally:
     short: Counter[str] = field(default_factory=Counter)  # items with fewer than asked, by reason
     notes: list[str] = field(default_factory=list)  # what was said of the sources
 
-    def add(self, item: Item, sifted: Sifted, chosen: Sequence[Proposal], plan: Plan) -> None:
+    def add(self, item: Item, sifted: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
         """Count what an item got."""
         self.items += 1
         sources = Counter(proposal.source for proposal in chosen)
         self.references += sources
         self.reached.update(sources.keys())
         if len(chosen) < plan.k:
-            self.short[_reason(item, sifted, plan)] += 1
+            self.short[_explain_shortage(item, sifted, plan)] += 1
 
     def plain(self) -> dict[str, Any]:
         """The counts as plain values."""
@@ -63,7 +63,7 @@ class Tally:
         return Table("References by source", heads, rows, notes, decimals=1)
 
 
-def _reason(item: Item, sifted: Sifted, plan: Plan) -> str:
+def _explain_shortage(item: Item, sifted: FilteredProposals, plan: AugmentationPlan) -> str:
     """Why an item got fewer references than were asked for: the first reason that explains it."""
     new = len(sifted.kept) + sifted.unapt
     if sifted.unapt and new >= plan.k:

@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rejoinder.augmentation.acceptance import Acceptance
-from rejoinder.augmentation.augment import Augmenting
-from rejoinder.augmentation.plan import Plan
+from rejoinder.augmentation.augment import Augmenter
+from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.augmentation.sources import Sources, open_sources
 from rejoinder.augmentation.summary import Tally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
-from rejoinder.engines.base import Engine, Work, in_order
-from rejoinder.engines.caching import KeepingEngine
-from rejoinder.models.delorean.settings import Delorean
+from rejoinder.engines.base import Engine, WorkerSpec, order_results
+from rejoinder.engines.caching import CachingEngine
+from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.types import Item
 
 _PLACE = Place("items", 0)
 
 
-def why_here(plan: Plan) -> str | None:
+def explain_local(plan: AugmentationPlan) -> str | None:
     """Why items of a plan cannot be given to workers, in one sentence; None where they can."""
     if plan.corpus is None and plan.retrieval is not None:
         return "the items themselves are searched, so they stay together in this process; name a --corpus to share them"
@@ -35,49 +35,51 @@ class AugmentWorker:
     """A plan with its sources opened."""
 
     def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
-        self._plan = plan_of(plan)
+        self._plan = plan_from_values(plan)
         self._sources = sources or open_sources(self._plan, [])
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """Some items with more references, what was counted, and what there is to say of the sources."""
         items = [record for record in (from_object(one, _PLACE, True) for one in task) if isinstance(record, Item)]
         tally = Tally()
-        made = Augmenting(self._plan, self._sources, tally).augmented(items)
+        made = Augmenter(self._plan, self._sources, tally).augmented(items)
         return [[to_object(item) for item in made], tally.plain(), list(self._sources.notes)]
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
-def augment_by(engine: Engine, plan: Plan, batches: Iterable[Sequence[Item]], tally: Tally) -> Iterator[list[Item]]:
+def augment_by_engine(
+    engine: Engine, plan: AugmentationPlan, batches: Iterable[Sequence[Item]], tally: Tally
+) -> Iterator[list[Item]]:
     """Every batch of items with more references, in order."""
     tasks = ([to_object(item) for item in batch] for batch in batches)
-    for result in in_order(engine.compute(_work(plan), tasks)):
-        yield _items(result, tally)
+    for result in order_results(engine.compute(_worker_spec(plan), tasks)):
+        yield _collect_items(result, tally)
 
 
-def kept_here(
-    engine: KeepingEngine, plan: Plan, sources: Sources, tally: Tally
+def make_caching_augmenter(
+    engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: Tally
 ) -> Callable[[Sequence[Item]], list[Item]]:
     """What gives items more references in this process, from sources that are open, unless that is kept."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)
 
     def augmented(items: Sequence[Item]) -> list[Item]:
         task = [to_object(item) for item in items]
-        return _items(engine.value(_work(plan), task, worker.compute), tally)
+        return _collect_items(engine.value(_worker_spec(plan), task, worker.compute), tally)
 
     return augmented
 
 
-def _work(plan: Plan) -> Work:
-    return Work(
+def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
+    return WorkerSpec(
         "rejoinder.augmentation.worker:AugmentWorker",
         (dataclasses.asdict(plan),),
         address="rejoinder.augmenting.by_engine:AugmentWorker",
     )
 
 
-def _items(result: Sequence[Any], tally: Tally) -> list[Item]:
+def _collect_items(result: Sequence[Any], tally: Tally) -> list[Item]:
     """The items of a result; what was counted goes to the tally."""
     objects, counted, notes = result
     tally.take(counted)
@@ -85,17 +87,17 @@ def _items(result: Sequence[Any], tally: Tally) -> list[Item]:
     return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
-def plan_of(found: Mapping[str, Any]) -> Plan:
+def plan_from_values(found: Mapping[str, Any]) -> AugmentationPlan:
     """A plan from plain values."""
     parts = {
-        "retrieval": None if found["retrieval"] is None else _made(Retrieval, found["retrieval"]),
-        "delorean": _made(Delorean, found["delorean"]),
-        "acceptance": _made(Acceptance, found["acceptance"]),
+        "retrieval": None if found["retrieval"] is None else _construct(Retrieval, found["retrieval"]),
+        "delorean": _construct(DeloreanSettings, found["delorean"]),
+        "acceptance": _construct(Acceptance, found["acceptance"]),
         "knowledge": tuple(found["knowledge"]),
     }
-    return Plan(**{**found, **parts})
+    return AugmentationPlan(**{**found, **parts})
 
 
-def _made(kind: Any, values: Mapping[str, Any]) -> Any:
+def _construct(kind: Any, values: Mapping[str, Any]) -> Any:
     """A value of a kind; JSON has lists where it has tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

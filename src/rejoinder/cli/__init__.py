@@ -14,13 +14,13 @@ import click
 
 from rejoinder import __version__
 from rejoinder.cli._terminal import escaped_streams
-from rejoinder.errors import RejoinderError, nearest, shorten
+from rejoinder.errors import RejoinderError, nearest, shorten_path
 from rejoinder.escape import hide_credentials
-from rejoinder.registry import modules
+from rejoinder.registry import list_modules
 
-_GO_ON = ("build", "embed", "index", "score", "select")  # commands that keep what they did
-_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these come without a name
-_GO_ON_BESIDE = ("attack", "augment")  # commands that keep it beside the file that they write
+_RESUMABLE = ("build", "embed", "index", "score", "select")  # commands that keep what they did
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these come without a name
+_RESUMABLE_BESIDE = ("attack", "augment")  # commands that keep it beside the file that they write
 
 
 class Commands(click.Group):
@@ -28,11 +28,11 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command by name."""
-        return sorted(name.rstrip("_").replace("_", "-") for name in modules("rejoinder.cli"))
+        return sorted(name.rstrip("_").replace("_", "-") for name in list_modules("rejoinder.cli"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One command, whose module is loaded only now."""
-        for module in modules("rejoinder.cli"):
+        for module in list_modules("rejoinder.cli"):
             if module.rstrip("_").replace("_", "-") == cmd_name:
                 found = import_module(f"rejoinder.cli.{module}").command
                 return found if isinstance(found, click.Command) else None
@@ -65,10 +65,10 @@ def program() -> None:
 def main() -> None:
     """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
     with escaped_streams():
-        _main()
+        _run_program()
 
 
-def _main() -> None:
+def _run_program() -> None:
     try:
         _check_streams()
         status = program.main(prog_name="rejoinder", standalone_mode=False)
@@ -83,9 +83,9 @@ def _main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
-        print("rejoinder: stopped" + "; the same command goes on where it was" * _goes_on(), file=sys.stderr)
+        print("rejoinder: stopped" + "; the same command goes on where it was" * _is_resumable(), file=sys.stderr)
         if "ray" in sys.modules:
-            _leave(130)
+            _exit_now(130)
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output went away (a pager, head): that is no error of anybody's.
@@ -93,9 +93,9 @@ def _main() -> None:
         sys.exit(141)
     except OSError as error:
         # What a room deeper down could not say better: a disk that is full, a name that is too long, no permission.
-        if error.filename is None and error.errno not in _NOT_WRITTEN:
+        if error.filename is None and error.errno not in _WRITE_ERRORS:
             raise
-        what = f"{shorten(error.filename)}:" if error.filename is not None else "the output cannot be written:"
+        what = f"{shorten_path(error.filename)}:" if error.filename is not None else "the output cannot be written:"
         _fail(f"{what} {error.strerror}")
 
 
@@ -109,7 +109,7 @@ def _check_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _leave(status: int) -> None:
+def _exit_now(status: int) -> None:
     """End here: Ray's own threads, interrupted anywhere, may crash a process that takes itself apart."""
     atexit._run_exitfuncs()  # Ray stops what it started
     sys.stdout.flush()
@@ -117,10 +117,12 @@ def _leave(status: int) -> None:
     os._exit(status)
 
 
-def _goes_on() -> bool:
+def _is_resumable() -> bool:
     """Whether the command that was typed keeps what it has done."""
     command, *rest = [*sys.argv[1:], ""]
-    return command in _GO_ON or (command in _GO_ON_BESIDE and any(one.startswith(("-o", "--out")) for one in rest))
+    return command in _RESUMABLE or (
+        command in _RESUMABLE_BESIDE and any(one.startswith(("-o", "--out")) for one in rest)
+    )
 
 
 def _fail(message: str) -> None:

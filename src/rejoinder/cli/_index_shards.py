@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rejoinder.types import Dialogue
 
 
-def data_files(
+def find_data_files(
     file: str, pieces: int | None, output: Path, dialogues: Callable[[str], Iterator[Dialogue]]
 ) -> list[Shard]:
     """The data files of an index: those that are named, or one dealt out to so many."""
@@ -25,22 +25,22 @@ def data_files(
         return shards_of(file)
     if is_sharded(file):
         raise SpecError(f"{file}: is many files already, each a shard of its own; leave out --shards")
-    builder.new_index(output)
-    return builder.cut(dialogues(file), pieces, output)
+    builder.create_index_folder(output)
+    return builder.split_dialogues(dialogues(file), pieces, output)
 
 
-def build(
+def build_sharded_index(
     kind: str, shards: Sequence[Shard], output: Path, encoder: str, engine: Engine, settings: Mapping[str, Any]
 ) -> None:
     """Build an index of shards, and say what it took."""
-    from rejoinder.cli._progress import watching
+    from rejoinder.cli._progress import show_progress
     from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
     from rejoinder.indexes.sharded.dense import ShardedDenseIndex
     from rejoinder.indexes.sharded.graph import GraphIndex
     from rejoinder.models.encoder.factory import load_encoder
 
     found: ShardedBm25Index | ShardedDenseIndex
-    with watching("indexing", "bytes", engine) as watch:
+    with show_progress("indexing", "bytes", engine) as watch:
         given = {"engine": engine, "progress": watch.progress, **settings}
         if kind == "bm25":
             found = ShardedBm25Index.build(shards, output, **given)

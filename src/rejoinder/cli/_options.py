@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
 
-table_form = click.option(
+table_format_option = click.option(
     "--format",
     "form",
     type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
@@ -19,7 +19,7 @@ table_form = click.option(
     show_default=True,
     help="How tables are printed.",
 )
-_MEANING = {
+_ENDING_NAMES = {
     ".csv": "CSV", ".tsv": "TSV", ".xlsx": "a spreadsheet", ".parquet": "Parquet", ".json": "one JSON value",
     ".jsonl": "JSONL", ".txt": "plain text", ".md": "Markdown", ".html": "HTML", ".tex": "LaTeX", ".toml": "TOML",
     ".svg": "a drawing", ".png": "a picture", ".pdf": "PDF", ".npy": "vectors",
@@ -41,25 +41,27 @@ class Output(click.Path):
     def check(self, name: str, param: click.Parameter | None = None, ctx: click.Context | None = None) -> None:
         """Raise where a name ends like that of another format."""
         ending = PurePath(name.removesuffix(".gz")).suffix.lower()
-        if ending in _MEANING and ending not in self.endings:
+        if ending in _ENDING_NAMES and ending not in self.endings:
             usual = f"end the name in {' or '.join(self.endings)}" if self.endings else f"leave out {ending}"
-            self.fail(f"{name}: {ending} means {_MEANING[ending]}, and {self.what} is written; {usual}", param, ctx)
+            self.fail(
+                f"{name}: {ending} means {_ENDING_NAMES[ending]}, and {self.what} is written; {usual}", param, ctx
+            )
 
 
-def records_file(path_type: type[Any] | None = None) -> Output:
+def records_output(path_type: type[Any] | None = None) -> Output:
     """A file of records, or of other things one per line."""
     return Output("JSONL", ".jsonl", path_type=path_type)
 
 
-def run_folder(path_type: type[Any] | None = None) -> Output:
+def run_output(path_type: type[Any] | None = None) -> Output:
     """The folder of a run."""
     return Output("a folder", path_type=path_type)
 
 
-page_file = Output("an HTML page", ".html", path_type=Path)
-sheet_file = Output("CSV", ".csv")
-project_file = Output("a project in TOML", ".toml")
-seed = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+page_output = Output("an HTML page", ".html", path_type=Path)
+sheet_output = Output("CSV", ".csv")
+project_output = Output("a project in TOML", ".toml")
+seed_option = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -83,7 +85,7 @@ def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return added
 
 
-def engine_of(name: str, processes: int | None, address: str | None) -> Engine:
+def choose_engine(name: str, processes: int | None, address: str | None) -> Engine:
     """The engine that was asked for; this process where nothing was, for its models use all cores themselves."""
     from rejoinder.engines.factory import open_engine
 

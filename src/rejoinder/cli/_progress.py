@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
 
 Progress = Callable[[int, int], None]
-_EVERY = "REJOINDER_PROGRESS"
+_INTERVAL_VARIABLE = "REJOINDER_PROGRESS"
 
 
-class Watch:
+class ProgressReporter:
     """A long command under way: how far it is, what went wrong on the way, and what it cost."""
 
     def __init__(self, what: str, unit: str, engine: Engine | None) -> None:
@@ -35,7 +35,7 @@ class Watch:
         self.done, self.total = 0, 0  # a total of 0 is not known
         self.progress: Progress | None = None  # to be called with (done, of how many); None where nobody is watching
         self._begun, self._ended = time.perf_counter(), 0.0
-        self._before = request_counts.counted()
+        self._before = request_counts.get_counts()
 
     @property
     def seconds(self) -> float:
@@ -50,16 +50,16 @@ class Watch:
         """How far it is, in one line."""
         rate = self.done / max(self.seconds, 1e-9)
         far = f"{self.done:,} of {self.total:,} {self.unit} ({self.done / self.total:.0%})" if self.total else ""
-        parts = [far or f"{self.done:,} {self.unit}", f"{_number(rate)}/s"]
+        parts = [far or f"{self.done:,} {self.unit}", f"{_format_rate(rate)}/s"]
         if self.total and self.done:
-            parts.append(f"{_clock((self.total - self.done) / rate)} left")
+            parts.append(f"{_format_clock((self.total - self.done) / rate)} left")
         return f"{self.what}: {', '.join([*parts, *self.trouble()])}"
 
     def trouble(self) -> list[str]:
         """What went wrong and was made good; nothing without an engine, never a made-up 0."""
         if self.engine is None:
             return []
-        counts, requests = self.engine.counts, request_counts.counted() - self._before
+        counts, requests = self.engine.counts, request_counts.get_counts() - self._before
         sent_again = requests.pop(request_counts.RETRIES, 0)
         if counts.failures is None and counts.retries is None and not requests:
             return [f"failures and retries not told by {self.engine.name}"]
@@ -67,8 +67,9 @@ class Watch:
             f"{cause}: {n:,}" for cause, n in sorted(requests.items(), key=lambda one: (-one[1], one[0]))
         )
         return [
-            _count(counts.failures, "failure", "failures", sum(requests.values())) + (f" ({causes})" if causes else ""),
-            _count(counts.retries, "retry", "retries", sent_again),
+            _format_count(counts.failures, "failure", "failures", sum(requests.values()))
+            + (f" ({causes})" if causes else ""),
+            _format_count(counts.retries, "retry", "retries", sent_again),
         ]
 
     def tell(self, rows: int, of: str, size: int | Path | None = None, note: str = "") -> None:
@@ -83,15 +84,15 @@ class Watch:
 
 
 @contextmanager
-def watching(what: str, unit: str = "rows", engine: Engine | None = None) -> Iterator[Watch]:
+def show_progress(what: str, unit: str = "rows", engine: Engine | None = None) -> Iterator[ProgressReporter]:
     """A watch over what is done within."""
-    watch, every = Watch(what, unit, engine), _every()
+    watch, every = ProgressReporter(what, unit, engine), _line_interval()
     try:
         if every is not None:
-            with _lines(watch, every):
+            with _print_lines(watch, every):
                 yield watch
         elif sys.stderr.isatty():
-            with _bar(watch):
+            with _show_bar(watch):
                 yield watch
         else:
             yield watch
@@ -102,7 +103,7 @@ def watching(what: str, unit: str = "rows", engine: Engine | None = None) -> Ite
 @contextmanager
 def progress_bar(what: str, unit: str = "rows") -> Iterator[Progress | None]:
     """The same for what has no engine and no cost: a function to call with (done, of how many)."""
-    with watching(what, unit) as watch:
+    with show_progress(what, unit) as watch:
         yield watch.progress
 
 
@@ -112,7 +113,7 @@ def size_of(path: Path) -> int:
 
 
 @contextmanager
-def _bar(watch: Watch) -> Iterator[None]:
+def _show_bar(watch: ProgressReporter) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -131,7 +132,7 @@ def _bar(watch: Watch) -> Iterator[None]:
                 completed=done,
                 total=total or None,
                 far=f"{done:,}/{total:,} {watch.unit}" if total else f"{done:,} {watch.unit}",
-                rate=f"{_number(speed)}/s",
+                rate=f"{_format_rate(speed)}/s",
                 trouble=", ".join(watch.trouble()),
             )
 
@@ -140,7 +141,7 @@ def _bar(watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def _lines(watch: Watch, every: float) -> Iterator[None]:
+def _print_lines(watch: ProgressReporter, every: float) -> Iterator[None]:
     """A line so often, from a thread of its own: a long task must not look like a dead one."""
     over = threading.Event()
 
@@ -161,8 +162,8 @@ def _lines(watch: Watch, every: float) -> Iterator[None]:
         teller.join()
 
 
-def _every() -> float | None:
-    said = os.environ.get(_EVERY)
+def _line_interval() -> float | None:
+    said = os.environ.get(_INTERVAL_VARIABLE)
     if not said:
         return None
     try:
@@ -170,20 +171,20 @@ def _every() -> float | None:
     except ValueError:
         seconds = -1
     if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise SpecError(f"{_EVERY} must be the seconds between two lines of progress, not {said!r}")
+        raise SpecError(f"{_INTERVAL_VARIABLE} must be the seconds between two lines of progress, not {said!r}")
     return seconds
 
 
-def _number(rate: float) -> str:
+def _format_rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def _clock(seconds: float) -> str:
+def _format_clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def _count(n: int | None, one: str, many: str, more: int = 0) -> str:
+def _format_count(n: int | None, one: str, many: str, more: int = 0) -> str:
     """How many workers or tasks, and how many requests more; of the former nothing may be known."""
     if n is None and not more:
         return f"{many} not known"

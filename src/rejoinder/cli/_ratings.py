@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from rejoinder.comparison.judgements import Checked
+    from rejoinder.comparison.judgements import CheckTally
     from rejoinder.types import Record
 
-source = click.argument("source", metavar="FILE")
-without = click.option("--without", multiple=True, metavar="RATER", help="Leave this rater out; may be repeated.")
+source_argument = click.argument("source", metavar="FILE")
+without_option = click.option(
+    "--without", multiple=True, metavar="RATER", help="Leave this rater out; may be repeated."
+)
 
 
-def said(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[str, Checked]]:
+def read_judgements(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[str, CheckTally]]:
     """The records of a source, and how its raters did on checks where the source knows of any."""
     from rejoinder.errors import InputError, nearest
     from rejoinder.types import Preference, Rating
 
-    records, checks = _project(Path(source)) if source.endswith(".toml") else (list(_records(source)), {})
+    records, checks = _read_project(Path(source)) if source.endswith(".toml") else (list(_read_records(source)), {})
     raters = {record.rater for record in records if isinstance(record, Rating | Preference)}
     for name in without:
         if name not in raters:
@@ -31,16 +33,16 @@ def said(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[s
     return kept, {rater: found for rater, found in checks.items() if rater not in left_out}
 
 
-def _records(source: str) -> Iterator[Record]:
+def _read_records(source: str) -> Iterator[Record]:
     """Every record as it stands: ratings need not come with what they rate."""
     from rejoinder.data.inputs import Input
     from rejoinder.scoring.folder import DATA, check_files
-    from rejoinder.scoring.sharded.reader import parts
+    from rejoinder.scoring.sharded.reader import list_run_parts
 
     folder = Path(source)
     if folder.is_dir():
         check_files(folder, {DATA})
-    for one in [part / DATA for part in parts(folder)] if folder.is_dir() else [source]:
+    for one in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
         opened = Input(one)
         try:
             for record, _ in opened.records(allow_empty=True):
@@ -49,9 +51,9 @@ def _records(source: str) -> Iterator[Record]:
             opened.close()
 
 
-def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:
+def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
     """What the raters of an annotation project have said so far."""
-    from rejoinder.annotation.progress import said_so_far
+    from rejoinder.annotation.progress import read_ratings_and_checks
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
     from rejoinder.errors import InputError
@@ -64,7 +66,7 @@ def _project(path: Path) -> tuple[list[Record], dict[str, Checked]]:
         )
     store = open_store(project)
     try:
-        records, checks = said_so_far(store)
+        records, checks = read_ratings_and_checks(store)
         return list(records), checks
     finally:
         store.close()

@@ -47,24 +47,26 @@ def generator(
     from importlib.util import find_spec
 
     from rejoinder.errors import InputError, MissingExtraError
-    from rejoinder.models.generator.text import Limits
+    from rejoinder.models.generator.text import GeneratorLimits
 
     if find_spec("torch") is None:
         raise MissingExtraError("torch", "torch", "training")
     shape = {key: chosen.pop(key) for key in ("arch", "layers", "dim", "heads")}
     if shape["dim"] % (2 * shape["heads"] if shape["arch"] == "transformer" else 1):
         raise InputError(f"--dim {shape['dim']} cannot be shared by {shape['heads']} heads of even size")
-    from rejoinder.data.corpora import DEFAULT, dialogues_of
-    from rejoinder.models.generator.model import NAME
-    from rejoinder.models.generator.network import Shape
+    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
+    from rejoinder.models.generator.model import CARD_FILE
+    from rejoinder.models.generator.network import GeneratorShape
     from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator
 
-    if (output / NAME).exists() and not (output / "checkpoint.json").exists():
+    if (output / CARD_FILE).exists() and not (output / "checkpoint.json").exists():
         raise InputError(f"{output}: holds a finished generator; name a new folder")
-    shared, size = _vocabulary(pieces)
-    recipe = GeneratorRecipe(Shape(**shape, vocabulary=size, attention=not no_attention), Limits(), **chosen)
+    shared, size = _parse_vocabulary(pieces)
+    recipe = GeneratorRecipe(
+        GeneratorShape(**shape, vocabulary=size, attention=not no_attention), GeneratorLimits(), **chosen
+    )
     train_generator(
-        dialogues_of(files or DEFAULT[:1]),
+        read_dialogues(files or DEFAULT_CORPORA[:1]),
         output,
         recipe,
         pieces=shared,
@@ -75,7 +77,7 @@ def generator(
     click.echo(f"{output}: written; test it: rejoinder select SET --system generator:{output}", err=True)
 
 
-def _vocabulary(given: str) -> tuple[str | None, int]:
+def _parse_vocabulary(given: str) -> tuple[str | None, int]:
     """The vocabulary of another generator, and how many pieces there are or shall be."""
     from rejoinder.errors import InputError
 
@@ -89,7 +91,7 @@ def _vocabulary(given: str) -> tuple[str | None, int]:
     return (Path(given) / TOKENIZER).read_text(encoding="utf-8"), card.shape.vocabulary
 
 
-UNKNOWN = "not known"
+UNKNOWN_LICENCE = "not known"
 
 
 @click.command("statements")
@@ -135,7 +137,7 @@ def statements(
     from rejoinder.training.statements import StatementRecipe, train_statements
 
     given, held = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
-    licences = {name: _licence(name) for name in given}
+    licences = {name: _read_licence(name) for name in given}
     typed: dict[str, Any] = chosen
     train_statements(
         read_seeds(*given),
@@ -143,7 +145,7 @@ def statements(
         output,
         StatementRecipe(**typed),
         {Path(name).name if not name.startswith("dataset:") else name: told for name, told in licences.items()},
-        licence or (licences[given[0]] if len(given) == 1 else UNKNOWN),
+        licence or (licences[given[0]] if len(given) == 1 else UNKNOWN_LICENCE),
         base,
         device,
         lambda line: click.echo(line, err=True),
@@ -151,9 +153,9 @@ def statements(
     click.echo(f"{output}: written; use it: rejoinder situate statements SEEDS --writer {output}", err=True)
 
 
-def _licence(name: str) -> str:
+def _read_licence(name: str) -> str:
     if not name.startswith("dataset:"):
-        return UNKNOWN
+        return UNKNOWN_LICENCE
     from rejoinder.data.datasets import dataset
 
     return dataset(name.removeprefix("dataset:")).licence.replace(" ", "-")  # as cards of weights write it

@@ -11,7 +11,7 @@ import click
 from rejoinder.data.questions import INPUTS, WHOLE
 
 
-def _options(loss: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _scorer_options(loss: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The options that the three share; only SSREM has a choice of losses."""
     shared = [
         click.argument("files", nargs=-1),
@@ -59,37 +59,37 @@ def _options(loss: bool) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @click.command("ssrem")
-@_options(loss=True)
+@_scorer_options(loss=True)
 def ssrem(**given: Any) -> None:
     """Train ssrem on FILES of dialogues with speakers (JSONL, or dataset:NAME); needs no torch.
 
     Without FILES, on the published corpora with lasting speakers, as the shipped one. Dialogues without a split are
     split 80/10/10. Use what comes out as -m "ssrem(folder='FOLDER')".
     """
-    _train("ssrem", **given)
+    _train_scorer("ssrem", **given)
 
 
 @click.command("rsrem")
-@_options(loss=False)
+@_scorer_options(loss=False)
 def rsrem(**given: Any) -> None:
     """Train rsrem, SSREM with four random negatives, on FILES of dialogues; needs no torch.
 
     FILES and options are those of rejoinder train ssrem; speakers are not needed.
     """
-    _train("rsrem", **given)
+    _train_scorer("rsrem", **given)
 
 
 @click.command("ruber")
-@_options(loss=False)
+@_scorer_options(loss=False)
 def ruber(**given: Any) -> None:
     """Train ruber's unreferenced part, with one random negative and a margin, on FILES of dialogues; needs no torch.
 
     FILES and options are those of rejoinder train ssrem; speakers are not needed.
     """
-    _train("ruber", **given)
+    _train_scorer("ruber", **given)
 
 
-def _train(
+def _train_scorer(
     kind: Any,
     files: tuple[str, ...],
     output: Path,
@@ -100,18 +100,18 @@ def _train(
     resume: bool,
     **chosen: Any,
 ) -> None:
-    from rejoinder.data.corpora import DEFAULT, dialogues_of
+    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.errors import InputError
-    from rejoinder.training.speaker.trainer import CORPORA, recipe_of, train_scorer
+    from rejoinder.training.speaker.trainer import CORPORA, make_recipe, train_scorer
 
     named = [name for name in corpora if not _is_file(name)]
     given = (*files, *(name for name in corpora if _is_file(name)))
     if not resume and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output}: is there already and not empty; name a new folder, or go on with --resume")
-    recipe = recipe_of(
+    recipe = make_recipe(
         kind, encoder, copies=copies, **{key: value for key, value in chosen.items() if value is not None}
     )
-    dialogues = dialogues_of(given or DEFAULT[:1])
+    dialogues = read_dialogues(given or DEFAULT_CORPORA[:1])
     wanted = named if given or named else CORPORA
     card = train_scorer(
         dialogues, output, recipe, encoder, wanted, reference, resume, lambda line: click.echo(line, err=True)
@@ -194,7 +194,7 @@ def ranker(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.models.ranker.card import EMBEDDED, Choice
+    from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
     from rejoinder.training.ranker.recipe import RankerRecipe
     from rejoinder.training.ranker.trainer import train_ranker
 
@@ -204,23 +204,23 @@ def ranker(
         own=not all_candidates,
         distractors=not no_distractors,
         mined=mined_steps if knowledge else 0,
-        choice=Choice(most=most, likeness=likeness),
+        choice=StatementChoice(most=most, likeness=likeness),
         **chosen,
     )
     say = lambda line: click.echo(line, err=True)  # noqa: E731
-    mined = _mined(knowledge, mined_corpus, say) if knowledge else None
+    mined = _mine_examples(knowledge, mined_corpus, say) if knowledge else None
     about: dict[str, Any] = {
         "train": [_named(name) for name in given],
         "valid": [_named(name) for name in held],
-        "licence": _licence(given),
+        "licence": _data_licence(given),
     }
     if recipe.encoder == EMBEDDED:
-        about |= _of_base(about["licence"])
-    train_ranker(_questions(given), _questions(held), output, recipe, about, mined, device, say)
+        about |= _base_licence(about["licence"])
+    train_ranker(_read_questions(given), _read_questions(held), output, recipe, about, mined, device, say)
     click.echo(f"{output}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{output}')\"", err=True)
 
 
-def _questions(names: tuple[str, ...]) -> list[Any]:
+def _read_questions(names: tuple[str, ...]) -> list[Any]:
     """The questions of files."""
     from rejoinder.data.inputs import Input
     from rejoinder.types import Question
@@ -235,13 +235,13 @@ def _questions(names: tuple[str, ...]) -> list[Any]:
     return found
 
 
-def _mined(knowledge: tuple[str, ...], corpus: str, say: Any) -> Any:
-    from rejoinder.data.corpora import dialogues_of
-    from rejoinder.data.knowledge import published
-    from rejoinder.training.ranker.mining import mine
+def _mine_examples(knowledge: tuple[str, ...], corpus: str, say: Any) -> Any:
+    from rejoinder.data.inputs import read_dialogues
+    from rejoinder.data.knowledge import find_knowledge_files
+    from rejoinder.training.ranker.mining import mine_pursuits
 
-    paths = [path for name in knowledge for path in published(name)]
-    found = mine(paths, (one for one in dialogues_of([corpus]) if one.split in (None, "train")))
+    paths = [path for name in knowledge for path in find_knowledge_files(name)]
+    found = mine_pursuits(paths, (one for one in read_dialogues([corpus]) if one.split in (None, "train")))
     say(f"{len(found):,} pursuits mined")
     return found
 
@@ -250,16 +250,16 @@ def _named(name: str) -> str:
     return name if name.startswith("dataset:") else Path(name).name
 
 
-def _of_base(data: str) -> dict[str, str]:
+def _base_licence(data: str) -> dict[str, str]:
     """What the embedded networks add to a card: the licence of their weights holds for what starts from them."""
-    from rejoinder.models.aptness.card import read
-    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.aptness.card import read_card
+    from rejoinder.models.catalog.manifest import require_model
 
-    base = read(require("aptness"))
+    base = read_card(require_model("aptness"))
     return {"base": f"aptness ({base.licence})", "licence": f"{base.licence} (the base), {data} (the data)"}
 
 
-def _licence(names: tuple[str, ...]) -> str:
+def _data_licence(names: tuple[str, ...]) -> str:
     """That of the published sets that were trained on; where a file is not one of them, nobody told."""
     from rejoinder.data.datasets import dataset
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from rejoinder.cli._options import records_file
-from rejoinder.cli._ratings import said, source, without
+from rejoinder.cli._options import records_output
+from rejoinder.cli._ratings import read_judgements, source_argument, without_option
 
 
 @click.command(short_help="One rating from several raters'")
-@source
+@source_argument
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=records_file(),
+    type=records_output(),
     metavar="FILE",
     help='Where to; "-" is standard output, *.gz is packed.',
 )
@@ -26,7 +26,7 @@ from rejoinder.cli._ratings import said, source, without
     help="mean, mode, majority, dawid_skene, minimax_entropy, minimax_entropy_ordinal; glad and mace need crowd-kit.",
 )
 @click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
-@without
+@without_option
 @click.option("--all", "everything", is_flag=True, help="Write everything else of FILE too, so that it stands alone.")
 def command(
     source: str, output: str, method: str, aspect: str | None, without: tuple[str, ...], everything: bool
@@ -37,17 +37,17 @@ def command(
     an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT), and
     rejoinder trust holds the metrics against it.
     """
-    from rejoinder.comparison.aggregation import aggregated
+    from rejoinder.comparison.aggregation import aggregate_ratings
     from rejoinder.data.writer import write
     from rejoinder.errors import InputError, nearest
     from rejoinder.types import Preference, Rating
 
-    records, _ = said(source, without)
+    records, _ = read_judgements(source, without)
     aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
     if aspect is not None and aspects and aspect not in aspects:
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
     wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
-    found = aggregated(wanted, method)
+    found = aggregate_ratings(wanted, method)
     made = [record for one in found for record in one.records]
     write([*(records if everything else []), *made], output)
     for one in found:

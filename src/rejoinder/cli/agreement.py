@@ -6,12 +6,12 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import seed, table_form
-from rejoinder.cli._ratings import said, source, without
+from rejoinder.cli._options import seed_option, table_format_option
+from rejoinder.cli._ratings import read_judgements, source_argument, without_option
 
 
 @click.command(short_help="How well people agree")
-@source
+@source_argument
 @click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
 @click.option(
     "--scale",
@@ -24,12 +24,12 @@ from rejoinder.cli._ratings import said, source, without
     help="How Cohen's kappa weighs a disagreement [none on a nominal scale, else quadratic].",
 )
 @click.option("--above", type=float, metavar="X", help="Take ratings in two classes: above X and not above it.")
-@without
+@without_option
 @click.option(
     "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
 )
-@seed
-@table_form
+@seed_option
+@table_format_option
 def command(
     source: str,
     aspect: str | None,
@@ -47,14 +47,14 @@ def command(
     FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
     dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which knows its checks too.
     """
-    from rejoinder.comparison.agreement import examine, suspects
-    from rejoinder.comparison.judgements import in_two_classes, judgements
+    from rejoinder.comparison.agreement import examine_agreement, suspects
+    from rejoinder.comparison.judgements import binarise_judgements, sort_judgements
     from rejoinder.errors import InputError, nearest
     from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
-    from rejoinder.reports.output import together
+    from rejoinder.reports.output import join_tables
 
-    records, checks = said(source, without)
-    given = judgements(records, checks)
+    records, checks = read_judgements(source, without)
+    given = sort_judgements(records, checks)
     chosen = [judged for judged in given.aspects.values() if aspect in (None, judged.aspect)]
     if not given.aspects:
         raise InputError(f"{source} holds no ratings and no preferences; name a file that has some")
@@ -62,7 +62,7 @@ def command(
         known = [judged.aspect for judged in given.aspects.values()]
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), known)}")
     if above is not None:
-        chosen, scale = [in_two_classes(judged, above) for judged in chosen], scale or "nominal"
-    found = [examine(judged, scale, weights, resamples, seed) for judged in chosen]
+        chosen, scale = [binarise_judgements(judged, above) for judged in chosen], scale or "nominal"
+    found = [examine_agreement(judged, scale, weights, resamples, seed) for judged in chosen]
     tables = [aspect_table(found, given), class_table(found), *map(rater_table, found)]
-    click.echo(together([*tables, suspect_table(suspects(given, found))], form))
+    click.echo(join_tables([*tables, suspect_table(suspects(given, found))], form))

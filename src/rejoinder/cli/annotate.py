@@ -57,17 +57,19 @@ def command(
     """
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.units import units_of
+    from rejoinder.annotation.units import make_units
 
     found = read_project(project)
     store = open_store(found, database)
     try:
-        store.load(units_of(found))
+        store.load(make_units(found))
         if exported or imported:
-            _carry(store, exported, imported, file)
+            _export_or_import(store, exported, imported, file)
             return
         if no_serve:
-            _show_links(store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link, file)
+            _print_links(
+                store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link, file
+            )
         else:
             _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link, file))
     finally:
@@ -76,13 +78,13 @@ def command(
 
 def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
     try:
-        from rejoinder.server.server import is_loopback, listen, serve, url_of
+        from rejoinder.server.server import is_loopback, listen, serve, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
     listening = listen(host, port)
-    reached = url or url_of(listening)
-    _show_links(store, reached, *links)
+    reached = url or socket_url(listening)
+    _print_links(store, reached, *links)
     if not is_loopback(listening) and not reached.startswith("https:"):
         click.echo(
             "Links and answers travel unencrypted: put a proxy with https before it and name it with --url.", err=True
@@ -93,7 +95,7 @@ def _serve(project: Project, store: Store, host: str, port: int, url: str | None
     serve(project, store, listening, reached)
 
 
-def _show_links(
+def _print_links(
     store: Store,
     url: str,
     raters: str | None,
@@ -104,28 +106,28 @@ def _show_links(
     file: Path | None,
 ) -> None:
     """Print links, name and address with a tab between them; they are shown this once."""
-    from rejoinder.server.login import link, new_links, owner_link, write_links
+    from rejoinder.server.login import make_link, make_links, renew_owner_link, write_links
 
     expires = time.time() + days * 24 * 3600 if days else None
     links: dict[str, str] = {}
     if raters and file is not None:
-        write_links(file, lambda: new_links(store, url, raters, "rater", expires))
+        write_links(file, lambda: make_links(store, url, raters, "rater", expires))
     elif raters:
-        links |= new_links(store, url, raters, "rater", expires)
+        links |= make_links(store, url, raters, "rater", expires)
     if entrance:
-        links |= new_links(store, url, entrance, "entrance", expires)
+        links |= make_links(store, url, entrance, "entrance", expires)
     if renew:
-        links[renew] = link(url, store.renew(renew, expires))
+        links[renew] = make_link(url, store.renew(renew, expires))
     if owner:
-        links["owner"] = owner_link(store, url)
+        links["owner"] = renew_owner_link(store, url)
     for name, address in links.items():
         click.echo(f"{name}\t{address}")
 
 
-def _carry(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
+def _export_or_import(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
     """Take judgements in, or write them out; one of them."""
-    from rejoinder.annotation.exports import export, take_in
-    from rejoinder.files import whole_file
+    from rejoinder.annotation.exports import export, import_judgements
+    from rejoinder.files import atomic_write
 
     if imported:
         if file is None or exported:
@@ -134,7 +136,7 @@ def _carry(store: Store, exported: str | None, imported: str | None, file: Path 
             content = file.read_bytes()
         except OSError as error:
             raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-        taken = take_in(store, imported, content)
+        taken = import_judgements(store, imported, content)
         click.echo(f"{taken.added} judgements taken in, {taken.already} were there already")
         for reason, count in taken.left_out.items():
             click.echo(f"{count} left out: {reason}")
@@ -143,5 +145,5 @@ def _carry(store: Store, exported: str | None, imported: str | None, file: Path 
         if file is None:
             sys.stdout.buffer.write(made.content)
         else:
-            with whole_file(file, private=True) as out:
+            with atomic_write(file, private=True) as out:
                 out.write(made.content)

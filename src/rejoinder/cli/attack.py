@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import Output, engine_of, engine_options, table_form
+from rejoinder.cli._options import Output, choose_engine, engine_options, table_format_option
 
-_KEPT = 5  # worst cases of each trial that a file holds at least
+_EXAMPLES = 5  # worst cases of each trial that a file holds at least
 
 
 @click.command(short_help="What fools a metric")
@@ -34,7 +34,7 @@ _KEPT = 5  # worst cases of each trial that a file holds at least
     help="Write figures and worst cases.",
 )
 @engine_options("1 here, all of a cluster")
-@table_form
+@table_format_option
 def command(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -57,24 +57,24 @@ def command(
     """
     import orjson
 
-    from rejoinder.cli._progress import watching
-    from rejoinder.engines.caching import keeping
-    from rejoinder.files import whole_file
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.engines.caching import caching_engine
+    from rejoinder.files import atomic_write
     from rejoinder.probes import Plan, attack
     from rejoinder.probes.attack import records_of
     from rejoinder.probes.tables import corpus_table, example_table, summary_table
-    from rejoinder.reports.output import together
+    from rejoinder.reports.output import join_tables
 
-    plan = Plan(contexts, split, seed, examples=max(examples, _KEPT))
-    with keeping(engine_of(engine, processes, address), out) as computing:
-        with watching("attacking", "metrics", computing) as watch:
+    plan = Plan(contexts, split, seed, examples=max(examples, _EXAMPLES))
+    with caching_engine(choose_engine(engine, processes, address), out) as computing:
+        with show_progress("attacking", "metrics", computing) as watch:
             found = attack(records_of(files), metrics or None, plan, watch.progress, computing)
         tables = [summary_table(found)]
         tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
         tables += [example_table(found, metric, examples) for metric in found.metrics if examples]
-        click.echo(together(tables, form))
+        click.echo(join_tables(tables, form))
         if out is not None:
-            with whole_file(out) as target:
+            with atomic_write(out) as target:
                 target.write(orjson.dumps(found.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
             click.echo(f"written: {out}", err=True)
         watch.tell(

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, records_file, seed, sheet_file, table_form
+from rejoinder.cli._options import (
+    choose_engine,
+    engine_options,
+    records_output,
+    seed_option,
+    sheet_output,
+    table_format_option,
+)
 
 if TYPE_CHECKING:
-    from rejoinder.augmentation.plan import Plan
+    from rejoinder.augmentation.plan import AugmentationPlan
     from rejoinder.data.inputs import Input
     from rejoinder.engines.base import Engine
     from rejoinder.types import Record
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 @click.command(short_help="More references for every item")
 @click.argument("items")
 @click.option(
-    "-o", "--out", default="-", type=records_file(), metavar="FILE", help="Where the items go [standard output]."
+    "-o", "--out", default="-", type=records_output(), metavar="FILE", help="Where the items go [standard output]."
 )
 @click.option("--corpus", metavar="FILE", help="Dialogues to retrieve from: JSONL or dataset:NAME [those of ITEMS].")
 @click.option("--split", metavar="NAME", help="Only the corpus's dialogues of this split [all].")
@@ -46,12 +53,12 @@ if TYPE_CHECKING:
     "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out what is less apt [keep all]."
 )
 @click.option(
-    "--review", type=sheet_file, metavar="FILE.csv", help="Also write a file for people to accept, edit or reject."
+    "--review", type=sheet_output, metavar="FILE.csv", help="Also write a file for people to accept, edit or reject."
 )
 @click.option("--reviewed", metavar="FILE.csv", help="Do what people decided in that file, and propose nothing.")
-@seed
+@seed_option
 @engine_options("1 here, all of a cluster")
-@table_form
+@table_format_option
 def command(
     items: str,
     out: str,
@@ -82,18 +89,18 @@ def command(
     of ITEMS themselves are searched. Nothing is fetched: COMET is left out where its model is not here, and that is
     said.
     """
-    from rejoinder.augmentation.adaptation import parse as parse_adaptation
-    from rejoinder.augmentation.plan import Plan, parse_retrieval
-    from rejoinder.engines.caching import keeping
+    from rejoinder.augmentation.adaptation import parse_delorean as parse_adaptation
+    from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
+    from rejoinder.engines.caching import caching_engine
 
     if reviewed is not None:
         if review or corpus or knowledge or comet or comet_model or paraphrase or adapt is not None:
             raise click.UsageError("--reviewed proposes nothing: leave out --review and all that names a source")
-        _decide(items, reviewed, out)
+        _apply_review(items, reviewed, out)
         return
     if review == out:
         raise click.UsageError(f"the items and the review cannot both go to {out!r}")
-    plan = Plan(
+    plan = AugmentationPlan(
         corpus,
         parse_retrieval(retrieval),
         retrieved,
@@ -110,22 +117,22 @@ def command(
         seed=seed,
     )
     named = [one for one in (items, corpus, comet_model, *knowledge) if one is not None]
-    with keeping(engine_of(engine, processes, address), out, named) as computing:
+    with caching_engine(choose_engine(engine, processes, address), out, named) as computing:
         _augment(items, plan, out, review, form, computing)
 
 
-def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, engine: Engine) -> None:
+def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, form: str, engine: Engine) -> None:
     from rejoinder.augmentation.augment import augment_records
     from rejoinder.augmentation.review import write_review
     from rejoinder.augmentation.summary import Tally
-    from rejoinder.cli._progress import watching
+    from rejoinder.cli._progress import show_progress
     from rejoinder.data.writer import write
     from rejoinder.table import FORMATS
 
     tally = Tally()
-    with _checked(given) as (opened, total), watching("augmenting", "items", engine) as watch:
-        made = augment_records(_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
-        watched = _watched(made, total, watch.progress)
+    with _open_checked(given) as (opened, total), show_progress("augmenting", "items", engine) as watch:
+        made = augment_records(_read_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
+        watched = _report_progress(made, total, watch.progress)
         write(write_review(watched, review) if review is not None else watched, out)
     if plan.k:
         click.echo(FORMATS[form](tally.table(plan.k)), err=out == "-")
@@ -134,30 +141,30 @@ def _augment(given: str, plan: Plan, out: str, review: str | None, form: str, en
     watch.tell(total, "items", Path(out) if out != "-" else None)
 
 
-def _decide(given: str, reviewed: str, out: str) -> None:
+def _apply_review(given: str, reviewed: str, out: str) -> None:
     from collections import Counter
 
     from rejoinder.augmentation.review import apply_review
     from rejoinder.data.writer import write
 
     decisions: Counter[str] = Counter()
-    with _checked(given) as (opened, _):
-        write(apply_review(_records(opened), reviewed, decisions), out)
+    with _open_checked(given) as (opened, _):
+        write(apply_review(_read_records(opened), reviewed, decisions), out)
     accepted, edited, rejected = (decisions[word] for word in ("accept", "edit", "reject"))
     click.echo(f"{accepted:,} references accepted, {edited:,} edited, {rejected:,} rejected", err=True)
 
 
 @contextmanager
-def _checked(given: str) -> Iterator[tuple[Input, int]]:
+def _open_checked(given: str) -> Iterator[tuple[Input, int]]:
     """The input, read once to the end so that what is wrong with it is said before any work; how many items it has."""
     from rejoinder.data.inputs import Input
-    from rejoinder.data.validation import Ledger
+    from rejoinder.data.validation import IdChecker
     from rejoinder.errors import InputError
     from rejoinder.types import Item
 
     opened = Input(given)
     try:
-        ledger, items = Ledger(), 0
+        ledger, items = IdChecker(), 0
         for record, place in opened.records(allow_empty=True):
             ledger.add(record, place)
             items += isinstance(record, Item)
@@ -171,11 +178,13 @@ def _checked(given: str) -> Iterator[tuple[Input, int]]:
         opened.close()
 
 
-def _records(opened: Input) -> Iterator[Record]:
+def _read_records(opened: Input) -> Iterator[Record]:
     return (record for record, _ in opened.records(allow_empty=True))
 
 
-def _watched(records: Iterable[Record], total: int, progress: Callable[[int, int], None] | None) -> Iterator[Record]:
+def _report_progress(
+    records: Iterable[Record], total: int, progress: Callable[[int, int], None] | None
+) -> Iterator[Record]:
     from rejoinder.types import Item
 
     done = 0

@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rejoinder.cli._options import engine_options, project_file, records_file, seed, sheet_file, table_form
+from rejoinder.cli._options import (
+    engine_options,
+    project_output,
+    records_output,
+    seed_option,
+    sheet_output,
+    table_format_option,
+)
 
 if TYPE_CHECKING:
-    from rejoinder.cli._progress import Watch
+    from rejoinder.cli._progress import ProgressReporter
     from rejoinder.engines.base import Engine
     from rejoinder.selection.acceptability import Acceptability
-    from rejoinder.selection.build import Built, Pools
-    from rejoinder.selection.human_scores import Scores
-    from rejoinder.selection.settings import Settings
-    from rejoinder.selection.worker import Elsewhere
+    from rejoinder.selection.build import BuiltTestSet, PoolSet
+    from rejoinder.selection.human_scores import HumanScores
+    from rejoinder.selection.settings import SelectionSettings
+    from rejoinder.selection.worker import PoolEngine
     from rejoinder.table import Table
     from rejoinder.types import Question
 
@@ -47,20 +54,23 @@ if TYPE_CHECKING:
 @click.option("--least-raters", type=click.IntRange(min=1), default=3, show_default=True, help="Fewer decide nothing.")
 @click.option("--random", "at_random", is_flag=True, help="Draw false candidates at random, and let nobody judge.")
 @click.option(
-    "--write-csv", type=sheet_file, metavar="FILE", help="Write pools and a sheet for people to score, and no set yet."
+    "--write-csv",
+    type=sheet_output,
+    metavar="FILE",
+    help="Write pools and a sheet for people to score, and no set yet.",
 )
 @click.option(
     "--write-project",
-    type=project_file,
+    type=project_output,
     metavar="FILE",
     help="Write pools and a project for rejoinder annotate, and no set yet.",
 )
 @click.option("--pools", metavar="FILE", help="Make the set of pools that were written before.")
 @click.option("--people", metavar="FILE", help="What people said: the sheet, ratings in JSONL, or PROJECT.toml.")
 @click.option("--measure-acceptability", is_flag=True, help="Measure the judge on DailyDialog++, and write that.")
-@seed
+@seed_option
 @engine_options("1 here, all of a cluster")
-@table_form
+@table_format_option
 def command(out: str, **options: Any) -> None:
     """Build a test set: for each context and true reply, false candidates that are like the reply and do not fit.
 
@@ -68,19 +78,19 @@ def command(out: str, **options: Any) -> None:
     FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
     pass  # DROPPED
-    from rejoinder.cli._progress import watching
-    from rejoinder.selection.settings import JUDGE, Settings, parse_position
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
 
     judge = options["judge_with"] or JUDGE
     if options["measure_acceptability"]:
-        measure(out, judge, options["form"])
+        measure_judge(out, judge, options["form"])
         return
-    records_file().check(out)
-    check(options)
-    settings = Settings(
+    records_output().check(out)
+    check_options(options)
+    settings = SelectionSettings(
         context_turns=options["context_turns"],
         position=parse_position(options["position"]),
-        sources=options["sources"] or usual_sources(options),
+        sources=options["sources"] or default_sources(options),
         pool=options["pool"],
         share=options["share"],
         false=options["n_false"],
@@ -91,13 +101,13 @@ def command(out: str, **options: Any) -> None:
         random=options["at_random"],
         seed=options["seed"],
     )
-    known = known_of(settings, options["acceptability"])
-    tell_sources(settings, options)
+    known = load_acceptability(settings, options["acceptability"])
+    print_sources(settings, options)
     for_people = options["write_csv"] or options["write_project"]
-    with open_engine(options, out) as engine:
-        with watching("finding candidates", "items", engine) as watch:
-            found = find(settings, known, options, watch) if for_people else None
-            built = make(settings, known, options, watch) if found is None else None
+    with open_pool_engine(options, out) as engine:
+        with show_progress("finding candidates", "items", engine) as watch:
+            found = find_or_read_pools(settings, known, options, watch) if for_people else None
+            built = make_set(settings, known, options, watch) if found is None else None
         if found is not None:
             write_for_people(found, out, options)
             watch.tell(len(found.questions), "pools")
@@ -106,20 +116,20 @@ def command(out: str, **options: Any) -> None:
             watch.tell(len(built.questions), "questions", Path(out))
 
 
-Options: TypeAlias = Mapping[str, Any]
+BuildOptions: TypeAlias = Mapping[str, Any]
 
 
-def usual_sources(options: dict[str, Any]) -> tuple[str, ...]:
+def default_sources(options: dict[str, Any]) -> tuple[str, ...]:
     """The sources where none is named: words and word vectors, or the embedded encoder where those are not here."""
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_here
+    from rejoinder.models.catalog.manifest import is_available
     from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
 
-    found = options["at_random"] or options["pools"] or is_here(MODELS["glove-6b-50d"])
+    found = options["at_random"] or options["pools"] or is_available(MODELS["glove-6b-50d"])
     return SOURCES if found else WITHOUT_VECTORS
 
 
-def tell_sources(settings: Settings, options: dict[str, Any]) -> None:
+def print_sources(settings: SelectionSettings, options: dict[str, Any]) -> None:
     """Say where candidates come from, where it is not what the help says."""
     from rejoinder.selection.settings import WITHOUT_VECTORS
 
@@ -128,7 +138,7 @@ def tell_sources(settings: Settings, options: dict[str, Any]) -> None:
         click.echo(told, err=True)
 
 
-def check(options: Options) -> None:
+def check_options(options: BuildOptions) -> None:
     """Raise where options cannot be meant together."""
     if options["pools"]:
         for name in ("dialogues", "repository", "not_in", "write_csv", "write_project", "at_random"):
@@ -143,98 +153,107 @@ def check(options: Options) -> None:
         raise click.UsageError("nobody judges a random set: leave out --random, or what is for people")
 
 
-def known_of(settings: Settings, path: str | None) -> Acceptability | None:
+def load_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
     """What is known of the judge."""
     from rejoinder.metric import parse
     from rejoinder.selection import acceptability_file as file
 
     if settings.judge is None or settings.random:
         return None
-    return file.known_of(parse(settings.judge), file.SHIPPED if path is None else path)
+    return file.load_acceptability(parse(settings.judge), file.SHIPPED if path is None else path)
 
 
-def find(settings: Settings, known: Acceptability | None, options: Options, watch: Watch) -> Pools:
+def find_or_read_pools(
+    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, watch: ProgressReporter
+) -> PoolSet:
     """The pools that the options ask for, found or read."""
     from rejoinder.selection.build import find_pools
     from rejoinder.selection.pool_files import read_pools
 
     if options["pools"]:
         return read_pools(options["pools"])
-    around = _around(options, watch.engine)
-    return find_pools(*_inputs(options), settings, **around, known=known, progress=watch.progress)
+    around = _card_inputs(options, watch.engine)
+    return find_pools(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
 
 
-def make(settings: Settings, known: Acceptability | None, options: Options, watch: Watch) -> Built:
+def make_set(
+    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, watch: ProgressReporter
+) -> BuiltTestSet:
     """The test set that the options ask for."""
     from rejoinder.selection.build import build, make_questions
 
     if options["pools"] or options["people"]:
-        pools = find(settings, known, options, watch)
-        scores = said(options["people"], pools.questions) if options["people"] else None
+        pools = find_or_read_pools(settings, known, options, watch)
+        scores = read_people_scores(options["people"], pools.questions) if options["people"] else None
         return make_questions(pools, settings, scores, known)
-    around = _around(options, watch.engine)
-    return build(*_inputs(options), settings, **around, known=known, progress=watch.progress)
+    around = _card_inputs(options, watch.engine)
+    return build(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
 
 
-def said(path: str, pools: Sequence[Question]) -> Scores:
+def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
     """What people said of pools: on a sheet, in ratings, or in an annotation project."""
     if path.lower().endswith((".csv", ".tsv")):
         from rejoinder.selection.sheet import read_sheet
 
         return read_sheet(path, pools)
     from rejoinder.cli import _ratings
-    from rejoinder.selection.human_scores import scores_of
+    from rejoinder.selection.human_scores import collect_scores
 
-    return scores_of(_ratings.said(path)[0], pools)
+    return collect_scores(_ratings.read_judgements(path)[0], pools)
 
 
-def _inputs(options: Options) -> tuple[Any, Any]:
+def _open_inputs(options: BuildOptions) -> tuple[Any, Any]:
     from rejoinder.selection import inputs
 
-    named = {key: [inputs.Given.of(one) for one in options[key]] for key in ("dialogues", "repository")}
-    return inputs.contexts(named["dialogues"]), inputs.repository(named["repository"])
+    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in ("dialogues", "repository")}
+    return inputs.read_contexts(named["dialogues"]), inputs.read_repository(named["repository"])
 
 
-def _around(options: Options, engine: Engine | None) -> dict[str, Any]:
+def _card_inputs(options: BuildOptions, engine: Engine | None) -> dict[str, Any]:
     """What systems were trained on, and what the card says of the files."""
     from rejoinder.selection import inputs
 
     roles = {"dialogues": "dialogues", "repository": "repository", "not_in": "training"}
-    named = {key: [inputs.Given.of(one) for one in options[key]] for key in roles}
+    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in roles}
     facts = [one.facts(role) for key, role in roles.items() for one in named[key]]
-    around = {"training": inputs.training(named["not_in"]), "inputs": facts}
-    return around | {"elsewhere": _elsewhere(options, engine)}
+    around = {"training": inputs.read_training(named["not_in"]), "inputs": facts}
+    return around | {"elsewhere": _engine_setup(options, engine)}
 
 
 @contextmanager
-def open_engine(options: Options, out: str) -> Iterator[Engine | None]:
+def open_pool_engine(options: BuildOptions, out: str) -> Iterator[Engine | None]:
     """Who finds pools and keeps them until the set is made; nobody where they were found before."""
-    from rejoinder.cli._options import engine_of
-    from rejoinder.engines.caching import keeping
-    from rejoinder.selection.inputs import Given
+    from rejoinder.cli._options import choose_engine
+    from rejoinder.engines.caching import caching_engine
+    from rejoinder.selection.inputs import BuildInput
 
     if options["pools"]:
         yield None
         return
     named = [one for key in ("dialogues", "repository", "not_in") for one in options[key]]
-    files = [str(Given.of(one).name) for one in named] + [options["acceptability"] or "", options["judge_with"] or ""]
-    with keeping(engine_of(options["engine"], options["processes"], options["address"]), out, files) as computing:
+    files = [str(BuildInput.of(one).name) for one in named] + [
+        options["acceptability"] or "",
+        options["judge_with"] or "",
+    ]
+    with caching_engine(
+        choose_engine(options["engine"], options["processes"], options["address"]), out, files
+    ) as computing:
         yield computing
 
 
-def _elsewhere(options: Options, engine: Engine | None) -> Elsewhere | None:
+def _engine_setup(options: BuildOptions, engine: Engine | None) -> PoolEngine | None:
     """The engine, where one was asked for, and what its workers need."""
-    from rejoinder.selection.worker import Elsewhere
+    from rejoinder.selection.worker import PoolEngine
 
     if engine is None:
         return None
     dialogues, repository, training = (tuple(options[key]) for key in ("dialogues", "repository", "not_in"))
-    return Elsewhere(engine, dialogues, repository, training, options["acceptability"])
+    return PoolEngine(engine, dialogues, repository, training, options["acceptability"])
 
 
-def write_for_people(pools: Pools, out: str, options: Options) -> None:
+def write_for_people(pools: PoolSet, out: str, options: BuildOptions) -> None:
     """Write pools with a sheet or a project."""
-    from rejoinder.selection.pool_files import pools_path, write_pools, write_project
+    from rejoinder.selection.pool_files import pools_path, write_pools, write_scoring_project
     from rejoinder.selection.sheet import write_sheet
 
     path = pools_path(out)
@@ -244,12 +263,12 @@ def write_for_people(pools: Pools, out: str, options: Options) -> None:
         n = write_sheet(pools.questions, options["write_csv"])
         click.echo(f"written: {options['write_csv']} with {n:,} rows to score", err=True)
     if options["write_project"]:
-        write_project(options["write_project"], path)
+        write_scoring_project(options["write_project"], path)
         click.echo(f"written: {options['write_project']}; serve it with: rejoinder annotate", err=True)
     click.echo(f"then: rejoinder build {out} --pools {path} --people FILE", err=True)
 
 
-def write_set(built: Built, out: str, form: str) -> None:
+def write_set(built: BuiltTestSet, out: str, form: str) -> None:
     """Write a set with its cards, and show what became of everything."""
     from rejoinder.data.writer import write
     from rejoinder.selection.card import step_table, write_card
@@ -261,23 +280,23 @@ def write_set(built: Built, out: str, form: str) -> None:
     click.echo(f"written: {out}, {machine.name} and {page.name}", err=True)
 
 
-def measure(out: str, spec: str, form: str) -> None:
+def measure_judge(out: str, spec: str, form: str) -> None:
     """Measure a judge on DailyDialog++, and write what came of it."""
     from rejoinder.cli._progress import progress_bar
     from rejoinder.selection import acceptability_file as file
     from rejoinder.table import FORMATS
 
-    dev, test = file.published(file.DEV), file.published(file.TEST)
+    dev, test = file.read_published_questions(file.DEV), file.read_published_questions(file.TEST)
     with progress_bar("measuring") as progress:
-        found = file.measure(dev, test, spec, progress=progress)
+        found = file.measure_judge(dev, test, spec, progress=progress)
     known = file.read_acceptability(out) if Path(out).exists() else {}
     file.write_acceptability([*({**known, found.metric: found}).values()], out)
-    click.echo(FORMATS[form](_table(found)))
+    click.echo(FORMATS[form](_judge_table(found)))
     click.echo(f"written: {out}; use it with --acceptability {out}", err=True)
 
 
-def _table(found: Acceptability) -> Table:
-    from rejoinder.selection.acceptability_file import to_object
+def _judge_table(found: Acceptability) -> Table:
+    from rejoinder.selection.acceptability_file import acceptability_to_object
     from rejoinder.selection.card import acceptability_table
 
-    return acceptability_table(to_object(found), [])
+    return acceptability_table(acceptability_to_object(found), [])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import seed
+from rejoinder.cli._options import seed_option
 
 
 @click.command(short_help="A gate for continuous integration")
@@ -22,7 +22,7 @@ from rejoinder.cli._options import seed
     "--no-worse-than", "older", type=click.Path(path_type=Path), metavar="OLD_RUN", help="An older run folder."
 )
 @click.option("--margin", default=0.0, show_default=True, help="How much worse than OLD_RUN is still allowed.")
-@seed
+@seed_option
 def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
     """Pass or fail RUN (a run folder): exit status 0 where all is well, 1 where a check fails, 2 for a mistake."""
     from rejoinder.comparison.check import check

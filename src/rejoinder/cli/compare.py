@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from rejoinder.cli._options import seed, table_form
+from rejoinder.cli._options import seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.table import Table
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="RUN")
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this metric; may be repeated.")
 @click.option("--preferences", is_flag=True, help="Only what people prefer, not the metrics.")
-@seed
-@table_form
+@seed_option
+@table_format_option
 def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, form: str) -> None:
     """Say which system of RUN (a run folder) is better under each metric, and which differences are real.
 
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
     """
-    from rejoinder.reports.output import shown, together
+    from rejoinder.reports.output import format_tables, join_tables
 
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()
-    results = [] if preferences or is_file else _by_metrics(folder, metrics, seed)
+    results = [] if preferences or is_file else _compare_metrics(folder, metrics, seed)
     if is_file or preferences or _has_preferences(folder):
-        results += _by_preferences(run)
+        results += _compare_preferences(run)
     if form in ("text", "markdown"):
         for tables, sentence in results:
-            click.echo(f"{together(tables, form)}\n\n{sentence}\n")
+            click.echo(f"{join_tables(tables, form)}\n\n{sentence}\n")
     else:
-        click.echo(shown([table for tables, _ in results for table in tables], form))
+        click.echo(format_tables([table for tables, _ in results for table in tables], form))
 
 
 def _has_preferences(folder: Path) -> bool:
@@ -47,7 +47,7 @@ def _has_preferences(folder: Path) -> bool:
     return bool(read_about(folder)["counts"].get("preference"))
 
 
-def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
+def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
     from rejoinder.comparison.compare import compare
     from rejoinder.scoring.run import load
 
@@ -57,12 +57,12 @@ def _by_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
     ]
 
 
-def _by_preferences(run: str) -> list[Result]:
-    from rejoinder.cli._ratings import said
-    from rejoinder.comparison.preferences import preferred
+def _compare_preferences(run: str) -> list[Result]:
+    from rejoinder.cli._ratings import read_judgements
+    from rejoinder.comparison.preferences import rank_by_preference
     from rejoinder.errors import InputError
 
-    ranked = preferred(said(run)[0])
+    ranked = rank_by_preference(read_judgements(run)[0])
     if not ranked:
         raise InputError(
             f"{run} holds no preferences; to compare scores, name a run folder (rejoinder score makes one)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import records_file
+from rejoinder.cli._options import records_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def command() -> None:
 @click.option("--mirror", metavar="URL", envvar="REJOINDER_MIRROR", help="Download from here instead of GitHub.")
 def get(name: str, yes: bool, mirror: str | None) -> None:
     """Download the files of the set NAME (or of all sets below NAME) and check them."""
-    from rejoinder.data.dataset import is_right
+    from rejoinder.data.dataset import is_intact
     from rejoinder.data.datasets import datasets_under
     from rejoinder.data.download import fetch, url_of
     from rejoinder.paths import data_home
@@ -37,17 +37,17 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     files = _files(sets)
     wanted = []
     for file in files:
-        if is_right(file, root / file.path):
+        if is_intact(file, root / file.path):
             click.echo(f"{root / file.path}: already here")
         elif file.downloadable:
             url_of(file, mirror)  # a wrong mirror is told before anything is asked
             wanted.append(file)
     if wanted:
-        _ask(sets, wanted, root, yes)
+        _confirm(sets, wanted, root, yes)
     for file in wanted:
-        fetch(file, root, mirror, progress=_progress(file))
-        click.echo(f"{root / file.path}: fetched and checked, {_size(file.size)}")
-    _refuse_what_cannot_be_had(files, root)
+        fetch(file, root, mirror, progress=_make_progress(file))
+        click.echo(f"{root / file.path}: fetched and checked, {_format_size(file.size)}")
+    _refuse_unavailable(files, root)
 
 
 @command.command("show")
@@ -61,16 +61,16 @@ def show(name: str) -> None:
     for number, found in enumerate(datasets_under(name)):
         if number:
             click.echo()
-        _describe(found)
+        _print_description(found)
         click.echo(click.wrap_text(f"notes     {found.notes}", 100, "  ", " " * 12))
         here = True
         for file in found.files:
             present = (root / file.path).is_file()
             here &= present
             state = "here" if present else "not here" if file.downloadable else f"not here: {file.reason}"
-            click.echo(f"  file      {file.path} ({_size(file.size)}; {state})")
+            click.echo(f"  file      {file.path} ({_format_size(file.size)}; {state})")
         if here:
-            _first_records(found, root)
+            _print_first_records(found, root)
 
 
 @command.command("write")
@@ -79,7 +79,7 @@ def show(name: str) -> None:
     "-o",
     "--output",
     required=True,
-    type=records_file(),
+    type=records_output(),
     metavar="FILE",
     help='Where to; "-" is standard output, *.gz is packed.',
 )
@@ -93,12 +93,14 @@ def write(name: str, output: str, no_verify: bool) -> None:
     click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
 
 
-def _ask(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> None:
+def _confirm(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
 
     for found in sets:
-        _describe(found)
-    question = f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_size(sum(f.size for f in wanted))}) to {root}"
+        _print_description(found)
+    question = (
+        f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_format_size(sum(f.size for f in wanted))}) to {root}"
+    )
     if yes:
         click.echo(question)
     elif sys.stdin is None or not sys.stdin.isatty():
@@ -107,7 +109,7 @@ def _ask(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> 
         raise click.exceptions.Exit(1)
 
 
-def _refuse_what_cannot_be_had(files: list[File], root: Path) -> None:
+def _refuse_unavailable(files: list[File], root: Path) -> None:
     from rejoinder.errors import RejoinderError
 
     for file in files:
@@ -120,7 +122,7 @@ def _files(sets: Iterable[Dataset]) -> list[File]:
     return list({file.path: file for found in sets for file in found.files}.values())
 
 
-def _describe(found: Dataset) -> None:
+def _print_description(found: Dataset) -> None:
     counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
     click.echo(f"{found.name}: {found.summary}")
     click.echo(f"  records   {counts}")
@@ -128,7 +130,7 @@ def _describe(found: Dataset) -> None:
     click.echo(f"  citation  {found.citation}")
 
 
-def _first_records(found: Dataset, root: Path) -> None:
+def _print_first_records(found: Dataset, root: Path) -> None:
     """The first record of each kind, cut to a line."""
     from rejoinder.data.datasets import read_dataset
     from rejoinder.data.writer import encode
@@ -143,7 +145,7 @@ def _first_records(found: Dataset, root: Path) -> None:
             break
 
 
-def _progress(file: File) -> Progress | None:
+def _make_progress(file: File) -> Progress | None:
     if not sys.stderr.isatty():
         return None
 
@@ -153,5 +155,5 @@ def _progress(file: File) -> Progress | None:
     return show
 
 
-def _size(n: int) -> str:
+def _format_size(n: int) -> str:
     return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options
+from rejoinder.cli._options import choose_engine, engine_options
 from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,50 +49,50 @@ def command(
     Whatever the engine and the number of workers, the bytes are the same. A command that was stopped goes on where it
     was when it is given again.
     """
-    from rejoinder.cli._progress import watching
-    from rejoinder.engines.caching import keeping
-    from rejoinder.models import vector_file
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.engines.caching import caching_engine
+    from rejoinder.models.encoder import worker
     from rejoinder.models.encoder.factory import load_encoder
-    from rejoinder.models.encoder.worker import embed
+    from rejoinder.models.encoder.worker import embed_texts
 
-    vector_file.check(out)
-    opened, computing = load_encoder(encoder, cache=False), engine_of(engine, processes, address)
-    with _reading(file) as texts:
+    worker.check_vector_path(out)
+    opened, computing = load_encoder(encoder, cache=False), choose_engine(engine, processes, address)
+    with _open_texts(file) as texts:
         total = sum(1 for _ in texts())
         if not total:
             raise InputError(f"{file}: there is no text to encode; it needs dialogues, replies, or lines of a .txt")
-        with watching("embedding", "texts", computing) as watch, keeping(computing, out) as kept:
-            vectors = embed((text for _, text in texts()), opened, kept, precision)
-            counted, ids = _counted(vectors, total, watch.progress), (name for name, _ in texts())
-            vector_file.write(counted, ids, (total, opened.dimensions), precision, out)
+        with show_progress("embedding", "texts", computing) as watch, caching_engine(computing, out) as kept:
+            vectors = embed_texts((text for _, text in texts()), opened, kept, precision)
+            counted, ids = _report_blocks(vectors, total, watch.progress), (name for name, _ in texts())
+            worker.write_vectors(counted, ids, (total, opened.dimensions), precision, out)
     click.echo(f"written: {out} with {total:,} vectors of {opened.dimensions} numbers by {encoder}", err=True)
     watch.tell(total, "texts", out)
 
 
 @contextmanager
-def _reading(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
+def _open_texts(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
     """What reads every text with its id, as often as it is called."""
     from rejoinder.data.inputs import Input
-    from rejoinder.data.shards.files import is_sharded, local, shards_of
+    from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
 
     def of_shards() -> Iterator[Text]:
         for shard in shards_of(file):
-            with local(shard) as path, _reading(str(path)) as texts:
+            with fetch_local(shard) as path, _open_texts(str(path)) as texts:
                 yield from texts()
 
     if is_sharded(file):
         yield of_shards
     elif file.endswith(".txt"):
-        yield lambda: _lines(file)
+        yield lambda: _read_lines(file)
     else:
         source = Input(file)
         try:
-            yield lambda: _said(source)
+            yield lambda: _read_turns(source)
         finally:
             source.close()
 
 
-def _said(source: Input) -> Iterator[Text]:
+def _read_turns(source: Input) -> Iterator[Text]:
     """The turns of dialogues, and replies."""
     from rejoinder.indexes.base import passages
     from rejoinder.types import Dialogue, Response
@@ -104,7 +104,7 @@ def _said(source: Input) -> Iterator[Text]:
             yield record.id, record.text
 
 
-def _lines(file: str) -> Iterator[Text]:
+def _read_lines(file: str) -> Iterator[Text]:
     try:
         with open(file, encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
@@ -115,7 +115,7 @@ def _lines(file: str) -> Iterator[Text]:
         raise InputError(f"{file}: is not UTF-8; convert it") from None
 
 
-def _counted(blocks: Iterator[NDArray[Any]], total: int, progress: Progress | None) -> Iterator[NDArray[Any]]:
+def _report_blocks(blocks: Iterator[NDArray[Any]], total: int, progress: Progress | None) -> Iterator[NDArray[Any]]:
     done = 0
     for block in blocks:
         done += len(block)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Pair
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--context", multiple=True, metavar="TEXT", help="An utterance before the reply; repeat, oldest first.")
 @click.option("--reply", metavar="TEXT", help="The reply, where no FILE is given.")
 @click.option("-m", "--metric", default="aptness", show_default=True, metavar="SPEC", help="The metric to explain.")
-@table_form
+@table_format_option
 def command(
     file: str | None, response: str | None, context: tuple[str, ...], reply: str | None, metric: str, form: str
 ) -> None:
@@ -28,7 +28,7 @@ def command(
     Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once: what
     the score loses is its share. Give FILE and --response ID, or --context and --reply.
     """
-    from rejoinder.probes.explanation_view import plain, show, table, to_json
+    from rejoinder.probes.explanation_view import explanation_table, print_explanation, render_plain, to_json
     from rejoinder.probes.occlusion import explain
     from rejoinder.table import FORMATS
 
@@ -38,19 +38,19 @@ def command(
         raise click.UsageError("--context goes with --reply; a FILE has its own contexts")
     if reply is not None and response is not None:
         raise click.UsageError("--response names a reply of FILE; --reply is the reply itself")
-    found = explain(metric, _chosen(file, response) if file is not None else _typed(context, reply or ""))
+    found = explain(metric, _find_pair(file, response) if file is not None else _make_pair(context, reply or ""))
     if form == "json":
         click.echo(to_json(found))
     elif form != "text":
-        click.echo(FORMATS[form](table(found)))
+        click.echo(FORMATS[form](explanation_table(found)))
     elif sys.stdout.isatty():
-        show(found)
+        print_explanation(found)
     else:
-        click.echo(plain(found))
+        click.echo(render_plain(found))
     click.echo(f"{found.metric}: {found.signature}", err=True)
 
 
-def _chosen(file: str, response: str | None) -> Pair:
+def _find_pair(file: str, response: str | None) -> Pair:
     from rejoinder.data.inputs import read
     from rejoinder.errors import InputError, nearest
 
@@ -69,7 +69,7 @@ def _chosen(file: str, response: str | None) -> Pair:
     return data.pair(response)
 
 
-def _typed(context: tuple[str, ...], reply: str) -> Pair:
-    from rejoinder.probes.occlusion import pair_of
+def _make_pair(context: tuple[str, ...], reply: str) -> Pair:
+    from rejoinder.probes.occlusion import make_pair
 
-    return pair_of([text for text in context if text.strip()], reply)
+    return make_pair([text for text in context if text.strip()], reply)

@@ -25,13 +25,13 @@ def command(testset: str, to: str, out: Path, name: str | None, turn_end: str | 
     """
     from rejoinder.data.inputs import read
     from rejoinder.errors import SpecError, nearest
-    from rejoinder.selection.exports import Settings, export, name_for, names
+    from rejoinder.selection.exports import ExportSettings, export, list_export_names, make_task_name
 
-    if to not in names():
-        raise SpecError(f"no program is called {to!r} here; {nearest(to, names())}")
+    if to not in list_export_names():
+        raise SpecError(f"no program is called {to!r} here; {nearest(to, list_export_names())}")
     if turn_end is not None and to != "lm-eval":
         raise click.UsageError("--turn-end is for lm-eval only: the others keep turns apart")
-    settings = Settings(name or name_for(testset), turn_end or "\n")
+    settings = ExportSettings(name or make_task_name(testset), turn_end or "\n")
     questions = list(read(testset).questions.values())
     for path in export(questions, to, out, settings):
         click.echo(f"written: {path}", err=True)

@@ -6,22 +6,22 @@ from typing import Any
 
 import click
 
-from rejoinder.cli._options import records_file
+from rejoinder.cli._options import records_output
 
 
-class _WithFormats(click.Command):
+class _FormatsCommand(click.Command):
     """A command whose help ends with the formats; they are looked up only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The formats by name, each with its summary."""
         from rejoinder.data.importers import importer
-        from rejoinder.registry import modules
+        from rejoinder.registry import list_modules
 
         with formatter.section("Formats (NAME)"):
-            formatter.write_dl([(name, importer(name).SUMMARY) for name in modules("rejoinder.data.importers")])
+            formatter.write_dl([(name, importer(name).SUMMARY) for name in list_modules("rejoinder.data.importers")])
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _parse_fields(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     pairs = []
     for pair in given:
         ours, equals, theirs = pair.partition("=")
@@ -31,13 +31,13 @@ def _pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -
     return tuple(pairs)
 
 
-@click.command("import", short_help="Convert chat logs, CSV and more", cls=_WithFormats)
+@click.command("import", short_help="Convert chat logs, CSV and more", cls=_FormatsCommand)
 @click.argument("name", metavar="NAME")
 @click.argument("path", metavar="PATH")
 @click.option(
     "-o",
     "--out",
-    type=records_file(),
+    type=records_output(),
     default="-",
     metavar="OUT",
     help="The JSONL file to write [standard output]; *.gz is zipped.",
@@ -47,7 +47,7 @@ def _pairs(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -
     "--field",
     "fields",
     multiple=True,
-    callback=_pairs,
+    callback=_parse_fields,
     metavar="OUR=COLUMN",
     help="Which column or key holds context, reference, response (or response:SYSTEM), system, item, dialogue or "
     "rating:ASPECT; may be repeated.",

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import engine_options, table_form
-from rejoinder.cli._progress import Progress, watching
+from rejoinder.cli._options import engine_options, table_format_option
+from rejoinder.cli._progress import Progress, show_progress
 from rejoinder.errors import InputError, SpecError
 
 if TYPE_CHECKING:
     from rejoinder.indexes.base import Passage
     from rejoinder.types import Dialogue
 
-_EVERY = 1_000  # turns between two signs of life
+_PROGRESS_EVERY = 1_000  # turns between two signs of life
 
 
 @click.group("index", short_help="Search over the turns of dialogues")
@@ -87,15 +87,15 @@ def build(
 
         settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
         made = "approximate" if approximate else kind
-        data = _index_shards.data_files(file, shards, output, _dialogues)
+        data = _index_shards.find_data_files(file, shards, output, _read_dialogues)
         computing = open_engine(engine, processes, address)
-        _index_shards.build(made, data, output, encoder, computing, {**settings, "split": split})
+        _index_shards.build_sharded_index(made, data, output, encoder, computing, {**settings, "split": split})
         return
     if engine != "local":
         raise SpecError("one file is indexed by one process; deal it out with --shards N, or name a folder of files")
     found: Bm25Index | DenseIndex
-    with watching("indexing", "turns") as watch:
-        passages = _passages(file, split, watch.progress)
+    with show_progress("indexing", "turns") as watch:
+        passages = _read_passages(file, split, watch.progress)
         if kind == "bm25":
             found = Bm25Index.build(passages, output, k1=k1, b=b, stop_words=left_out)
         else:
@@ -114,8 +114,8 @@ def add(folder: Path, file: str, split: str | None) -> None:
     from rejoinder.indexes.factory import open_index
 
     before = open_index(folder)
-    with watching("indexing", "turns") as watch:
-        after = before.append(_passages(file, split, watch.progress))
+    with show_progress("indexing", "turns") as watch:
+        after = before.append(_read_passages(file, split, watch.progress))
     click.echo(f"{folder}: {len(after) - len(before):,} turns added, {len(after):,} in all", err=True)
 
 
@@ -125,7 +125,7 @@ def add(folder: Path, file: str, split: str | None) -> None:
 @click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="How many.")
 @click.option("--split", metavar="NAME", help="Only turns of this split [all].")
 @click.option("--exclude", multiple=True, metavar="DIALOGUE", help="Not from this dialogue or a copy; may be repeated.")
-@table_form
+@table_format_option
 def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[str, ...], form: str) -> None:
     """Show the turns in the index FOLDER that are nearest to QUERY."""
     from rejoinder.indexes.factory import open_index
@@ -143,32 +143,32 @@ def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[s
 @click.argument("folder", type=click.Path(path_type=Path))
 def check(folder: Path) -> None:
     """Compare every file of the index in FOLDER with the sha256 it had when it was written."""
-    from rejoinder.indexes.parts import verify
+    from rejoinder.indexes.parts import verify_files
 
-    manifest = verify(folder)
+    manifest = verify_files(folder)
     click.echo(f"{folder}: whole; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
 
 
-def _passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
+def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
     """The turns of a file's dialogues, counted; nobody knows beforehand how many there are."""
     from rejoinder.indexes.base import passages
 
-    for number, passage in enumerate(passages(_dialogues(file), split), start=1):
-        if progress is not None and number % _EVERY == 0:
+    for number, passage in enumerate(passages(_read_dialogues(file), split), start=1):
+        if progress is not None and number % _PROGRESS_EVERY == 0:
             progress(number, 0)
         yield passage
 
 
-def _dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
+def _read_dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
     """The dialogues of a file, or of many files one after the other; errors say ``called``."""
     from rejoinder.data.inputs import Input
-    from rejoinder.data.shards.files import is_sharded, local, shards_of
+    from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
     from rejoinder.types import Dialogue
 
     if is_sharded(file):
         for shard in shards_of(file):
-            with local(shard) as path:
-                yield from _dialogues(str(path), shard.name)
+            with fetch_local(shard) as path:
+                yield from _read_dialogues(str(path), shard.name)
         return
     source = Input(file, called=called)
     try:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import records_file, table_form
+from rejoinder.cli._options import records_output, table_format_option
 
 
 @click.command(short_help="How steady a run's judge is, and its cost")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=records_file(Path), help="Also write every raw answer to this JSONL file.")
+@click.option("-o", "--out", type=records_output(Path), help="Also write every raw answer to this JSONL file.")
 @click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million tokens read.")
 @click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million tokens written.")
-@table_form
+@table_format_option
 def command(run: Path, out: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
     """Show for each judge of RUN (a run folder) what was answered, whether repeats agree, its tokens and their cost.
 
@@ -22,8 +22,8 @@ def command(run: Path, out: Path | None, input_price: float | None, output_price
     """
     import orjson
 
-    from rejoinder.files import whole_file
-    from rejoinder.reports.judge import judge_table, raw_answers
+    from rejoinder.files import atomic_write
+    from rejoinder.reports.judge import judge_table, read_raw_answers
     from rejoinder.table import FORMATS
 
     if (input_price is None) != (output_price is None):
@@ -31,7 +31,7 @@ def command(run: Path, out: Path | None, input_price: float | None, output_price
     known = (input_price, output_price) if input_price is not None and output_price is not None else None
     click.echo(FORMATS[form](judge_table(run, known)))
     if out is not None:
-        with whole_file(out) as file:
-            for answer in raw_answers(run):
+        with atomic_write(out) as file:
+            for answer in read_raw_answers(run):
                 file.write(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE))
         click.echo(f"answers: {out}", err=True)

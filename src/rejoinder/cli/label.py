@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import Output, records_file, table_form
+from rejoinder.cli._options import Output, records_output, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Question
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Why false candidates are false")
 @click.argument("testset", required=False)
 @click.option(
-    "-o", "--out", type=records_file(), metavar="FILE", help="Where the labelled questions go [standard output]."
+    "-o", "--out", type=records_output(), metavar="FILE", help="Where the labelled questions go [standard output]."
 )
 @click.option("--suggest", is_flag=True, help="Suggest labels by rules; they stay suggestions, in 'meta'.")
 @click.option("--accept", is_flag=True, help="Take what was suggested as labels, where there are none yet.")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="Write the false candidates for people: FILE.jsonl for `rejoinder annotate`, FILE.csv for a spreadsheet.",
 )
 @click.option("--measure", is_flag=True, help="How often the rules are right, on TESTSET's labels [our own examples].")
-@table_form
+@table_format_option
 def command(
     testset: str | None,
     out: str | None,
@@ -47,7 +47,7 @@ def command(
     if measure:
         if suggest or accept or source or for_people or out:
             raise click.UsageError("--measure changes nothing: leave out the other options")
-        _measure(testset, form)
+        _print_accuracy(testset, form)
         return
     if testset is None:
         raise click.UsageError("Missing argument 'TESTSET'.")
@@ -58,12 +58,12 @@ def command(
     if for_people:
         if source or accept or out:
             raise click.UsageError("--for-people writes one file only: leave out --from, --accept and -o")
-        _hand_out(testset, for_people, suggest)
+        _write_label_sheet(testset, for_people, suggest)
         return
-    _label(testset, out or "-", suggest, accept, source)
+    _write_labels(testset, out or "-", suggest, accept, source)
 
 
-def _questions(testset: str) -> list[Question]:
+def _read_questions(testset: str) -> list[Question]:
     from rejoinder.data.inputs import read
     from rejoinder.selection.result import check_questions
 
@@ -72,44 +72,47 @@ def _questions(testset: str) -> list[Question]:
     return questions
 
 
-def _measure(testset: str | None, form: str) -> None:
-    from rejoinder.reports.labels import OURS, measured_table
-    from rejoinder.reports.output import together
-    from rejoinder.selection.labels import labelled_questions
+def _print_accuracy(testset: str | None, form: str) -> None:
+    from rejoinder.reports.output import join_tables
+    from rejoinder.reports.selection import OWN_EXAMPLES_NOTE, label_accuracy_table
+    from rejoinder.selection.labels import read_labelled_questions
 
     if testset is None:
-        parts = {"reported on": labelled_questions("test"), "developed on": labelled_questions("valid")}
-        tables = [measured_table(questions, f"our own examples, {part}", OURS) for part, questions in parts.items()]
+        parts = {"reported on": read_labelled_questions("test"), "developed on": read_labelled_questions("valid")}
+        tables = [
+            label_accuracy_table(questions, f"our own examples, {part}", OWN_EXAMPLES_NOTE)
+            for part, questions in parts.items()
+        ]
     else:
-        tables = [measured_table(_questions(testset), testset)]
-    click.echo(together(tables, form))
+        tables = [label_accuracy_table(_read_questions(testset), testset)]
+    click.echo(join_tables(tables, form))
 
 
-def _hand_out(testset: str, file: str, suggest: bool) -> None:
+def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
     from rejoinder.data.writer import write
-    from rejoinder.files import whole_file
-    from rejoinder.selection.label_files import for_page, for_spreadsheet
-    from rejoinder.selection.label_rules import suggest as suggested
+    from rejoinder.files import atomic_write
+    from rejoinder.selection.label_files import to_annotation_records, to_spreadsheet
+    from rejoinder.selection.label_rules import suggest_labels as suggested
 
-    questions = _questions(testset)
+    questions = _read_questions(testset)
     if suggest:
         questions = [suggested(question) for question in questions]
     if file.endswith(".csv"):
-        with whole_file(file) as opened:
-            opened.write(for_spreadsheet(questions))
+        with atomic_write(file) as opened:
+            opened.write(to_spreadsheet(questions))
     else:
-        write(for_page(questions), file)
+        write(to_annotation_records(questions), file)
     click.echo(f"written: {file}", err=True)
 
 
-def _label(testset: str, out: str, suggest: bool, accept: bool, source: Path | None) -> None:
+def _write_labels(testset: str, out: str, suggest: bool, accept: bool, source: Path | None) -> None:
     from rejoinder.data.writer import write
-    from rejoinder.reports.labels import counts
+    from rejoinder.reports.selection import describe_label_counts
     from rejoinder.selection.label_files import read_labels
-    from rejoinder.selection.label_rules import suggest as suggested
-    from rejoinder.selection.labels import accepted
+    from rejoinder.selection.label_rules import suggest_labels as suggested
+    from rejoinder.selection.labels import accept_suggestions
 
-    questions = _questions(testset)
+    questions = _read_questions(testset)
     if source is not None:
         found = read_labels(questions, source)
         questions = found.questions
@@ -117,8 +120,8 @@ def _label(testset: str, out: str, suggest: bool, accept: bool, source: Path | N
     if suggest:
         questions = [suggested(question) for question in questions]
     if accept:
-        questions = [accepted(question) for question in questions]
+        questions = [accept_suggestions(question) for question in questions]
     write(questions, out)
-    click.echo(counts(questions), err=True)
+    click.echo(describe_label_counts(questions), err=True)
     if out != "-":
         click.echo(f"written: {out}", err=True)

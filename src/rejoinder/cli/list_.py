@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import table_format_option
 
 ABOUT = {
     "metrics": "Every metric: what it needs, its range, which way is better, who proposed it.",
@@ -21,9 +21,9 @@ def command() -> None:
     """List metrics, sources, systems, importers, datasets or reproductions."""
 
 
-def _add(what: str, about: str) -> None:
+def _add_list(what: str, about: str) -> None:
     @command.command(what, help=about)
-    @table_form
+    @table_format_option
     def show(form: str) -> None:
         from rejoinder.reports.listing import LISTS
         from rejoinder.table import FORMATS
@@ -32,4 +32,4 @@ def _add(what: str, about: str) -> None:
 
 
 for _what, _about in ABOUT.items():
-    _add(_what, _about)
+    _add_list(_what, _about)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import Output, seed, table_form
+from rejoinder.cli._options import Output, seed_option, table_format_option
 
 
 @click.command("next", short_help="Which replies to have rated next")
@@ -28,8 +28,8 @@ from rejoinder.cli._options import Output, seed, table_form
     help="Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, their "
     "ids alone.",
 )
-@seed
-@table_form
+@seed_option
+@table_format_option
 def command(
     source: str,
     by: Literal["metrics", "ranking"] | None,
@@ -45,15 +45,15 @@ def command(
     ranking.
     """
     from rejoinder.comparison.next_ratings import (
+        find_metric_disagreements,
+        find_uncertain_order,
         next_table,
-        records_of,
-        where_metrics_disagree,
-        where_the_order_is_open,
+        select_records,
     )
     from rejoinder.data.inputs import read
     from rejoinder.data.writer import write
     from rejoinder.errors import InputError
-    from rejoinder.files import whole_file
+    from rejoinder.files import atomic_write
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
     from rejoinder.table import FORMATS
@@ -68,17 +68,17 @@ def command(
     if by == "metrics" and scores is None:
         raise InputError("metrics are known of a run folder only; make one with: rejoinder score FILE -o RUN")
     if by == "metrics" and scores is not None:
-        found = where_metrics_disagree(scores, data, count, seed)
+        found = find_metric_disagreements(scores, data, count, seed)
     else:
-        found = where_the_order_is_open(data, count, aspect, scores, seed)
+        found = find_uncertain_order(data, count, aspect, scores, seed)
     table = next_table(found)
     click.echo(FORMATS[form](table))
     if output is None:
         return
     if output.lower().endswith((".csv", ".txt")):
         ids = "".join(f"{one.response}\n" for one in found)
-        with whole_file(output) as file:
+        with atomic_write(output) as file:
             file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](table)).encode())
     else:
-        write(records_of(found, data), output)
+        write(select_records(found, data), output)
     click.echo(f"written: {output}", err=True)

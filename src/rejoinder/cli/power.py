@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rejoinder.cli._options import table_form
+from rejoinder.cli._options import table_format_option
 
 
 @click.command(short_help="How many are enough")
@@ -28,7 +28,7 @@ from rejoinder.cli._options import table_form
     "--sd-ratings", type=float, metavar="S", help="Without a pilot: how much a rating varies around its mean."
 )
 @click.option("--pairs", is_flag=True, help="Without a pilot: pairs are compared; 0.1 is 60 of 100 points.")
-@table_form
+@table_format_option
 def command(
     pilot: str | None,
     difference: float | None,
@@ -52,11 +52,11 @@ def command(
     """
     from pathlib import Path
 
-    from rejoinder.cli._ratings import said
-    from rejoinder.comparison.power import pilot_of, pilot_of_scores, plan_table, plans_for
+    from rejoinder.cli._ratings import read_judgements
+    from rejoinder.comparison.power import make_plans, pilot_from_records, pilot_from_scores, plan_table
     from rejoinder.errors import InputError
     from rejoinder.scoring.run import load
-    from rejoinder.stats.rating_noise import Noise
+    from rejoinder.stats.rating_noise import RatingNoise
     from rejoinder.table import FORMATS
 
     if pilot is None:
@@ -64,17 +64,17 @@ def command(
             raise InputError("without a pilot, give --sd-items and --sd-ratings, and nothing that a pilot would have")
         if not (sd_items >= 0 and sd_ratings >= 0):
             raise InputError("--sd-items and --sd-ratings must be 0 or more")
-        known, noise = None, Noise(sd_items, sd_ratings, 1 if pairs else 2)
+        known, noise = None, RatingNoise(sd_items, sd_ratings, 1 if pairs else 2)
     elif sd_items is not None or sd_ratings is not None or pairs:
         raise InputError("--sd-items, --sd-ratings and --pairs are for planning without a pilot; leave them out")
     else:
-        known = pilot_of_scores(load(Path(pilot)), metric, systems) if metric else None
-        known = known or pilot_of(said(pilot)[0], aspect, systems)
+        known = pilot_from_scores(load(Path(pilot)), metric, systems) if metric else None
+        known = known or pilot_from_records(read_judgements(pilot)[0], aspect, systems)
         noise = known.noise
     if difference is None and items is None:
         if known is None:
             raise InputError("give --difference, --items or both")
         items = noise.n
     tried = raters or ((1,) if metric else (1, 2, 3, 5, 10))
-    plans = plans_for(noise, tried, difference, items, wanted, alpha)
+    plans = make_plans(noise, tried, difference, items, wanted, alpha)
     click.echo(FORMATS[form](plan_table(noise, plans, 0.0 if difference and items else wanted, alpha, known)))

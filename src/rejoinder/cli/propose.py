@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import records_file, seed
+from rejoinder.cli._options import records_output, seed_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Candidate, Dialogue, Item, Question
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.option("--source", "spec", required=True, metavar="SPEC", help="e.g. random, bm25 or same_partner.")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Candidates an item at most.")
 @click.option(
-    "-o", "--out", default="-", type=records_file(), metavar="FILE", help="Where the questions go [standard output]."
+    "-o", "--out", default="-", type=records_output(), metavar="FILE", help="Where the questions go [standard output]."
 )
-@seed
+@seed_option
 def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> None:
     """Let a source propose candidates for every item in ITEMS, and write questions (items with candidates).
 
@@ -32,9 +32,11 @@ def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> 
     from rejoinder.sources import Corpus, parse_source
 
     source = parse_source(spec)
-    wanted = list(_items(items))
-    proposed = source.over(Corpus.of(_dialogues(corpus))).propose(wanted, k, seed)
-    questions = [_question(item, candidates) for item, candidates in zip(wanted, proposed, strict=True) if candidates]
+    wanted = list(_read_items(items))
+    proposed = source.over(Corpus.of(_read_dialogues(corpus))).propose(wanted, k, seed)
+    questions = [
+        _make_question(item, candidates) for item, candidates in zip(wanted, proposed, strict=True) if candidates
+    ]
     n = write(questions, out)
     short = sum(len(candidates) < k for candidates in proposed)
     click.echo(
@@ -44,7 +46,7 @@ def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> 
     )
 
 
-def _items(given: str) -> Iterator[Item]:
+def _read_items(given: str) -> Iterator[Item]:
     from rejoinder.data.inputs import read
     from rejoinder.errors import InputError
 
@@ -54,7 +56,7 @@ def _items(given: str) -> Iterator[Item]:
     yield from found.values()
 
 
-def _dialogues(given: str) -> Iterator[Dialogue]:
+def _read_dialogues(given: str) -> Iterator[Dialogue]:
     from rejoinder.data.inputs import Input
     from rejoinder.types import Dialogue
 
@@ -65,7 +67,7 @@ def _dialogues(given: str) -> Iterator[Dialogue]:
         opened.close()
 
 
-def _question(item: Item, candidates: list[Candidate]) -> Question:
+def _make_question(item: Item, candidates: list[Candidate]) -> Question:
     from rejoinder.types import Question
 
     return Question(item.id, item.context, tuple(candidates), item.situation, item.dialogue, None, item.meta)

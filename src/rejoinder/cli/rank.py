@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import records_file, run_folder, seed, table_form
+from rejoinder.cli._options import records_output, run_output, seed_option, table_format_option
 
 if TYPE_CHECKING:
-    from rejoinder.selection.ranking.rank import Run
-    from rejoinder.selection.ranking.train_overlap import Sharing
+    from rejoinder.selection.ranking.rank import RankingRun
+    from rejoinder.selection.ranking.train_overlap import TrainOverlap
     from rejoinder.table import Table
 
 RANKER, INPUT = "ranker", "u+S"
@@ -37,11 +37,11 @@ RANKER, INPUT = "ranker", "u+S"
     metavar="NAME",
     help="What rankers are shown: u, u+S1, u+S, or 5, 10, 15 distractors; may be repeated.",
 )
-@click.option("-o", "--out", type=run_folder(Path), help="The run folder [runs/NAME-rank-DIGEST].")
+@click.option("-o", "--out", type=run_output(Path), help="The run folder [runs/NAME-rank-DIGEST].")
 @click.option(
     "--write",
     "file",
-    type=records_file(),
+    type=records_output(),
     metavar="FILE",
     help="Also write the order of every question here (JSONL; - for out).",
 )
@@ -50,8 +50,8 @@ RANKER, INPUT = "ranker", "u+S"
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Show the first N orders."
 )
 @click.option("--all-questions", "everything", is_flag=True, help="Evaluate also where no candidate is Bad.")
-@seed
-@table_form
+@seed_option
+@table_format_option
 def command(
     questions: str,
     rankers: tuple[str, ...],
@@ -70,62 +70,62 @@ def command(
     the statements of the situation that matter. Who has been asked before is not asked again.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.reports.output import together
+    from rejoinder.reports.output import join_tables
     from rejoinder.selection.ranking.rank import rank
 
-    sharing = _sharing(train)
+    sharing = _read_train_overlap(train)
     with progress_bar("ranking") as progress:
         run = rank(questions, rankers, inputs, out, progress and (lambda _, done, total: progress(done, total)))
     if file is not None:
-        _write(run, file)
+        _write_rankings(run, file)
     if file != "-":
-        click.echo(together(_tables(run, sharing, show, everything, seed), form))
+        click.echo(join_tables(_make_tables(run, sharing, show, everything, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
         click.echo(f"{name}: {signature}", err=True)
     known = len(run.ranked) * len(next(iter(run.ranked.values())).rankers) - run.fresh
     click.echo(f"results: {run.folder}" + (f" ({known} answers were there before)" if known else ""), err=True)
 
 
-def _sharing(train: str | None) -> Sharing | None:
+def _read_train_overlap(train: str | None) -> TrainOverlap | None:
     if train is None:
         return None
     from rejoinder.data.inputs import Input
-    from rejoinder.selection.ranking.rank import read_questions
-    from rejoinder.selection.ranking.train_overlap import Sharing
+    from rejoinder.selection.ranking.rank import read_gradable_questions
+    from rejoinder.selection.ranking.train_overlap import TrainOverlap
 
     opened = Input(train)
     try:
-        return Sharing.of(read_questions(opened))
+        return TrainOverlap.of(read_gradable_questions(opened))
     finally:
         opened.close()
 
 
-def _write(run: Run, file: str) -> None:
+def _write_rankings(run: RankingRun, file: str) -> None:
     import orjson
 
-    from rejoinder.files import whole_file
-    from rejoinder.selection.ranking.output import lines
+    from rejoinder.files import atomic_write
+    from rejoinder.selection.ranking.result import to_lines
 
-    with whole_file(file) as opened:
+    with atomic_write(file) as opened:
         for ranked in run.ranked.values():
-            for line in lines(ranked):
+            for line in to_lines(ranked):
                 opened.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _tables(run: Run, sharing: Sharing | None, show: int, everything: bool, seed: int) -> list[Table]:
+def _make_tables(run: RankingRun, sharing: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:
     from rejoinder.reports import ranking as report
-    from rejoinder.selection.ranking.evaluation import evaluate
+    from rejoinder.selection.ranking.evaluation import evaluate_ranking
 
     shown = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
     seen = sharing.kinds if sharing else None
-    found = {given: evaluate(ranked, everything, seen, seed) for given, ranked in run.ranked.items()}
+    found = {given: evaluate_ranking(ranked, everything, seen, seed) for given, ranked in run.ranked.items()}
     told = {given: one for given, one in found.items() if one.ranked.questions}
     for one in list(found.values())[:1]:
         if not one.ranked.questions:
             why = "; ".join(f"{n:,} with {reason}" for reason, n in one.left_out.items())
             click.echo(f"nothing to evaluate: {why}", err=True)
     tables = [table for one in told.values() for table in report.evaluation_tables(one)]
-    curve = report.curve_table(told)
+    curve = report.distractor_table(told)
     if sharing is not None and told:
-        tables.append(report.sharing_table(sharing.count(next(iter(told.values())).ranked.questions)))
+        tables.append(report.train_overlap_table(sharing.count(next(iter(told.values())).ranked.questions)))
     return [*shown, *([curve] if curve else []), *tables]

@@ -28,16 +28,16 @@ _ENDINGS = {
 @click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 def command(run: Path, out: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
     """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
-    from rejoinder.reports.output import default_file, save, written
+    from rejoinder.reports.output import default_report_file, render_report, save_report
 
     if form is None:
         form = next((name for name, ending in _ENDINGS.items() if out and out.suffix.lower() == ending), "html")
     if out is not None:
         Output(form, _ENDINGS[form]).check(str(out))
-    file = out or (default_file(run) if form == "html" else Path("-"))
-    told = written(run, form, aspect, seed)
+    file = out or (default_report_file(run) if form == "html" else Path("-"))
+    told = render_report(run, form, aspect, seed)
     if str(file) == "-":
         click.echo(told, nl=not told.endswith("\n"))
         return
-    save(told, file, run)
+    save_report(told, file, run)
     click.echo(f"report: {file}", err=True)

@@ -34,7 +34,7 @@ def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -
 
     from rejoinder.errors import SpecError
     from rejoinder.papers import load_reproduction
-    from rejoinder.papers.base import tables, write_results
+    from rejoinder.papers.base import to_tables, write_results
     from rejoinder.table import to_terminal
 
     reproduce = load_reproduction(name).reproduce
@@ -45,7 +45,7 @@ def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -
         raise SpecError(f"{name} adapts nothing; leave --adapt out")
     given = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
     found = reproduce(**given)
-    for table in tables(found):
+    for table in to_tables(found):
         click.echo(to_terminal(table) + "\n")
     for note in found.notes:
         click.echo(note)

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, page_file, run_folder, seed, table_form
+from rejoinder.cli._options import (
+    choose_engine,
+    engine_options,
+    page_output,
+    run_output,
+    seed_option,
+    table_format_option,
+)
 
 if TYPE_CHECKING:
-    from rejoinder.cli._progress import Watch
-    from rejoinder.selection.select import Run
+    from rejoinder.cli._progress import ProgressReporter
+    from rejoinder.selection.select import SelectionRun
 
 
 @click.command(short_help="Rank systems by what they select")
@@ -23,8 +30,8 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="e.g. tfidf, aptness, hf:NAME or ./mine.py:function; may be repeated.",
 )
-@click.option("-o", "--out", type=run_folder(Path), help="The run folder [runs/NAME-select-DIGEST].")
-@click.option("--report", type=page_file, metavar="FILE", help="Also write the HTML report.")
+@click.option("-o", "--out", type=run_output(Path), help="The run folder [runs/NAME-select-DIGEST].")
+@click.option("--report", type=page_output, metavar="FILE", help="Also write the HTML report.")
 @click.option(
     "--disputed",
     type=click.IntRange(min=0),
@@ -41,9 +48,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Ask N questions again with their candidates turned round.",
 )
-@seed
+@seed_option
 @engine_options("1 here, all of a cluster")
-@table_form
+@table_format_option
 def command(
     testset: str,
     systems: tuple[str, ...],
@@ -62,18 +69,18 @@ def command(
     TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
     shown again. A system that has answered the same questions before is not asked again.
     """
-    from rejoinder.reports.output import save, together
-    from rejoinder.reports.selection import tables
-    from rejoinder.reports.selection_page import render
-    from rejoinder.selection.evaluate import examine
+    from rejoinder.reports.output import join_tables, save_report
+    from rejoinder.reports.selection import selection_tables
+    from rejoinder.reports.selection_page import render_selection_page
+    from rejoinder.selection.evaluate import evaluate_selection
 
     run, watch = _run(testset, systems, out, turned, (engine, processes, address))
-    found = examine(run.selected, disputed, seed)
-    click.echo(together(tables(found), form))
+    found = evaluate_selection(run.selected, disputed, seed)
+    click.echo(join_tables(selection_tables(found), form))
     for name, signature in run.selected.signatures.items():
         click.echo(f"{name}: {signature}", err=True)
     if report is not None:
-        save(render(found, run.about, run.folder), report, run.folder)
+        save_report(render_selection_page(found, run.about, run.folder), report, run.folder)
         click.echo(f"report: {report}", err=True)
     if watch is not None and run.fresh:
         asked = len(run.fresh)
@@ -88,16 +95,16 @@ def _run(
     out: Path | None,
     turned: int,
     engine: tuple[str, int | None, str | None],
-) -> tuple[Run, Watch | None]:
-    from rejoinder.cli._progress import watching
-    from rejoinder.selection.folder import is_run
-    from rejoinder.selection.select import load, select
+) -> tuple[SelectionRun, ProgressReporter | None]:
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.selection.folder import is_selection_run
+    from rejoinder.selection.select import load_selection, select
 
-    if is_run(Path(testset)):
+    if is_selection_run(Path(testset)):
         if out is not None:
             raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
-        return load(Path(testset), systems), None
-    computing = engine_of(*engine)
-    with watching("asking", "questions", computing) as watch:
+        return load_selection(Path(testset), systems), None
+    computing = choose_engine(*engine)
+    with show_progress("asking", "questions", computing) as watch:
         show = (lambda _, done, total: progress(done, total)) if (progress := watch.progress) is not None else None
         return select(testset, systems, out, turned, show, computing), watch

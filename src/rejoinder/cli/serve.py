@@ -51,46 +51,46 @@ def command(
     The link that is printed lets a browser in; programs send its token as Authorization: Bearer TOKEN.
     """
     try:
-        from rejoinder.server.api.auth import Gate
-        from rejoinder.server.api.limits import MIB, Load, serving_limits
-        from rejoinder.server.api.service import Desk
+        from rejoinder.server.api.auth import TokenAuth
+        from rejoinder.server.api.limits import MIB, LoadLimits, serving_limits
+        from rejoinder.server.api.service import ApiService
         from rejoinder.server.api.specs import Offer
-        from rejoinder.server.dispatch import Together
-        from rejoinder.server.pages.app import explore_app
-        from rejoinder.server.pages.context import House
+        from rejoinder.server.dispatch import AppDispatcher
+        from rejoinder.server.pages.app import make_explore_app
+        from rejoinder.server.pages.context import PageContext
         from rejoinder.server.pages.library import Library
-        from rejoinder.server.server import is_loopback, listen, run, url_of
+        from rejoinder.server.server import is_loopback, listen, run_app, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "serve") from None
 
     library = Library(folders)
-    desk = Desk(Offer(allow), Load(concurrent=concurrent, seconds=seconds), corpus)
-    gate = Gate(token, url or "")
+    desk = ApiService(Offer(allow), LoadLimits(concurrent=concurrent, seconds=seconds), corpus)
+    gate = TokenAuth(token, url or "")
     listening = listen(host, port)
-    gate.url = reached = (url or url_of(listening)).rstrip("/")
+    gate.url = reached = (url or socket_url(listening)).rstrip("/")
     click.echo(f"owner\t{gate.link}")
     if not is_loopback(listening) and not reached.startswith("https:"):
         click.echo("The token travels unencrypted: put a proxy with https before it and name it with --url.", err=True)
-    app = explore_app(House(desk, gate, library), serving_limits(body * MIB, seconds))
+    app = make_explore_app(PageContext(desk, gate, library), serving_limits(body * MIB, seconds))
     with ExitStack() as closing:
         closing.callback(desk.close)
         if project is not None:
-            app = Together(app, _annotation(project, reached, closing.callback), gate)
+            app = AppDispatcher(app, _open_annotation(project, reached, closing.callback), gate)
         click.echo("Ctrl+C stops the server.", err=True)
-        run(app, listening, reached)
+        run_app(app, listening, reached)
 
 
-def _annotation(path: Path, url: str, when_over: Callable[[Callable[[], None]], object]) -> ASGIApp:
+def _open_annotation(path: Path, url: str, when_over: Callable[[Callable[[], None]], object]) -> ASGIApp:
     """The app of a project; the link of its owner is printed, as ``rejoinder annotate`` does."""
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.units import units_of
-    from rejoinder.server.annotation_app import app_of
-    from rejoinder.server.login import owner_link
+    from rejoinder.annotation.units import make_units
+    from rejoinder.server.annotation_app import make_annotation_app
+    from rejoinder.server.login import renew_owner_link
 
     project = read_project(path)
     store = open_store(project)
     when_over(store.close)
-    store.load(units_of(project))
-    click.echo(f"annotation\t{owner_link(store, url)}")
-    return app_of(project, store, url)
+    store.load(make_units(project))
+    click.echo(f"annotation\t{renew_owner_link(store, url)}")
+    return make_annotation_app(project, store, url)

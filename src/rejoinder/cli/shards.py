@@ -54,18 +54,18 @@ def write(
     FILE is what score takes: files of our schema, folders, patterns, addresses. A shard is named by its number and its
     content, so that one that is there already is not sent again; no conversation is in two shards.
     """
-    from rejoinder.data.grouping import gathered
-    from rejoinder.data.remote import is_remote, shown
+    from rejoinder.data.grouping import group_by_conversation
+    from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import ENDINGS
-    from rejoinder.data.shards.pack import pack, write_one
+    from rejoinder.data.shards.pack import pack, write_file
 
-    found = _records(files)
+    found = _read_all(files)
     if gather:
-        found = gathered(found)
+        found = group_by_conversation(found)
     if out.endswith(ENDINGS) and not is_remote(out):
-        click.echo(f"{out}: {write_one((record for record, _ in found), out):,} records", err=True)
+        click.echo(f"{out}: {write_file((record for record, _ in found), out):,} records", err=True)
         return
-    click.echo(f"{shown(out)}: {pack(found, out, form, records).summary()}", err=True)
+    click.echo(f"{redact(out)}: {pack(found, out, form, records).summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -73,16 +73,16 @@ def write(
 @engine_options("all cores")
 def catalogue(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and write their catalogue beside them."""
-    from rejoinder.cli._progress import watching
-    from rejoinder.data.remote import shown
-    from rejoinder.data.shards.stats import list_shards, write_catalogue
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.data.remote import redact
+    from rejoinder.data.shards.stats import build_manifest, write_manifest
     from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
-    with watching("reading", "bytes", computing) as watch:
-        found = list_shards(where, computing, watch.progress)
-    write_catalogue(found, where)
-    click.echo(f"{shown(where)}: {found.summary()}", err=True)
+    with show_progress("reading", "bytes", computing) as watch:
+        found = build_manifest(where, computing, watch.progress)
+    write_manifest(found, where)
+    click.echo(f"{redact(where)}: {found.summary()}", err=True)
 
 
 @command.command("check")
@@ -90,35 +90,35 @@ def catalogue(where: str, engine: str, address: str | None, processes: int | Non
 @engine_options("all cores")
 def check(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and compare them with their catalogue."""
-    from rejoinder.cli._progress import watching
-    from rejoinder.data.remote import shown
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.data.remote import redact
     from rejoinder.data.shards.stats import check_shards
     from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
-    with watching("checking", "bytes", computing) as watch:
+    with show_progress("checking", "bytes", computing) as watch:
         found = check_shards(where, computing, watch.progress)
-    click.echo(f"{shown(where)}: as listed; {found.summary()}", err=True)
+    click.echo(f"{redact(where)}: as listed; {found.summary()}", err=True)
 
 
-def _records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
+def _read_all(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
     from rejoinder.data.inputs import Input
     from rejoinder.data.reader import EmptyError
-    from rejoinder.data.shards.files import files_of, is_sharded, local
+    from rejoinder.data.shards.files import fetch_local, files_of, is_sharded
 
     for one in files:
         if not is_sharded(one):
-            yield from _of(Input(one))
+            yield from _read_records(Input(one))
             continue
         for shard in files_of(one):
-            with local(shard) as path:
+            with fetch_local(shard) as path:
                 try:
-                    yield from _of(Input(path, called=shard.name))
+                    yield from _read_records(Input(path, called=shard.name))
                 except EmptyError:  # a shard of nothing adds nothing
                     continue
 
 
-def _of(given: Input) -> Iterator[tuple[Record, Place]]:
+def _read_records(given: Input) -> Iterator[tuple[Record, Place]]:
     try:
         yield from given.records(allow_empty=True)
     finally:

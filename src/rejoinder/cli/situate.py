@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejoinder.cli._options import project_file, records_file, seed, sheet_file, table_form
+from rejoinder.cli._options import project_output, records_output, seed_option, sheet_output, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Question
 
-given = click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
+seeds_argument = click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
 
 
 @click.command("build", short_help="Questions with distractors and situations")
-@given
-@click.option("-o", "--output", required=True, type=records_file(), metavar="SET.jsonl", help="Where to.")
+@seeds_argument
+@click.option("-o", "--output", required=True, type=records_output(), metavar="SET.jsonl", help="Where to.")
 @click.option("--candidates", type=click.IntRange(min=2), default=3, show_default=True, help="Of each question.")
 @click.option("--statements", type=click.IntRange(min=0), default=12, show_default=True, help="Of each question.")
 @click.option("--overlap", type=click.FloatRange(0, 1, min_open=True), default=0.75, show_default=True,
@@ -29,8 +29,8 @@ given = click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
 @click.option("--margin", type=click.FloatRange(min=0), default=0.05, show_default=True, help="Of an easy distractor.")
 @click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="What gives the embeddings.")
 @click.option("--contradictions", metavar="FILE.toml", help="Keywords of statements that exclude others [our own].")
-@seed
-@table_form
+@seed_option
+@table_format_option
 def build(seeds: tuple[str, ...], output: str, contradictions: str | None, form: str, **chosen: Any) -> None:
     """Make a question of each seed: replies of other seeds as distractors, and statements that do not matter.
 
@@ -41,18 +41,18 @@ def build(seeds: tuple[str, ...], output: str, contradictions: str | None, form:
     from rejoinder.data.seeds import read_seeds
     from rejoinder.data.writer import write
     from rejoinder.errors import InputError
-    from rejoinder.selection.inputs import Given
+    from rejoinder.selection.inputs import BuildInput
     from rejoinder.situation.build import situate
     from rejoinder.situation.card import step_table, write_card
     from rejoinder.situation.contradictions import read_keywords
-    from rejoinder.situation.settings import Settings
+    from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
     if "-" in seeds:
         raise InputError("a set cannot be built from standard input, which can be read once; name a file")
-    settings, keywords = Settings(**chosen), read_keywords(contradictions)
+    settings, keywords = SituationSettings(**chosen), read_keywords(contradictions)
     read = read_seeds(*seeds)
-    facts = [Given(name).facts("seeds") for name in seeds]
+    facts = [BuildInput(name).facts("seeds") for name in seeds]
     with progress_bar("filtering") as progress:
         made = situate(read, settings, keywords, inputs=facts, progress=progress)
     write(made.questions, output)
@@ -63,8 +63,8 @@ def build(seeds: tuple[str, ...], output: str, contradictions: str | None, form:
 
 
 @click.command("seeds", short_help="Seeds of questions or items")
-@given
-@click.option("-o", "--output", default="-", type=records_file(), metavar="FILE", help="Where to [standard output].")
+@seeds_argument
+@click.option("-o", "--output", default="-", type=records_output(), metavar="FILE", help="Where to [standard output].")
 def seeds(seeds: tuple[str, ...], output: str) -> None:
     """Take questions or items apart into seeds: a request, its goal, the reply and the relevant statements."""
     from rejoinder.data.seeds import read_seeds, write_seeds
@@ -76,9 +76,9 @@ def seeds(seeds: tuple[str, ...], output: str) -> None:
 @click.command("project", short_help="A project for people: one of the human steps")
 @click.argument("step", type=click.Choice(["situation", "write", "validate", "complete", "grade"]))
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("-o", "--output", required=True, type=project_file, metavar="PROJECT.toml", help="Where to.")
+@click.option("-o", "--output", required=True, type=project_output, metavar="PROJECT.toml", help="Where to.")
 @click.option(
-    "--write-csv", type=sheet_file, metavar="FILE", help="Also write a sheet to grade on (of the step grade)."
+    "--write-csv", type=sheet_output, metavar="FILE", help="Also write a sheet to grade on (of the step grade)."
 )
 def project(step: str, files: tuple[str, ...], output: str, write_csv: str | None) -> None:
     """Write a project for rejoinder annotate: one of the steps that people do for a situated set.
@@ -90,23 +90,23 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
     complete   5  facts that make a reply fit, of seeds, or of the texts of steps 2 and 4
     grade      8  Bad, Acceptable or Best, of a set that rejoinder situate build wrote
     """
-    from rejoinder.situation.projects import write_project
+    from rejoinder.situation.projects import write_step_project
 
     if write_csv and step != "grade":
         raise click.UsageError("a sheet can be written of the step grade only")
-    n = write_project(step, files, output)
+    n = write_step_project(step, files, output)
     click.echo(f"written: {output} over {n:,} records; serve it with: rejoinder annotate {output} --raters 3", err=True)
     if write_csv:
         from rejoinder.situation.grades import write_grading_sheet
 
-        rows = write_grading_sheet(_questions(files), write_csv)
+        rows = write_grading_sheet(_read_questions(files), write_csv)
         click.echo(f"written: {write_csv} with {rows:,} rows: 0 is Bad, 1 Acceptable, 2 Best", err=True)
 
 
 @click.command("grade", short_help="Grades from what people said")
 @click.argument("set_", metavar="SET.jsonl")
 @click.option("--people", required=True, metavar="FILE", help="The sheet, ratings in JSONL, or PROJECT.toml.")
-@click.option("-o", "--output", required=True, type=records_file(), metavar="GRADED.jsonl", help="Where to.")
+@click.option("-o", "--output", required=True, type=records_output(), metavar="GRADED.jsonl", help="Where to.")
 @click.option("--aggregation", default="minimax_entropy_ordinal", show_default=True, metavar="NAME",
               help="How several ratings become a grade (see docs/agreement.md).")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep questions that must be rated again.")
@@ -118,10 +118,10 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
     from rejoinder.situation import grades
     from rejoinder.situation.card import read_card, write_card
 
-    questions = _questions([set_])
+    questions = _read_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
-    said = grades.ratings_of(read_sheet(people, questions)) if is_sheet else _ratings.said(people)[0]
-    found = grades.grade(questions, said, aggregation, keep)
+    said = grades.to_ratings(read_sheet(people, questions)) if is_sheet else _ratings.read_judgements(people)[0]
+    found = grades.grade_questions(questions, said, aggregation, keep)
     write(found.questions, output)
     if card := read_card(set_):
         write_card({**card, "questions": len(found.questions), "grades": found.facts}, output)
@@ -133,7 +133,7 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
         )
 
 
-def _questions(files: Sequence[str]) -> list[Question]:
+def _read_questions(files: Sequence[str]) -> list[Question]:
     from rejoinder.data.collection import read_files
     from rejoinder.errors import InputError
 
@@ -146,7 +146,7 @@ def _questions(files: Sequence[str]) -> list[Question]:
 @click.command("statements", short_help="More statements, written by a model")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEEDS...")
 @click.option(
-    "-o", "--output", default="-", type=records_file(), metavar="FILE", help="Where the seeds go [standard output]."
+    "-o", "--output", default="-", type=records_output(), metavar="FILE", help="Where the seeds go [standard output]."
 )
 @click.option("--writer", metavar="NAME", help="What rejoinder train statements made, or a sequence model [our own].")
 @click.option("--category", "categories", multiple=True, metavar="NAME", help="Only of this category (repeatable).")
@@ -170,13 +170,13 @@ def statements(
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.questions import CATEGORIES
     from rejoinder.data.seeds import read_seeds, write_seeds
-    from rejoinder.models.statements.sequence import open_writer
-    from rejoinder.situation.statement_writer import with_statements
+    from rejoinder.models.statements.model import open_writer
+    from rejoinder.situation.statement_writer import add_statements
 
     read = read_seeds(*seeds)
     opened = open_writer(writer, device)
     with progress_bar("writing") as progress:
-        made = with_statements(read, opened, categories or CATEGORIES, n, beam, progress)
+        made = add_statements(read, opened, categories or CATEGORIES, n, beam, progress)
     write_seeds(made, output)
     more = sum(len(one.statements) for one in made) - sum(len(one.statements) for one in read)
     click.echo(f"{more:,} statements more for {len(made):,} seeds; let people look through them", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import Output, table_form
+from rejoinder.cli._options import Output, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.indexes.corpus import Corpus
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     metavar="FILE.svg",
     help="Draw the similarities to a file.",
 )
-@table_form
+@table_format_option
 def command(
     file: str,
     corpus: str | None,
@@ -62,38 +62,37 @@ def command(
     FILE is JSONL with dialogues (gzip or not), - for standard input, or dataset:NAME for a published set, for example
     dataset:corpus/dialogues.
     """
-    from rejoinder.files import whole_file
-    from rejoinder.indexes.speaker_coverage import coverage
-    from rejoinder.indexes.speaker_sets import Sampling
-    from rejoinder.indexes.speaker_similarity import measure
-    from rejoinder.indexes.text_vectors import vectorizer
-    from rejoinder.reports.output import together
-    from rejoinder.reports.speakers import coverage_table, plot, similarity_table
+    from rejoinder.files import atomic_write
+    from rejoinder.indexes.speaker_coverage import measure_coverage
+    from rejoinder.indexes.speaker_sets import SetSampling
+    from rejoinder.indexes.speaker_similarity import measure_similarity, open_vectorizer
+    from rejoinder.reports.output import join_tables
+    from rejoinder.reports.speakers import coverage_table, plot_similarity, similarity_table
 
-    corpora = _corpora(file, corpus, split, lasting)
-    vectors = vectorizer(encoder)
+    corpora = _read_corpora(file, corpus, split, lasting)
+    vectors = open_vectorizer(encoder)
     tables, drawn = [], {}
     design: Design
     for name, one in corpora.items():
-        found = measure(one, vectors, Sampling(sets, size, seed))
-        tables.append(coverage_table(coverage(one), name))
+        found = measure_similarity(one, vectors, SetSampling(sets, size, seed))
+        tables.append(coverage_table(measure_coverage(one), name))
         tables += [similarity_table(kinds, design, name, vectors.name) for design, kinds in found.items()]
         design = "matched" if found["matched"][0].n_sets else "each set once"
         drawn[f"{name}, {design}"] = found[design]
-    click.echo(together(tables, form))
+    click.echo(join_tables(tables, form))
     if out is not None:
-        with whole_file(out) as target:
-            target.write(plot(drawn, vectors.name).encode())
+        with atomic_write(out) as target:
+            target.write(plot_similarity(drawn, vectors.name).encode())
         click.echo(f"written: {out}", err=True)
 
 
-def _corpora(
+def _read_corpora(
     file: str, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
     """The corpora of a file by name; one that has none goes by the file's."""
     from rejoinder.data.inputs import Input
     from rejoinder.errors import InputError, nearest
-    from rejoinder.indexes.corpus import by_corpus
+    from rejoinder.indexes.corpus import group_by_corpus
     from rejoinder.types import Dialogue
 
     opened = Input(file)
@@ -108,7 +107,7 @@ def _corpora(
                     yield record
 
     try:
-        found = by_corpus(wanted(), lasting)
+        found = group_by_corpus(wanted(), lasting)
     finally:
         opened.close()
     for kind, asked in (("corpus", corpus), ("split", split)):

@@ -67,15 +67,16 @@ def aptness(
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.data.corpora import DEFAULT, dialogues_of
-    from rejoinder.training.aptness.recipe import AptnessRecipe, train_aptness
+    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
+    from rejoinder.training.aptness.recipe import AptnessRecipe, scale_recipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
-    from rejoinder.training.scale import scaled
 
-    recipe = scaled(
+    recipe = scale_recipe(
         AptnessRecipe(seed=seed, corpora=PERMISSIVE if permissive else corpora), bi_steps, cross_steps, batch, places
     )
-    train_aptness(dialogues_of(files or DEFAULT), output, recipe, base, device, lambda line: click.echo(line, err=True))
+    train_aptness(
+        read_dialogues(files or DEFAULT_CORPORA), output, recipe, base, device, lambda line: click.echo(line, err=True)
+    )
     click.echo(f'{output}: written; score with it: -m "aptness(folder={str(output)!r})"', err=True)
 
 
@@ -103,7 +104,7 @@ def idk(
     """
     from typing import Any
 
-    from rejoinder.data.corpora import DEFAULT, dialogues_of
+    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.errors import InputError
     from rejoinder.training.idk import IdkRecipe, train_idk
 
@@ -111,7 +112,7 @@ def idk(
         raise InputError(f"{output}: is there already and not empty; name a new folder")
     typed: dict[str, Any] = chosen
     recipe = IdkRecipe(contexts=contexts, seed=seed, **typed)
-    given = dialogues_of(files or DEFAULT[:1])
+    given = read_dialogues(files or DEFAULT_CORPORA[:1])
     card = train_idk(given, output, recipe, corpus if files else corpus or "cornell", encoder)
     apart = card.about["measured"]["true_above_negative_in_training"]
     click.echo(f"the true reply is above the negative of its context in {100 * apart:.1f}% of {contexts:,}", err=True)
@@ -149,19 +150,19 @@ def nup(
     from importlib.util import find_spec
 
     from rejoinder.errors import InputError, MissingExtraError
-    from rejoinder.models.nup.model import home
+    from rejoinder.models.nup.model import default_folder
 
-    target = output or home()
+    target = output or default_folder()
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output}: is there already and not empty; name a new folder")
     for module in ("torch", "transformers", "onnx"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.data.corpora import DEFAULT, dialogues_of
+    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.training.nup import NupRecipe, train_nup
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
-    given = dialogues_of(files or DEFAULT[:1])
+    given = read_dialogues(files or DEFAULT_CORPORA[:1])
     chosen = corpus if files else corpus or "cornell"
     train_nup(given, target, recipe, chosen, base, device, lambda line: click.echo(line, err=True))
     spec = "nup" if output is None else f'"nup(folder={str(output)!r})"'

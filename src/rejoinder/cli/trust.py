@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import engine_of, engine_options, seed, table_form
+from rejoinder.cli._options import choose_engine, engine_options, seed_option, table_format_option
 
 
 @click.command(short_help="Which metric to believe")
@@ -30,9 +30,9 @@ from rejoinder.cli._options import engine_of, engine_options, seed, table_form
 @click.option(
     "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
 )
-@seed
+@seed_option
 @engine_options("1 here, all of a cluster")
-@table_form
+@table_format_option
 def command(
     run: Path,
     aspect: str | None,
@@ -49,21 +49,21 @@ def command(
 
     Workers share the resamples of a large run; the numbers are the same.
     """
-    from rejoinder.cli._progress import watching
-    from rejoinder.comparison.rated_scores import aspects
+    from rejoinder.cli._progress import show_progress
+    from rejoinder.comparison.rated_scores import list_rated_aspects
     from rejoinder.comparison.trust import LEVELS, trust
     from rejoinder.comparison.trust_tables import agreement_table, sentence
-    from rejoinder.reports.output import shown
+    from rejoinder.reports.output import format_tables
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
     from rejoinder.table import FORMATS
 
     scores, data = load(run), load_data(run)
-    wanted: list[str | None] = [aspect] if aspect else [*aspects(data)]
-    computing = engine_of(engine, processes, address)
+    wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]
+    computing = choose_engine(engine, processes, address)
     tables = []
     for one in wanted or [None]:  # where there are no ratings, trust says so
-        with watching("drawing again", "resamples", computing) as watch:
+        with show_progress("drawing again", "resamples", computing) as watch:
             found = trust(scores, data, one, method, test, resamples, seed, computing, watch.progress)
         if form in ("text", "markdown"):
             click.echo(FORMATS[form](agreement_table(found)) + "\n\n" + sentence(found) + "\n")
@@ -71,4 +71,4 @@ def command(
             tables.append(agreement_table(found))
         watch.tell(resamples * len(LEVELS), "resamples", note=f" of {len(found.evidence.mean):,} rated replies")
     if tables:
-        click.echo(shown(tables, form))
+        click.echo(format_tables(tables, form))

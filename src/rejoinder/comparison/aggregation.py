@@ -11,25 +11,25 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rejoinder.comparison.judgements import AGGREGATE, Judged, judgements, unit_of
+from rejoinder.comparison.judgements import AGGREGATE, AspectJudgements, sort_judgements, unit_of
 from rejoinder.errors import InputError
 from rejoinder.stats.aggregation import Aggregated, aggregate
-from rejoinder.stats.ceiling import Reachable, reachable_by_labels, reachable_by_means
+from rejoinder.stats.ceiling import ReachableCorrelation, reachable_by_labels, reachable_by_means
 from rejoinder.types import Choice, Preference, Rating, Record
 
 _CHOICES: dict[float, Choice] = {1.0: "first", -1.0: "second", 0.0: "tie"}
 _DECIMALS = 6
 
 
-class Made(NamedTuple):
+class AggregatedAspect(NamedTuple):
     """The aggregated ratings of one aspect."""
 
-    judged: Judged
+    judged: AspectJudgements
     found: Aggregated
     records: list[Rating | Preference]
 
 
-def aggregated(records: Iterable[Record], method: str) -> list[Made]:
+def aggregate_ratings(records: Iterable[Record], method: str) -> list[AggregatedAspect]:
     """One rating (or preference) for each unit of each aspect; units without a label have none."""
     targets: dict[tuple[bool, str], Rating | Preference] = {}
 
@@ -39,32 +39,34 @@ def aggregated(records: Iterable[Record], method: str) -> list[Made]:
                 targets.setdefault((isinstance(record, Preference), unit_of(record)), record)
             yield record
 
-    given = judgements(watched())
+    given = sort_judgements(watched())
     if not given.aspects:
         raise InputError("there are no ratings to aggregate; name a file that has some")
     wanted = [judged for judged in given.aspects.values() if not (judged.is_preference and method == "mean")]
     if not wanted:
         raise InputError("preferences have no mean; aggregate them by another method, such as majority")
-    return [_made(judged, aggregate(judged.matrix.values, method), method, targets) for judged in wanted]
+    return [_aggregate_aspect(judged, aggregate(judged.matrix.values, method), method, targets) for judged in wanted]
 
 
-def _made(judged: Judged, found: Aggregated, method: str, targets: dict[tuple[bool, str], Rating | Preference]) -> Made:
+def _aggregate_aspect(
+    judged: AspectJudgements, found: Aggregated, method: str, targets: dict[tuple[bool, str], Rating | Preference]
+) -> AggregatedAspect:
     rater = AGGREGATE + method
     records: list[Rating | Preference] = []
     for row, unit in enumerate(judged.matrix.units):
         value = float(found.values[row])
         if math.isnan(value):
             continue
-        meta, target = _meta(found, row), targets[judged.is_preference, unit]
+        meta, target = _describe_certainty(found, row), targets[judged.is_preference, unit]
         if isinstance(target, Preference):
             first, second = sorted((target.first, target.second))
             records.append(Preference(target.item, first, second, rater, _CHOICES[value], judged.aspect, meta))
         else:
             records.append(Rating(rater, judged.aspect, value, target.response, target.dialogue, meta))
-    return Made(judged, found, records)
+    return AggregatedAspect(judged, found, records)
 
 
-def _meta(found: Aggregated, row: int) -> dict[str, Any]:
+def _describe_certainty(found: Aggregated, row: int) -> dict[str, Any]:
     """How sure a label is."""
     meta: dict[str, Any] = {"n": int(found.n[row])}
     if found.probabilities is None:
@@ -83,7 +85,7 @@ def _meta(found: Aggregated, row: int) -> dict[str, Any]:
     return meta
 
 
-def certainty(ratings: Sequence[Rating]) -> Reachable:
+def certainty(ratings: Sequence[Rating]) -> ReachableCorrelation:
     """How far any metric could follow aggregated ratings, by what they say of themselves."""
     values = [rating.value for rating in ratings]
     expected, spread, errors = (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.judgements import Checked, Judged, Judgements
+from rejoinder.comparison.judgements import AspectJudgements, CheckTally, Judgements
 from rejoinder.stats.agreement import Scale, Weights, krippendorff_alpha
 from rejoinder.stats.agreement_interval import RaterAgreement, alpha_interval, cohen_intervals, fleiss_interval
 from rejoinder.stats.arrays import Floats, Ints
@@ -16,11 +16,11 @@ from rejoinder.stats.ceiling import one_against_rest
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.quality import (
     Suspicion,
-    agreeing_with_nobody,
-    failed_checks,
-    favourite,
-    straight_liners,
-    too_fast,
+    find_disagreeing,
+    find_failed_checks,
+    find_straight_liners,
+    find_too_fast,
+    most_frequent_answer,
 )
 
 
@@ -46,7 +46,7 @@ class RaterRow(NamedTuple):
 class AspectAgreement:
     """How well people agree in one aspect."""
 
-    judged: Judged
+    judged: AspectJudgements
     scale: Scale
     weights: Weights
     alpha: Interval
@@ -57,7 +57,7 @@ class AspectAgreement:
     raters: Sequence[RaterRow]
 
 
-class Suspected(NamedTuple):
+class SuspectRater(NamedTuple):
     """A sign against a rater, in one aspect or (None) in all that they did."""
 
     rater: str
@@ -65,8 +65,12 @@ class Suspected(NamedTuple):
     suspicion: Suspicion
 
 
-def examine(
-    judged: Judged, scale: Scale | None = None, weights: Weights | None = None, resamples: int = 1000, seed: int = 0
+def examine_agreement(
+    judged: AspectJudgements,
+    scale: Scale | None = None,
+    weights: Weights | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> AspectAgreement:
     """The agreement in one aspect; without a scale, ratings are ordinal and preferences nominal.
 
@@ -91,15 +95,17 @@ def examine(
     )
 
 
-def _rater_rows(judged: Judged, cohen: RaterAgreement, scale: Scale) -> list[RaterRow]:
+def _rater_rows(judged: AspectJudgements, cohen: RaterAgreement, scale: Scale) -> list[RaterRow]:
     matrix = judged.matrix.values
     unit, rater = np.nonzero(~np.isnan(matrix))
     correlations = one_against_rest(matrix).raters
     rows = []
     for column, name in enumerate(judged.matrix.raters):
         given = matrix[~np.isnan(matrix[:, column]), column]
-        share, most_given = favourite(given)
-        without = krippendorff_alpha(_narrow(unit, matrix[unit, rater], rater != column, len(matrix)), scale).value
+        share, most_given = most_frequent_answer(given)
+        without = krippendorff_alpha(
+            _narrow_matrix(unit, matrix[unit, rater], rater != column, len(matrix)), scale
+        ).value
         rows.append(
             RaterRow(
                 str(name),
@@ -116,7 +122,9 @@ def _rater_rows(judged: Judged, cohen: RaterAgreement, scale: Scale) -> list[Rat
     return rows
 
 
-def _narrow(unit: Ints, values: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], n_units: int) -> Floats:
+def _narrow_matrix(
+    unit: Ints, values: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], n_units: int
+) -> Floats:
     """Some of the ratings as a matrix no wider than need be; who gave them is lost. Rows come by unit."""
     unit, values = unit[kept], values[kept]
     sizes = np.bincount(unit, minlength=n_units)
@@ -126,20 +134,20 @@ def _narrow(unit: Ints, values: Floats, kept: np.ndarray[tuple[int], np.dtype[np
     return matrix
 
 
-def suspects(given: Judgements, aspects: Sequence[AspectAgreement]) -> list[Suspected]:
+def suspects(given: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
     """Every sign against every rater: first of all that they did, then by aspect."""
     raters = given.raters
-    checks = [given.checks.get(rater, Checked(0, 0)) for rater in raters]
-    signs = failed_checks([c.right for c in checks], [c.n for c in checks])
-    signs += too_fast([given.seconds.get(rater, []) for rater in raters])
-    found = [Suspected(raters[one.rater], None, one) for one in signs]
+    checks = [given.checks.get(rater, CheckTally(0, 0)) for rater in raters]
+    signs = find_failed_checks([c.right for c in checks], [c.n for c in checks])
+    signs += find_too_fast([given.seconds.get(rater, []) for rater in raters])
+    found = [SuspectRater(raters[one.rater], None, one) for one in signs]
     for aspect in aspects:
         rows = aspect.raters
-        signs = straight_liners(aspect.judged.matrix.values)
-        signs += agreeing_with_nobody(
+        signs = find_straight_liners(aspect.judged.matrix.values)
+        signs += find_disagreeing(
             np.array([row.kappa.value for row in rows]),
             [row.shared for row in rows],
             np.array([row.alpha_without for row in rows]),
         )
-        found += [Suspected(rows[one.rater].rater, aspect.judged.name, one) for one in signs]
+        found += [SuspectRater(rows[one.rater].rater, aspect.judged.name, one) for one in signs]
     return found

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rejoinder.errors import RunError, SpecError, nearest
 from rejoinder.scoring.result import Scores
-from rejoinder.stats.comparison import difference_interval
-from rejoinder.table import decimal
+from rejoinder.stats.paired_difference import difference_interval
+from rejoinder.table import format_decimal
 
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
@@ -24,14 +24,14 @@ class Condition(NamedTuple):
     bound: float
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One thing that was checked, whether it passed, and the reason in a sentence."""
 
     passed: bool
     reason: str
 
 
-def condition(text: str) -> Condition:
+def parse_condition(text: str) -> Condition:
     """The condition that a text such as ``bleu@bot>=0.2`` states."""
     found = _CONDITION.fullmatch(text.strip())
     try:
@@ -43,7 +43,7 @@ def condition(text: str) -> Condition:
     return Condition(found["spec"], found["system"], found["sign"], bound)
 
 
-def meets(scores: Scores, wanted: Condition) -> list[Finding]:
+def check_condition(scores: Scores, wanted: Condition) -> list[CheckResult]:
     """Whether the mean of the metric meets the condition: for the system that is named, else for each."""
     spec = scores.spec(wanted.spec)
     if wanted.system is not None and wanted.system not in scores.systems:
@@ -57,15 +57,15 @@ def meets(scores: Scores, wanted: Condition) -> list[Finding]:
             ">": mean.value > wanted.bound,
             "<": mean.value < wanted.bound,
         }
-        shown = f"{decimal(mean.value, 4)} [{decimal(mean.low, 4)}, {decimal(mean.high, 4)}]"
+        shown = f"{format_decimal(mean.value, 4)} [{format_decimal(mean.low, 4)}, {format_decimal(mean.high, 4)}]"
         what = f"{spec} of {system} is {shown}, wanted {wanted.sign} {wanted.bound:g}"
         if math.isnan(mean.value):
             what = f"{spec} of {system} has no scores, wanted {wanted.sign} {wanted.bound:g}"
-        findings.append(Finding(compare[wanted.sign], what))
+        findings.append(CheckResult(compare[wanted.sign], what))
     return findings
 
 
-def no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> list[Finding]:
+def check_no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> list[CheckResult]:
     """Whether no system is surely worse than in an older run: item by item, under every metric that has a direction.
 
     A system is surely worse where the whole 95% interval of its paired difference lies beyond the margin.
@@ -81,30 +81,30 @@ def no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> li
             raise RunError(
                 f"the two runs computed {spec} differently ({old.metrics[spec]} then, {new.metrics[spec]} now)"
             )
-        findings += [_no_worse(new, old, spec, system, margin, seed) for system in systems]
+        findings += [_check_system_no_worse(new, old, spec, system, margin, seed) for system in systems]
     return findings
 
 
-def _no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, seed: int) -> Finding:
-    now, then = _by_response(new, spec, system), _by_response(old, spec, system)
+def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, seed: int) -> CheckResult:
+    now, then = _scores_by_response(new, spec, system), _scores_by_response(old, spec, system)
     common = [key for key in now if key in then]
     sign = 1.0 if new.facts[spec].higher_is_better else -1.0
     values = [[sign * run[key][0] for key in common] for run in (now, then)]
     found = difference_interval(values[0], values[1], [now[key][1] for key in common], seed=seed)
     if not found.n:
-        return Finding(False, f"{spec} of {system}: the two runs have no scored item in common")
+        return CheckResult(False, f"{spec} of {system}: the two runs have no scored item in common")
     worse = found.high < -margin if not math.isnan(found.high) else found.value < -margin
-    shown = decimal(sign * found.value, 4, sign="+")
+    shown = format_decimal(sign * found.value, 4, sign="+")
     if not math.isnan(found.low):
         low, high = sorted((sign * found.low, sign * found.high))
-        shown += f" [{decimal(low, 4, sign='+')}, {decimal(high, 4, sign='+')}]"
+        shown += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
     verdict = "surely worse" if worse else "not surely worse"
-    return Finding(
+    return CheckResult(
         not worse, f"{spec} of {system} changed by {shown} on {found.n} items: {verdict} (margin {margin:g})"
     )
 
 
-def _by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int], tuple[float, int]]:
+def _scores_by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int], tuple[float, int]]:
     """Score and conversation of a system's replies, by item and by which reply to it."""
     code = list(scores.systems).index(system)
     found: dict[tuple[str, int], tuple[float, int]] = {}
@@ -118,9 +118,9 @@ def _by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int]
 
 def check(
     scores: Scores, conditions: Sequence[str], older: Scores | None = None, margin: float = 0.0, seed: int = 0
-) -> list[Finding]:
+) -> list[CheckResult]:
     """Everything a gate is asked to check, in order."""
     if not conditions and older is None:
         raise SpecError("there is nothing to check; give --min 'METRIC>=NUMBER' or --no-worse-than OLD_RUN")
-    findings = [finding for text in conditions for finding in meets(scores, condition(text))]
-    return findings + (no_worse(scores, older, margin, seed) if older is not None else [])
+    findings = [finding for text in conditions for finding in check_condition(scores, parse_condition(text))]
+    return findings + (check_no_worse(scores, older, margin, seed) if older is not None else [])

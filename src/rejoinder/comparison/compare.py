@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.scoring.result import Scores
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.holm import holm
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Cell, Estimate, Probability, Table
 
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     rank_high: float
 
 
-class Difference(NamedTuple):
+class SystemDifference(NamedTuple):
     """One system's mean less another's, on the items that both answered."""
 
     first: str
@@ -61,12 +61,12 @@ class Comparison:
     higher_is_better: bool | None
     range: tuple[float, float]
     standings: Sequence[Standing]
-    differences: Sequence[Difference]
+    differences: Sequence[SystemDifference]
 
     def leaderboard(self) -> Table:
         """A line a system: mean with interval, rank with its range."""
         rows: list[list[Cell]] = [
-            [s.system, s.n, s.n_missing, s.mean, _ranks(s.rank_low, s.rank_high) if s.n else None]
+            [s.system, s.n, s.n_missing, s.mean, _format_ranks(s.rank_low, s.rank_high) if s.n else None]
             for s in self.standings
         ]
         way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
@@ -89,7 +89,7 @@ class Comparison:
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes)
 
-    def _ahead(self, found: Difference) -> bool:
+    def _ahead(self, found: SystemDifference) -> bool:
         """Whether the first system is surely ahead of the second on the items that both answered."""
         value = found.difference.value
         return found.survives and (value < 0 if self.higher_is_better is False else value > 0)
@@ -105,8 +105,8 @@ class Comparison:
         open_ = [s.system for s in known[1:] if s.system not in beaten]
         if not beaten:
             return f"{self.metric}: {best} comes first, but no difference to another system survives correction."
-        rest = f"; the difference to {_listed(open_)} may be chance" if open_ else ""
-        return f"{self.metric}: {best} {verb}, surely ahead of {_listed(beaten)}{rest}."
+        rest = f"; the difference to {_join_names(open_)} may be chance" if open_ else ""
+        return f"{self.metric}: {best} {verb}, surely ahead of {_join_names(beaten)}{rest}."
 
 
 def compare(
@@ -114,10 +114,10 @@ def compare(
 ) -> list[Comparison]:
     """Compare all systems of a run under each metric (or under those named)."""
     wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]
-    return [_compare(scores, spec, resamples, seed) for spec in wanted]
+    return [_compare_by_metric(scores, spec, resamples, seed) for spec in wanted]
 
 
-def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
+def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
     better = scores.facts[spec].higher_is_better
     values, systems = scores[spec], scores.systems
     ranked = rank_ranges(
@@ -135,7 +135,7 @@ def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison
         name = systems[place.system]
         counts = n, int(mine.sum()) - n
         standings.append(Standing(name, *counts, scores.mean(spec, name), place.rank, place.low, place.high))
-    by_item = _Paired(scores, spec)
+    by_item = _PairedScores(scores, spec)
     order = [s.system for s in standings if s.n]
     pairs = [by_item.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
     corrected = holm([d.p for d in pairs])
@@ -143,7 +143,7 @@ def _compare(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison
     return Comparison(spec, better, scores.facts[spec].range, standings, differences)
 
 
-class _Paired:
+class _PairedScores:
     """The scores of one metric as a table of items by systems; several replies of a system to an item are averaged."""
 
     def __init__(self, scores: Scores, spec: str) -> None:
@@ -160,7 +160,7 @@ class _Paired:
         self._clusters[items] = scores.clusters
         self._column = {name: code for code, name in enumerate(scores.systems)}
 
-    def difference(self, first: str, second: str, resamples: int, seed: int) -> Difference:
+    def difference(self, first: str, second: str, resamples: int, seed: int) -> SystemDifference:
         x, y = (self._table[:, self._column[name]] for name in (first, second))
         both = ~(np.isnan(x) | np.isnan(y))
         x, y, clusters = x[both], y[both], self._clusters[both]
@@ -168,16 +168,16 @@ class _Paired:
         test = sign_flip_test(x, y, clusters, n_permutations=4999, seed=seed)
         estimate = Estimate(interval.value, interval.low, interval.high)
         reason = "no common items" if not both.any() else interval.reason or test.reason
-        return Difference(first, second, estimate, test.p, math.nan, int(both.sum()), reason)
+        return SystemDifference(first, second, estimate, test.p, math.nan, int(both.sum()), reason)
 
 
-def _ranks(low: float, high: float) -> str | None:
+def _format_ranks(low: float, high: float) -> str | None:
     if math.isnan(low) or math.isnan(high):
         return None
     return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     if len(names) > 6:
         return f"{len(names)} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

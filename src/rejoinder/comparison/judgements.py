@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.units import RatingMatrix, rating_matrix
+from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
 AGGREGATE = "aggregate:"  # a rater of this name is no person: the rest of the name is the method
 
 
-class Checked(NamedTuple):
+class CheckTally(NamedTuple):
     """How many checks a rater answered, and how many of them rightly."""
 
     right: int
@@ -24,7 +24,7 @@ class Checked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
+class AspectJudgements:
     """What was said in one aspect: a line a unit, a column a rater.
 
     A preference is a unit with the value 1 where the response whose id comes first is preferred, -1 for the other and 0
@@ -46,9 +46,9 @@ class Judged:
 class Judgements:
     """Everything that people said; what was aggregated from it is counted and left out."""
 
-    aspects: Mapping[str, Judged]
+    aspects: Mapping[str, AspectJudgements]
     seconds: Mapping[str, list[float]] = field(default_factory=dict)
-    checks: Mapping[str, Checked] = field(default_factory=dict)
+    checks: Mapping[str, CheckTally] = field(default_factory=dict)
     aggregated: int = 0
 
     @property
@@ -58,7 +58,7 @@ class Judgements:
         return list(dict.fromkeys([*named, *self.seconds, *self.checks]))
 
 
-def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None = None) -> Judgements:
+def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] | None = None) -> Judgements:
     """Sort ratings and preferences; other records are passed over.
 
     A rating with ``right`` (true or false) in its meta is a check and counts as nothing else; ``seconds`` is how long
@@ -67,7 +67,7 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
     rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
     places = _Places()
     seconds: dict[str, dict[Any, float]] = {}
-    checked: dict[str, Checked] = dict(checks or {})
+    checked: dict[str, CheckTally] = dict(checks or {})
     aggregated = 0
     for record in records:
         places.add(record)
@@ -78,21 +78,23 @@ def judgements(records: Iterable[Record], checks: Mapping[str, Checked] | None =
             continue
         if isinstance(record, Preference):
             check_preferences([record], {})
-        unit, value = unit_of(record), _value(record)
+        unit, value = unit_of(record), _judgement_value(record)
         took = record.meta.get("seconds")
         if isinstance(took, int | float) and not isinstance(took, bool) and math.isfinite(took):
             seconds.setdefault(record.rater, {})[record.meta.get("unit", unit)] = float(took)
         right = record.meta.get("right")
         if isinstance(right, bool):
-            before = checked.get(record.rater, Checked(0, 0))
-            checked[record.rater] = Checked(before.right + right, before.n + 1)
+            before = checked.get(record.rater, CheckTally(0, 0))
+            checked[record.rater] = CheckTally(before.right + right, before.n + 1)
             continue
         units, raters, values = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
         units.append(unit)
         raters.append(record.rater)
         values.append(value)
     matrices = {key: rating_matrix(*columns) for key, columns in rows.items()}
-    found = [Judged(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()]
+    found = [
+        AspectJudgements(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()
+    ]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
     return Judgements({judged.name: judged for judged in found}, times, checked, aggregated)
 
@@ -159,14 +161,14 @@ def unit_of(record: Rating | Preference) -> str:
     return record.response if record.response is not None else f"dialogue {record.dialogue}"
 
 
-def _value(record: Rating | Preference) -> float:
+def _judgement_value(record: Rating | Preference) -> float:
     if isinstance(record, Rating):
         return record.value
     side = {"first": 1.0, "second": -1.0, "tie": 0.0}[record.choice]
     return side if record.first <= record.second else 0.0 - side
 
 
-def in_two_classes(judged: Judged, above: float) -> Judged:
+def binarise_judgements(judged: AspectJudgements, above: float) -> AspectJudgements:
     """The same with 1 for ratings above a number and 0 for the rest."""
     values = judged.matrix.values
     two = np.where(np.isnan(values), np.nan, (values > above).astype(np.float64))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
-from rejoinder.comparison.preferences import preferred
+from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.result import Scores
@@ -25,7 +25,7 @@ from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Response
 
 
-class Next(NamedTuple):
+class RatingSuggestion(NamedTuple):
     """A reply to have rated: how much it is worth (in the order of choosing), and why."""
 
     response: str
@@ -36,7 +36,7 @@ class Next(NamedTuple):
     why: str
 
 
-def where_metrics_disagree(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[Next]:
+def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
     """The replies whose ranks under the metrics differ most, by the standard deviation of the shares that they beat.
 
     A reply that has k ratings already counts 1 / (1 + k) of that. Metrics without a direction have no say.
@@ -44,7 +44,7 @@ def where_metrics_disagree(scores: Scores, data: Collection, n: int, seed: int =
     specs = [spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None]
     if len(specs) < 2:
         raise InputError(f"metrics disagree where there are two or more with a direction, found {len(specs)}")
-    ranks = np.stack([_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
+    ranks = np.stack([_beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
     known = (~np.isnan(ranks)).sum(axis=0)
     mean = np.nansum(ranks, axis=0) / np.maximum(known, 1)
     spread = np.sqrt(np.nansum((ranks - mean) ** 2, axis=0) / np.maximum(known, 1))
@@ -56,15 +56,17 @@ def where_metrics_disagree(scores: Scores, data: Collection, n: int, seed: int =
             why = f"{specs[high]} above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
             times = rated.get(response, 0)
             system = scores.systems[scores.system_codes[i]]
-            found.append(Next(response, scores.items[i], system, float(spread[i]) / (1 + times), times, why))
+            found.append(
+                RatingSuggestion(response, scores.items[i], system, float(spread[i]) / (1 + times), times, why)
+            )
     if not found:
         raise InputError(f"no reply has scores of two of these metrics: {', '.join(specs)}; score it with others")
-    return _best(found, n, seed)
+    return _select_best(found, n, seed)
 
 
-def where_the_order_is_open(
+def find_uncertain_order(
     data: Collection, n: int, aspect: str | None = None, scores: Scores | None = None, seed: int = 0
-) -> list[Next]:
+) -> list[RatingSuggestion]:
     """Replies of the systems whose order is least certain, to items that both answered, the least rated first.
 
     The order is that of the ratings in an aspect; without ratings, of the preferences; without those, of the first
@@ -73,7 +75,7 @@ def where_the_order_is_open(
     systems = list(dict.fromkeys(response.system for response in data.responses.values()))
     if len(systems) < 2:
         raise InputError(f"an order needs two systems or more, found {len(systems)}")
-    uncertain, rated, by = _uncertainty(data, systems, aspect, scores, seed)
+    uncertain, rated, by = _pair_uncertainty(data, systems, aspect, scores, seed)
     replies: dict[str, list[Response]] = {}
     for response in data.responses.values():
         replies.setdefault(response.item, []).append(response)
@@ -92,23 +94,27 @@ def where_the_order_is_open(
             if options:
                 worth, other_system, open_ = max(options)
                 why = f"{one.system} against {other_system} by {by}: {open_:.2f} (1 is a toss-up)"
-                found.append(Next(one.id, item, one.system, worth, rated.get(one.id, 0), why))
+                found.append(RatingSuggestion(one.id, item, one.system, worth, rated.get(one.id, 0), why))
     if not found:
         raise InputError("no two systems answered the same item, so no reply would settle their order")
-    return _best(found, n, seed)
+    return _select_best(found, n, seed)
 
 
-def _uncertainty(
+def _pair_uncertainty(
     data: Collection, systems: Sequence[str], aspect: str | None, scores: Scores | None, seed: int
 ) -> tuple[Mapping[tuple[str, str], float], Mapping[str, int], str]:
     """How open the order of every two systems is, how often each reply was judged, and what the order goes by."""
     known = list(dict.fromkeys(r.aspect for r in data.ratings if r.response and not r.rater.startswith(AGGREGATE)))
-    ranked = [one for one in preferred(list(data)) if aspect in (None, one.aspect)]
+    ranked = [one for one in rank_by_preference(list(data)) if aspect in (None, one.aspect)]
     if known and (aspect in known or aspect is None):
         if aspect is None and len(known) > 1:
             raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one with --aspect")
         aspect = aspect or known[0]
-        return _open(_rated_table(data, systems, aspect), systems, seed), _ratings_by_response(data, aspect), aspect
+        return (
+            _table_uncertainty(_rated_table(data, systems, aspect), systems, seed),
+            _ratings_by_response(data, aspect),
+            aspect,
+        )
     if ranked:
         given: dict[str, int] = {}
         for one in data.preferences:
@@ -119,17 +125,17 @@ def _uncertainty(
         every = {(a, b): settled.get((a, b), 1.0) for a in systems for b in systems}
         return every, given, f"preferences in {ranked[0].aspect}"
     if aspect is not None:
-        told = nearest(aspect, [*known, *(one.aspect for one in preferred(list(data)))])
+        told = nearest(aspect, [*known, *(one.aspect for one in rank_by_preference(list(data)))])
         raise InputError(f"nobody judged responses in the aspect {aspect!r}; {told}")
     if scores is None:
         raise InputError("there are no ratings and no preferences to go by; name a run folder, which has scores")
     spec = next((spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None), None)
     if spec is None:
         raise InputError("no metric of the run says which way is better, and there are no ratings to go by")
-    return _open(_scored_table(scores, spec, systems), systems, seed), {}, spec
+    return _table_uncertainty(_scored_table(scores, spec, systems), systems, seed), {}, spec
 
 
-def _open(table: Floats, systems: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
+def _table_uncertainty(table: Floats, systems: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
     found = order_uncertainty(table, seed=seed)
     return {(a, b): float(found[i, j]) for i, a in enumerate(systems) for j, b in enumerate(systems)}
 
@@ -140,15 +146,15 @@ def _rated_table(data: Collection, systems: Sequence[str], aspect: str) -> Float
         for r in data.ratings
         if r.response is not None and r.aspect == aspect and not r.rater.startswith(AGGREGATE)
     ]
-    return _table(rows, systems)
+    return _mean_table(rows, systems)
 
 
 def _scored_table(scores: Scores, spec: str, systems: Sequence[str]) -> Floats:
     names = (scores.systems[code] for code in scores.system_codes)
-    return _table(list(zip(scores.items, names, scores[spec].tolist(), strict=True)), systems)
+    return _mean_table(list(zip(scores.items, names, scores[spec].tolist(), strict=True)), systems)
 
 
-def _table(rows: Sequence[tuple[str, str, float]], systems: Sequence[str]) -> Floats:
+def _mean_table(rows: Sequence[tuple[str, str, float]], systems: Sequence[str]) -> Floats:
     """The mean value of each system's replies to each item."""
     column = {system: j for j, system in enumerate(systems)}
     cells: dict[tuple[str, int], list[float]] = {}
@@ -171,7 +177,7 @@ def _ratings_by_response(data: Collection, aspect: str | None) -> dict[str, int]
     return {response: len(of_response) for response, of_response in raters.items()}
 
 
-def _shares(column: Floats, turned: bool) -> Floats:
+def _beaten_shares(column: Floats, turned: bool) -> Floats:
     """The share of other replies that each one beats, ties counting half; NaN stays."""
     known = ~np.isnan(column)
     shares = np.full(len(column), math.nan)
@@ -180,23 +186,23 @@ def _shares(column: Floats, turned: bool) -> Floats:
     return shares
 
 
-def _best(found: Sequence[Next], n: int, seed: int) -> list[Next]:
+def _select_best(found: Sequence[RatingSuggestion], n: int, seed: int) -> list[RatingSuggestion]:
     """The n that are worth most; among equals a draw by item, so that no end of the file is preferred."""
 
-    def draw(one: Next) -> bytes:
+    def draw(one: RatingSuggestion) -> bytes:
         return hashlib.sha256(f"{seed}\0{one.item}".encode()).digest()
 
     return sorted(found, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
 
 
-def next_table(found: Sequence[Next]) -> Table:
+def next_table(found: Sequence[RatingSuggestion]) -> Table:
     """A line a reply, the most valuable first."""
     rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in found]
     notes = ["What is chosen so is no random sample: a mean over these replies alone does not speak for the system."]
     return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 
-def records_of(found: Sequence[Next], data: Collection) -> list[Item | Response]:
+def select_records(found: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
     """The replies with their items, as an annotation project reads them."""
     records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in found)]
     return [*records, *(data.responses[one.response] for one in found)]

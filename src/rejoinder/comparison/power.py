@@ -13,12 +13,12 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.arrays import LARGEST, Floats
 from rejoinder.stats.bradley_terry import POINTS
-from rejoinder.stats.rating_noise import Noise, Plan, noise_of, plan
+from rejoinder.stats.rating_noise import RatingNoise, RatingPlan, estimate_noise, plan_ratings
 from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
 Ratings = dict[str, list[float]]  # by item
-_FEW = 30
+_FEW_ITEMS = 30
 
 
 class Pilot(NamedTuple):
@@ -27,21 +27,21 @@ class Pilot(NamedTuple):
     what: str
     first: str
     second: str
-    noise: Noise
+    noise: RatingNoise
 
 
-def pilot_of(records: Sequence[Record], aspect: str | None = None, systems: Sequence[str] = ()) -> Pilot:
+def pilot_from_records(records: Sequence[Record], aspect: str | None = None, systems: Sequence[str] = ()) -> Pilot:
     """The noise in ratings of two systems' replies to the same items, or in preferences between them."""
     whose = {record.id: (record.item, record.system) for record in records if isinstance(record, Response)}
     clusters = {record.id: record.dialogue or record.id for record in records if isinstance(record, Item)}
-    ratings = [r for r in records if isinstance(r, Rating) and r.response in whose and _person(r)]
-    preferences = [r for r in records if isinstance(r, Preference) and r.first in whose and _person(r)]
+    ratings = [r for r in records if isinstance(r, Rating) and r.response in whose and _is_person(r)]
+    preferences = [r for r in records if isinstance(r, Preference) and r.first in whose and _is_person(r)]
     known = list(dict.fromkeys([*(r.aspect for r in ratings), *(r.aspect for r in preferences)]))
     if not known:
         raise InputError("there are no ratings of responses to plan with; name a file that has responses and ratings")
-    aspect = _one_of(aspect, known, "aspect", "--aspect")
+    aspect = _choose_one(aspect, known, "aspect", "--aspect")
     ratings = [r for r in ratings if r.aspect == aspect]
-    first, second = _two(systems, [system for _, system in whose.values()])
+    first, second = _choose_two_systems(systems, [system for _, system in whose.values()])
     if ratings:
         sides: tuple[Ratings, Ratings] = {}, {}
         for rating in ratings:
@@ -50,24 +50,24 @@ def pilot_of(records: Sequence[Record], aspect: str | None = None, systems: Sequ
                 _check_size(rating)
                 sides[system == second].setdefault(item, []).append(rating.value)
         items = [item for item in sides[0] if item in sides[1]]
-        _need(items, first, second)
+        _check_enough_items(items, first, second)
         groups = [clusters.get(item, item) for item in items]
         _need_dialogues(groups)
-        noise = noise_of(_matrix(sides[0], items), _matrix(sides[1], items), groups)
+        noise = estimate_noise(_matrix(sides[0], items), _matrix(sides[1], items), groups)
         return Pilot(aspect, first, second, noise)
     check_preferences(preferences, {response: item for response, (item, _) in whose.items()})
     points = _points([r for r in preferences if r.aspect == aspect], whose, first, second)
-    _need(list(points), first, second)
+    _check_enough_items(list(points), first, second)
     groups = [clusters.get(item, item) for item in points]
     _need_dialogues(groups)
-    noise = noise_of(_matrix(points, list(points)), None, groups)
+    noise = estimate_noise(_matrix(points, list(points)), None, groups)
     return Pilot(f"{aspect} (preference)", first, second, noise)
 
 
-def pilot_of_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) -> Pilot:
+def pilot_from_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) -> Pilot:
     """The spread of a metric's differences between two systems of a run; nobody rates."""
     spec = scores.spec(metric)
-    first, second = _two(systems, scores.systems)
+    first, second = _choose_two_systems(systems, scores.systems)
     sides: tuple[Ratings, Ratings] = {}, {}
     clusters: dict[str, int] = {}
     for item, code, value, cluster in zip(
@@ -78,14 +78,14 @@ def pilot_of_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) ->
         if system in (first, second) and not math.isnan(value):
             sides[system == second].setdefault(item, []).append(float(value))
     items = [item for item in sides[0] if item in sides[1]]
-    _need(items, first, second)
+    _check_enough_items(items, first, second)
     means = [np.array([[math.fsum(side[item]) / len(side[item])] for item in items]) for side in sides]
     _need_dialogues([clusters[item] for item in items])
-    noise = noise_of(means[0], means[1], [clusters[item] for item in items])
+    noise = estimate_noise(means[0], means[1], [clusters[item] for item in items])
     return Pilot(spec, first, second, noise._replace(reason=None))
 
 
-def _person(record: Rating | Preference) -> bool:
+def _is_person(record: Rating | Preference) -> bool:
     return not record.rater.startswith(AGGREGATE) and not isinstance(record.meta.get("right"), bool)
 
 
@@ -110,31 +110,33 @@ def _matrix(by_item: Ratings, items: Sequence[str]) -> Floats:
     return matrix
 
 
-def _two(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
+def _choose_two_systems(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
     known = list(dict.fromkeys(there))
     for name in wanted:
-        _one_of(name, known, "system", "--system")
+        _choose_one(name, known, "system", "--system")
     chosen = list(dict.fromkeys(wanted)) or known
     if len(chosen) != 2:
-        raise InputError(f"a comparison has two systems, found {len(chosen)}; name two with --system: {_some(known)}")
+        raise InputError(
+            f"a comparison has two systems, found {len(chosen)}; name two with --system: {_join_names(known)}"
+        )
     return chosen[0], chosen[1]
 
 
-def _one_of(wanted: str | None, known: Sequence[str], what: str, option: str) -> str:
+def _choose_one(wanted: str | None, known: Sequence[str], what: str, option: str) -> str:
     if wanted is None:
         if len(known) > 1:
-            raise InputError(f"there are several {what}s ({_some(known)}); choose one with {option}")
+            raise InputError(f"there are several {what}s ({_join_names(known)}); choose one with {option}")
         return known[0]
     if wanted not in known:
         raise InputError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
     return wanted
 
 
-def _some(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _need(items: Sequence[str], first: str, second: str) -> None:
+def _check_enough_items(items: Sequence[str], first: str, second: str) -> None:
     if not items:
         raise InputError(f"no item has judgements of both {first} and {second}; choose other systems with --system")
     if len(items) < 2:
@@ -160,13 +162,15 @@ def _check_size(rating: Rating) -> None:
         )
 
 
-def plan_table(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pilot: Pilot | None) -> Table:
+def plan_table(
+    noise: RatingNoise, plans: Sequence[RatingPlan], wanted: float, alpha: float, pilot: Pilot | None
+) -> Table:
     """A line a number of raters: items, ratings in all, the difference and the power to find it."""
     rows: list[list[Cell]] = [
         [
             f"{one.raters:g}",
-            _count(one.power.n),
-            _count(one.ratings),
+            _round_count(one.power.n),
+            _round_count(one.ratings),
             one.power.difference,
             one.power.power,
             noise.sd(one.raters),
@@ -179,7 +183,9 @@ def plan_table(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float,
     return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot))
 
 
-def _notes(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pilot: Pilot | None) -> list[str]:
+def _notes(
+    noise: RatingNoise, plans: Sequence[RatingPlan], wanted: float, alpha: float, pilot: Pilot | None
+) -> list[str]:
     told = [
         f"Two-sided paired t test at {alpha:g}, the noncentral t distribution"
         + ("; items and differences are those that give the power." if wanted else "."),
@@ -195,7 +201,7 @@ def _notes(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pil
             f"From {noise.n:,} items, {noise.raters:.2g} ratings a {rated}. Their "
             f"own difference is {noise.difference:.3g}; plan with the smallest that would matter, not with this one."
         )
-        if noise.n < _FEW:
+        if noise.n < _FEW_ITEMS:
             told.append(f"{noise.n} items are few to plan with: how much things vary is uncertain itself.")
     if noise.reason:
         told.append(f"{noise.reason}.")
@@ -203,17 +209,17 @@ def _notes(noise: Noise, plans: Sequence[Plan], wanted: float, alpha: float, pil
     return told
 
 
-def _count(n: float) -> int | None:
+def _round_count(n: float) -> int | None:
     return None if math.isnan(n) else math.ceil(n - 1e-9)
 
 
-def plans_for(
-    noise: Noise,
+def make_plans(
+    noise: RatingNoise,
     raters: Sequence[float],
     difference: float | None,
     items: float | None,
     power: float = 0.8,
     alpha: float = 0.05,
-) -> list[Plan]:
+) -> list[RatingPlan]:
     """One plan for each number of raters."""
-    return [plan(noise, difference, items=items, raters=r, power=power, alpha=alpha) for r in raters]
+    return [plan_ratings(noise, difference, items=items, raters=r, power=power, alpha=alpha) for r in raters]

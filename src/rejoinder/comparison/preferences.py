@@ -19,7 +19,7 @@ SHRINKAGE = 0.1
 
 
 @dataclass(frozen=True)
-class Preferred:
+class PreferenceRanking:
     """The systems in the order of people's preferences in one aspect."""
 
     aspect: str
@@ -69,7 +69,7 @@ class Preferred:
         return f"{told}; not surely to {', '.join(near)}." if near else f"{told}."
 
 
-def preferred(records: Sequence[Record]) -> list[Preferred]:
+def rank_by_preference(records: Sequence[Record]) -> list[PreferenceRanking]:
     """The ranking of the systems in each aspect in which replies were compared; aggregated preferences do not count."""
     responses = {record.id: record for record in records if isinstance(record, Response)}
     dialogues = {record.id: record.dialogue for record in records if isinstance(record, Item)}
@@ -77,15 +77,15 @@ def preferred(records: Sequence[Record]) -> list[Preferred]:
     for record in records:
         if isinstance(record, Preference) and not record.rater.startswith(AGGREGATE):
             by_aspect.setdefault(record.aspect, []).append(record)
-    return [_rank(aspect, given, responses, dialogues) for aspect, given in by_aspect.items()]
+    return [_rank_aspect(aspect, given, responses, dialogues) for aspect, given in by_aspect.items()]
 
 
-def _rank(
+def _rank_aspect(
     aspect: str,
     given: Sequence[Preference],
     responses: Mapping[str, Response],
     dialogues: Mapping[str, str | None],
-) -> Preferred:
+) -> PreferenceRanking:
     for one in given:
         for response in (one.first, one.second):
             if response not in responses:
@@ -103,7 +103,7 @@ def _rank(
     if ranking.reason and "set shrinkage" in ranking.reason:
         shrunk = ranking.reason.partition("; set shrinkage")[0]
         ranking = rank_systems(*names, points, clusters, shrinkage=SHRINKAGE)
-    return Preferred(
+    return PreferenceRanking(
         aspect,
         ranking,
         len({one.rater for one in apart}),

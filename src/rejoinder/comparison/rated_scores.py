@@ -16,8 +16,8 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.metric import parse
 from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.result import Scores
-from rejoinder.stats.ceiling import Reachable
-from rejoinder.stats.units import RatingMatrix, rating_matrix
+from rejoinder.stats.ceiling import ReachableCorrelation
+from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Rating
 
 Values = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Evidence:
     unrated: int
     turned: frozenset[str]  # the metrics whose scores are held with their sign changed
     method: str | None = None
-    certainty: Reachable | None = None
+    certainty: ReachableCorrelation | None = None
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -62,12 +62,12 @@ class Evidence:
         return self.n_dialogues < len(set(self.items))
 
 
-def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
+def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
     """The evidence on one aspect (the only one, where the data has one)."""
-    aspect = _aspect(data, aspect)
+    aspect = _choose_aspect(data, aspect)
     given = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
-    made = _aggregated(given, aspect)
-    matrix = _matrix(given, made)
+    made = _aggregated_ratings(given, aspect)
+    matrix = _make_matrix(given, made)
     place = {response: i for i, response in enumerate(scores.responses)}
     rows = np.array([place[response] for response in matrix.units], dtype=np.int64)
     systems = [scores.systems[code] for code in scores.system_codes[rows]]
@@ -84,8 +84,8 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
         np.unique(scores.clusters[rows], return_inverse=True)[1].astype(np.int64),
         mean,
         matrix,
-        {spec: _upward(scores, spec, column[rows]) for spec, column in scores.values.items()},
-        _baselines(data, matrix.units, systems, mean),
+        {spec: _orient_upward(scores, spec, column[rows]) for spec, column in scores.values.items()},
+        _compute_baselines(data, matrix.units, systems, mean),
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
         made[0].rater.removeprefix(AGGREGATE) if made else None,
@@ -93,7 +93,7 @@ def gather(scores: Scores, data: Collection, aspect: str | None = None) -> Evide
     )
 
 
-def _aggregated(given: Sequence[Rating], aspect: str) -> list[Rating]:
+def _aggregated_ratings(given: Sequence[Rating], aspect: str) -> list[Rating]:
     """The ratings that were aggregated from others, if there are such."""
     made = [r for r in given if r.rater.startswith(AGGREGATE)]
     ways = list(dict.fromkeys(r.rater for r in made))
@@ -104,7 +104,7 @@ def _aggregated(given: Sequence[Rating], aspect: str) -> list[Rating]:
     return made
 
 
-def _matrix(given: Sequence[Rating], made: Sequence[Rating]) -> RatingMatrix:
+def _make_matrix(given: Sequence[Rating], made: Sequence[Rating]) -> RatingMatrix:
     """What people said of the responses in question; where nothing is left of that, what was made of it."""
     people = [r for r in given if not r.rater.startswith(AGGREGATE)]
     if not made:
@@ -121,13 +121,13 @@ def _matrix(given: Sequence[Rating], made: Sequence[Rating]) -> RatingMatrix:
     return RatingMatrix(np.array([lines.get(unit, nothing) for unit in units]), units, found.raters)
 
 
-def aspects(data: Collection) -> list[str]:
+def list_rated_aspects(data: Collection) -> list[str]:
     """The aspects in which responses were rated, in the order in which they come."""
     return list(dict.fromkeys(r.aspect for r in data.ratings if r.response is not None))
 
 
-def _aspect(data: Collection, wanted: str | None) -> str:
-    known = aspects(data)
+def _choose_aspect(data: Collection, wanted: str | None) -> str:
+    known = list_rated_aspects(data)
     if not known:
         raise InputError("there are no ratings of responses in this run; score a file that has rating lines")
     if wanted is None:
@@ -139,12 +139,14 @@ def _aspect(data: Collection, wanted: str | None) -> str:
     return wanted
 
 
-def _upward(scores: Scores, spec: str, column: Values) -> Values:
+def _orient_upward(scores: Scores, spec: str, column: Values) -> Values:
     """A metric's scores so that larger is better; a descriptive one stays as it is."""
     return -column if scores.facts[spec].higher_is_better is False else column
 
 
-def _baselines(data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values) -> dict[str, Values]:
+def _compute_baselines(
+    data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values
+) -> dict[str, Values]:
     """The trivial predictors of a rating: who wrote the reply, how long it is, how much it repeats."""
     by_system: dict[str, list[float]] = {}
     for system, value in zip(systems, mean, strict=True):

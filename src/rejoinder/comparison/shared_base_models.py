@@ -34,7 +34,7 @@ FAMILIES = {
 }
 
 
-def families(name: str) -> set[str]:
+def find_families(name: str) -> set[str]:
     """The families of models that a name speaks of; the longest names are looked for first."""
     found, left = set(), name.lower()
     for known in sorted(FAMILIES, key=len, reverse=True):
@@ -45,12 +45,12 @@ def families(name: str) -> set[str]:
     return found
 
 
-def shared(signatures: Mapping[str, str], systems: Iterable[str]) -> list[tuple[str, str, str]]:
+def find_shared_families(signatures: Mapping[str, str], systems: Iterable[str]) -> list[tuple[str, str, str]]:
     """Metric, system and family for every metric whose signature speaks of a family that a system's name has too."""
     names = list(systems)
     return [
         (spec, system, family)
         for spec, signature in signatures.items()
         for system in names
-        for family in sorted(families(signature) & families(system))
+        for family in sorted(find_families(signature) & find_families(system))
     ]

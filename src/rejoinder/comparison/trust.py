@@ -17,13 +17,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.comparison.rated_scores import Evidence, gather
-from rejoinder.comparison.shared_base_models import shared
+from rejoinder.comparison.rated_scores import Evidence, gather_evidence
+from rejoinder.comparison.shared_base_models import find_shared_families
 from rejoinder.data.collection import Collection
 from rejoinder.engines.base import Engine
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.agreement import Agreement, krippendorff_alpha
-from rejoinder.stats.bootstrap import Plan, Progress, Resampled, resample_plans
+from rejoinder.stats.bootstrap import BootstrapPlan, Progress, ResampledCorrelations, resample_plans
 from rejoinder.stats.ceiling import Ceiling, SplitHalf, one_against_rest, split_half
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.holm import holm
@@ -31,14 +31,14 @@ from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
 from rejoinder.stats.pairwise import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
-from rejoinder.stats.resampling import Kind, resampled_p
+from rejoinder.stats.resampling import IntervalKind, bootstrap_p_value
 
 LEVELS: tuple[Level, ...] = ("pooled", "within_system", "within_item", "system")
-Test: TypeAlias = Literal["bootstrap", "permutation"]
+TrustTest: TypeAlias = Literal["bootstrap", "permutation"]
 ALPHA = 0.05
 
 
-class Agreeing(NamedTuple):
+class MetricAgreement(NamedTuple):
     """How one metric (or baseline) agrees with the mean ratings: at each level, and in ordering pairs of replies."""
 
     name: str
@@ -47,7 +47,7 @@ class Agreeing(NamedTuple):
     accuracy: PairwiseAccuracy
 
 
-class Better(NamedTuple):
+class Difference(NamedTuple):
     """One metric's agreement less another's."""
 
     first: str
@@ -68,10 +68,10 @@ class Trust:
 
     evidence: Evidence
     method: Method
-    test: Test
-    metrics: Sequence[Agreeing]
-    baselines: Sequence[Agreeing]
-    differences: Mapping[Level, Sequence[Better]]
+    test: TrustTest
+    metrics: Sequence[MetricAgreement]
+    baselines: Sequence[MetricAgreement]
+    differences: Mapping[Level, Sequence[Difference]]
     one_rater: Ceiling
     halves: SplitHalf
     agreement: Agreement
@@ -83,16 +83,16 @@ def trust(
     data: Collection,
     aspect: str | None = None,
     method: Method = "spearman",
-    test: Test = "bootstrap",
+    test: TrustTest = "bootstrap",
     resamples: int = 1000,
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Trust:
     """Hold every metric of a run against the ratings of one aspect; workers of an engine share the resamples."""
-    evidence = gather(scores, data, aspect)
+    evidence = gather_evidence(scores, data, aspect)
     everything = {**evidence.scores, **evidence.baselines}
-    plan = plan_for(evidence.is_clustered, method, resamples, seed)
+    plan = make_bootstrap_plan(evidence.is_clustered, method, resamples, seed)
     plans = [replace(plan, at=level) for level in LEVELS]
     found = resample_plans(
         everything,
@@ -106,17 +106,17 @@ def trust(
     )
     resampled = dict(zip(LEVELS, found, strict=True))
     rows = [
-        Agreeing(
+        MetricAgreement(
             name,
             name in evidence.baselines,
-            {level: _interval(resampled[level], name, plan) for level in LEVELS},
+            {level: _metric_interval(resampled[level], name, plan) for level in LEVELS},
             calibrated_accuracy(column, evidence.mean, evidence.items),
         )
         for name, column in everything.items()
     ]
-    differences: dict[Level, list[Better]] = {}
+    differences: dict[Level, list[Difference]] = {}
     for level in ("pooled", "within_system"):
-        differences[level] = _differences(evidence, resampled[level], replace(plan, at=level), test)
+        differences[level] = _compare_metrics(evidence, resampled[level], replace(plan, at=level), test)
     ratings = evidence.matrix.values
     return Trust(
         evidence,
@@ -128,27 +128,29 @@ def trust(
         one_against_rest(ratings, method),
         split_half(ratings, evidence.systems, method, n_splits=200, seed=seed),
         krippendorff_alpha(ratings, "ordinal"),
-        shared(scores.metrics, scores.systems),
+        find_shared_families(scores.metrics, scores.systems),
     )
 
 
-def plan_for(is_clustered: bool, method: Method, resamples: int, seed: int) -> Plan:
+def make_bootstrap_plan(is_clustered: bool, method: Method, resamples: int, seed: int) -> BootstrapPlan:
     """Dialogues are resampled; the correction for ties is left out where a dialogue has several items.
 
     There the spread between dialogues outweighs what ties do, and correcting for it narrows the interval: it would hold
     the truth in 93% instead of 94% (docs/results/trust-coverage.md).
     """
-    kind: Kind = "expanded" if is_clustered else "corrected"
-    return Plan(resample="dialogues", method=method, n_resamples=resamples, seed=seed, kind=kind)
+    kind: IntervalKind = "expanded" if is_clustered else "corrected"
+    return BootstrapPlan(resample="dialogues", method=method, n_resamples=resamples, seed=seed, kind=kind)
 
 
-def _interval(found: Resampled, name: str, plan: Plan) -> Interval:
+def _metric_interval(found: ResampledCorrelations, name: str, plan: BootstrapPlan) -> Interval:
     i = found.names.index(name)
     counts = int(found.n[i]), int(found.n_missing[i]), int(found.n_units[i])
     return plan.interval(float(found.values[i]), found.samples[:, i], *counts)
 
 
-def _differences(evidence: Evidence, found: Resampled, plan: Plan, test: Test) -> list[Better]:
+def _compare_metrics(
+    evidence: Evidence, found: ResampledCorrelations, plan: BootstrapPlan, test: TrustTest
+) -> list[Difference]:
     """Every pair of metrics, the better first, with p-values corrected over all pairs."""
     values = dict(zip(found.names, found.values, strict=True))
     names = sorted((n for n in evidence.scores if not np.isnan(values[n])), key=lambda n: -values[n])
@@ -171,13 +173,13 @@ def _differences(evidence: Evidence, found: Resampled, plan: Plan, test: Test) -
             p = done.p
         else:
             p = _bootstrap_p(found, first, second, plan)
-        pairs.append(Better(first, second, float(values[first] - values[second]), p, np.nan))
+        pairs.append(Difference(first, second, float(values[first] - values[second]), p, np.nan))
     corrected = holm([pair.p for pair in pairs])
     return [pair._replace(corrected=float(c)) for pair, c in zip(pairs, corrected, strict=True)]
 
 
-def _bootstrap_p(found: Resampled, first: str, second: str, plan: Plan) -> float:
+def _bootstrap_p(found: ResampledCorrelations, first: str, second: str, plan: BootstrapPlan) -> float:
     """How surely the better metric is the better one, by the resamples in which it is not."""
     a, b = found.names.index(first), found.names.index(second)
     n_units = int(min(found.n_units[a], found.n_units[b]))
-    return resampled_p(found.samples[:, a] - found.samples[:, b], n_units, plan.kind)
+    return bootstrap_p_value(found.samples[:, a] - found.samples[:, b], n_units, plan.kind)

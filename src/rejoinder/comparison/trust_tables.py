@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from rejoinder.comparison.rated_scores import ORACLE
-from rejoinder.comparison.trust import ALPHA, LEVELS, Agreeing, Trust
+from rejoinder.comparison.trust import ALPHA, LEVELS, MetricAgreement, Trust
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
-from rejoinder.table import Cell, Estimate, Table, decimal
+from rejoinder.table import Cell, Estimate, Table, format_decimal
 
 FEW = 30  # dialogues: with fewer, intervals and tests were not measured to hold what they promise
 _HEADS: dict[Level, str] = {
@@ -22,8 +22,8 @@ _HEADS: dict[Level, str] = {
 
 def agreement_table(found: Trust) -> Table:
     """A line a metric, then a line a baseline, then what people reach."""
-    rows = [_row(one) for one in _ordered(found.metrics)]
-    rows += [_row(one) for one in found.baselines]
+    rows = [_make_row(one) for one in _sort_metrics(found.metrics)]
+    rows += [_make_row(one) for one in found.baselines]
     certainty = found.evidence.certainty
     if certainty is not None:
         rows.append(["people: the truth against the aggregated ratings", certainty.n, certainty.value, *[None] * 4])
@@ -31,10 +31,10 @@ def agreement_table(found: Trust) -> Table:
     rows.append(["people: systems ranked by half of the ratings", None, None, None, None, found.halves.value, None])
     heads = ["metric", "n", *(_HEADS[level] for level in LEVELS), "pairs right"]
     title = f"Agreement with the ratings of {found.evidence.aspect!r} ({found.method})"
-    return Table(title, heads, rows, notes(found))
+    return Table(title, heads, rows, trust_notes(found))
 
 
-def _ordered(metrics: Sequence[Agreeing]) -> list[Agreeing]:
+def _sort_metrics(metrics: Sequence[MetricAgreement]) -> list[MetricAgreement]:
     """The metrics that agree best within systems first."""
     return sorted(metrics, key=lambda m: -_number(m.levels["within_system"].value))
 
@@ -43,7 +43,7 @@ def _number(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _row(one: Agreeing) -> list[Cell]:
+def _make_row(one: MetricAgreement) -> list[Cell]:
     name = f"baseline: {one.name}" if one.is_baseline else one.name
     cells: list[Cell] = [_estimate(one.levels[level]) for level in LEVELS]
     return [name, one.levels["pooled"].n, *cells, one.accuracy.value]
@@ -53,7 +53,7 @@ def _estimate(found: Interval) -> Estimate:
     return Estimate(found.value, found.low, found.high)
 
 
-def notes(found: Trust) -> list[str]:
+def trust_notes(found: Trust) -> list[str]:
     """What a reader of the table must know."""
     evidence = found.evidence
     raters = len(evidence.matrix.raters)
@@ -73,11 +73,11 @@ def notes(found: Trust) -> list[str]:
         )
     if evidence.unrated:
         told.append(f"{evidence.unrated:,} responses of the run have no rating in this aspect and are left out.")
-    told += [*_undefined(found), *_people(found), *_differences(found), *_kin(found)]
+    told += [*_undefined_notes(found), *_people_notes(found), *_difference_notes(found), *_shared_family_notes(found)]
     return told
 
 
-def _undefined(found: Trust) -> list[str]:
+def _undefined_notes(found: Trust) -> list[str]:
     """Why a cell is empty, once for each reason."""
     reasons: dict[str, list[str]] = {}
     for one in [*found.metrics, *found.baselines]:
@@ -95,14 +95,14 @@ def _undefined(found: Trust) -> list[str]:
     return told
 
 
-def _people(found: Trust) -> list[str]:
-    told = _aggregated(found)
+def _people_notes(found: Trust) -> list[str]:
+    told = _aggregation_notes(found)
     if found.one_rater.reason:
         told.append(f"One rater against the rest: not to be had ({found.one_rater.reason}).")
     if found.halves.reason:
         told.append(f"Half of the ratings against the other half: not to be had ({found.halves.reason}).")
     else:
-        told.append(f"Half of the ratings against the other half: {halves_range(found)}.")
+        told.append(f"Half of the ratings against the other half: {format_halves_range(found)}.")
     if found.agreement.reason:
         told.append(f"Agreement of the raters: not to be had ({found.agreement.reason}).")
     else:
@@ -110,14 +110,14 @@ def _people(found: Trust) -> list[str]:
     return told
 
 
-def halves_range(found: Trust) -> str:
+def format_halves_range(found: Trust) -> str:
     """Where the correlations of single splits lie; this is no interval of their mean, which may lie outside."""
     halves = found.halves
-    low, high = decimal(halves.low, 3), decimal(halves.high, 3)
+    low, high = format_decimal(halves.low, 3), format_decimal(halves.high, 3)
     return f"mean of {halves.n_splits} random splits, the middle 95% of which lie between {low} and {high}"
 
 
-def _aggregated(found: Trust) -> list[str]:
+def _aggregation_notes(found: Trust) -> list[str]:
     """How sure the ratings are where they were aggregated."""
     method, certainty = found.evidence.method, found.evidence.certainty
     if method is None or certainty is None:
@@ -131,7 +131,7 @@ def _aggregated(found: Trust) -> list[str]:
     ]
 
 
-def _differences(found: Trust) -> list[str]:
+def _difference_notes(found: Trust) -> list[str]:
     """Which metrics are significantly better than which."""
     told = []
     for level, pairs in found.differences.items():
@@ -148,7 +148,7 @@ def _differences(found: Trust) -> list[str]:
     return told
 
 
-def _kin(found: Trust) -> list[str]:
+def _shared_family_notes(found: Trust) -> list[str]:
     return [
         f"Beware: {metric} and the system {system} share the base model {family}; the metric may favour its own kin."
         for metric, system, family in found.kin

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.importers._base import File, Found
-from rejoinder.data.importers._table import Table
+from rejoinder.data.importers._base import File, ImportedRecord
+from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.paths import printable
@@ -22,7 +22,7 @@ class RowPlace(Place):
         return f"{self.file} row {self.line}"
 
 
-def arrow(purpose: str) -> Any:
+def import_arrow(purpose: str) -> Any:
     """The pyarrow module, or an error that says how to get it."""
     try:
         import pyarrow
@@ -38,10 +38,12 @@ def arrow_path(path: str | Path) -> str:
     return str(path)
 
 
-def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]) -> Iterator[Found]:
+def read_table_records(
+    table: RowConverter, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]
+) -> Iterator[ImportedRecord]:
     """The records of the batches of one file; ``labels`` are the names behind columns of numbers."""
     number = 0
-    for rows in _rows(file, batches):
+    for rows in _read_rows(file, batches):
         for row in rows:
             number += 1
             for column in labels.keys() & row.keys():
@@ -50,12 +52,12 @@ def records(table: Table, file: File, batches: Iterable[Any], labels: Mapping[st
             yield from table.records(row, RowPlace(file.name, number), file.stem)
 
 
-def _rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
+def _read_rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
     """The rows of each batch, with whatever Arrow says about a damaged file in one line."""
-    return validated(batches, lambda batch: batch.to_pylist(), lambda error: damaged(file, error))
+    return read_valid_batches(batches, lambda batch: batch.to_pylist(), lambda error: damaged_file_error(file, error))
 
 
-def validated(
+def read_valid_batches(
     batches: Iterable[Any], read: Callable[[Any], Any], told: Callable[[Exception], InputError]
 ) -> Iterator[Any]:
     """What is read of each batch of a file; whatever Arrow says about it is told in our words."""
@@ -73,7 +75,7 @@ def validated(
         yield found
 
 
-def damaged(file: File, error: Exception) -> InputError:
+def damaged_file_error(file: File, error: Exception) -> InputError:
     """Arrow's complaint as one sentence."""
     said = " ".join(str(error).split())[:160]
     return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({said or type(error).__name__})")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.reader import Source, decode
+from rejoinder.data.reader import InputFile, decode_line
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.validation import Ledger
+from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.types import (
     Dialogue,
@@ -85,7 +85,7 @@ class Collection:
 
 def collect(records: Iterable[Record], name: str = "records") -> Collection:
     """A collection of records, checked as a file would be; errors count the records from 1."""
-    ledger, collection = Ledger(), Collection()
+    ledger, collection = IdChecker(), Collection()
     for number, record in enumerate(records, start=1):
         if ledger.add(record, Place(name, number)):
             collection.add(record)
@@ -95,10 +95,10 @@ def collect(records: Iterable[Record], name: str = "records") -> Collection:
 
 def read_files(paths: Sequence[str | Path], allow_empty: bool = False) -> Collection:
     """The records of one or several files as one collection."""
-    ledger, collection = Ledger(), Collection()
+    ledger, collection = IdChecker(), Collection()
     for path in paths:
-        for line in Source(path).lines():
-            record = from_object(decode(line), line.place, allow_empty)
+        for line in InputFile(path).lines():
+            record = from_object(decode_line(line), line.place, allow_empty)
             if ledger.add(record, line.place):
                 collection.add(record)
     ledger.close()
@@ -112,7 +112,7 @@ def from_lists(
     system: str = "system",
 ) -> Collection:
     """A collection from plain lists: the i-th response answers the i-th context and has the i-th references."""
-    texts, before, good = (_listed(given) for given in (responses, contexts, references))
+    texts, before, good = (_as_list(given) for given in (responses, contexts, references))
     for name, given in (("contexts", before), ("references", good)):
         if given is not None and len(given) != len(texts or ()):
             raise InputError(f"{name} has {len(given)} entries but responses has {len(texts or ())}; they go together")
@@ -123,8 +123,8 @@ def from_lists(
             raise InputError(f"responses[{i}] is {type(text).__name__}; it must be a string")
         item = Item(
             f"{i:0{width}}",
-            tuple(Turn(t) for t in _texts(before, i, "contexts")),
-            tuple(Reference(t) for t in _texts(good, i, "references")),
+            tuple(Turn(t) for t in _check_texts(before, i, "contexts")),
+            tuple(Reference(t) for t in _check_texts(good, i, "references")),
         )
         collection.items[item.id] = item
         response = Response(f"{item.id}/{system}", item.id, system, text)
@@ -142,12 +142,12 @@ def refuse_table(given: object) -> None:
         )
 
 
-def _listed(given: Iterable[Any] | None) -> list[Any] | None:
+def _as_list(given: Iterable[Any] | None) -> list[Any] | None:
     refuse_table(given)
     return None if given is None else list(given)
 
 
-def _texts(given: list[Any] | None, i: int, name: str) -> Sequence[str]:
+def _check_texts(given: list[Any] | None, i: int, name: str) -> Sequence[str]:
     if given is None:
         return ()
     found = (given[i],) if isinstance(given[i], str) else given[i]

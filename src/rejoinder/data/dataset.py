@@ -53,7 +53,7 @@ class Dataset:
     read: Callable[[Path], Iterator[Record]]
 
 
-def check(dataset: Dataset, root: Path, verify: bool) -> None:
+def check_dataset(dataset: Dataset, root: Path, verify: bool) -> None:
     """Raise where a file of the set is missing or is another one; its digest is taken only to ``verify``."""
     for file in dataset.files:
         path = root / file.path
@@ -63,7 +63,7 @@ def check(dataset: Dataset, root: Path, verify: bool) -> None:
         try:
             size = path.stat().st_size
         except OSError:
-            raise InputError(f"{path}: no such file; {missing(dataset, file)}") from None
+            raise InputError(f"{path}: no such file; {missing_file_hint(dataset, file)}") from None
         # A file that is not fetched from a pinned commit may come in other bytes: only `verify` insists.
         if file.downloadable and size != file.size:
             raise InputError(
@@ -75,14 +75,14 @@ def check(dataset: Dataset, root: Path, verify: bool) -> None:
             )
 
 
-def missing(dataset: Dataset, file: File) -> str:
+def missing_file_hint(dataset: Dataset, file: File) -> str:
     """The end of an error sentence: what to do about a file that is not here."""
     if file.downloadable:
         return f"get it with: rejoinder data get {dataset.name} (or set REJOINDER_DATA to the folder that has it)"
     return file.reason
 
 
-def is_right(file: File, path: Path) -> bool:
+def is_intact(file: File, path: Path) -> bool:
     """Whether the file is here, whole and unchanged."""
     try:
         return path.stat().st_size == file.size and sha256_of(path) == file.sha256

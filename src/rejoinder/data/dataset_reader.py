@@ -12,13 +12,13 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.reader import Source, decode
+from rejoinder.data.reader import InputFile, decode_line
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DatasetRow:
     """One object of a published file, and where it stands; its fields are asked for by what they must be."""
 
     fields: Mapping[str, Any]
@@ -86,19 +86,19 @@ class Row:
             raise self.wrong(key, "a list of whole numbers")
         return found
 
-    def row(self, key: str) -> Row:
+    def row(self, key: str) -> DatasetRow:
         """An object inside this one."""
         found = self.fields.get(key)
         if not isinstance(found, dict):
             raise self.wrong(key, "an object")
-        return Row(found, self.place)
+        return DatasetRow(found, self.place)
 
-    def rows(self, key: str) -> list[Row]:
+    def rows(self, key: str) -> list[DatasetRow]:
         """A list of objects inside this one."""
         found = self.values(key)
         if not all(isinstance(o, dict) for o in found):
             raise self.wrong(key, "a list of objects")
-        return [Row(o, self.place) for o in found]
+        return [DatasetRow(o, self.place) for o in found]
 
     def wrong(self, key: str, expected: str) -> InputError:
         """The error that says what a field holds instead."""
@@ -106,35 +106,35 @@ class Row:
         return InputError(f"{self.place}: {brief(key)} must be {expected}, {shown}")
 
 
-def json_list(path: Path) -> Iterator[Row]:
+def read_json_list(path: Path) -> Iterator[DatasetRow]:
     """The objects of a file that is one JSON list; they are counted from 1."""
     try:
-        found = orjson.loads(_bytes(path))
+        found = orjson.loads(_read_bytes(path))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path.name}: not valid JSON ({error.msg} at line {error.lineno})") from None
     if not isinstance(found, list):
         raise InputError(f"{path.name}: must be a JSON list of objects")
     for number, value in enumerate(found, start=1):
-        yield _row(value, f"{path.name} row {number}")
+        yield _make_row(value, f"{path.name} row {number}")
 
 
-def json_lines(path: Path) -> Iterator[Row]:
+def read_json_lines(path: Path) -> Iterator[DatasetRow]:
     """The objects of a file that has one a line."""
-    for line in Source(path).lines():
-        yield _row(decode(line), str(line.place))
+    for line in InputFile(path).lines():
+        yield _make_row(decode_line(line), str(line.place))
 
 
-def lines(path: Path) -> Iterator[tuple[str, str]]:
+def read_lines(path: Path) -> Iterator[tuple[str, str]]:
     """The lines of a text file that are not blank, each with its place."""
-    text = _text(path)
+    text = _read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{path.name} line {number}", line.rstrip("\r")
 
 
-def csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
+def read_csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
     """The rows of a CSV file without a header, each with its place; all must have ``width`` cells."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    reader = csv.reader(io.StringIO(_read_text(path), newline=""))
     try:
         for cells in reader:
             if not cells:
@@ -147,37 +147,37 @@ def csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
         raise InputError(f"{path.name} line {reader.line_num}: not valid CSV ({error})") from None
 
 
-def decimal(text: str, place: str) -> float:
+def parse_decimal(text: str, place: str) -> float:
     """The finite number in a cell."""
-    return Row({"cell": text}, place).number("cell")
+    return DatasetRow({"cell": text}, place).number("cell")
 
 
-def alternate(texts: Iterable[str]) -> tuple[Turn, ...]:
+def alternate_speakers(texts: Iterable[str]) -> tuple[Turn, ...]:
     """Turns of two speakers, A and B, who take turns."""
     return tuple(Turn(text.strip(), "AB"[i % 2]) for i, text in enumerate(texts))
 
 
-def at(values: Sequence[str], index: int, row: Row, key: str) -> str:
+def pick_by_index(values: Sequence[str], index: int, row: DatasetRow, key: str) -> str:
     """One of ``values`` by an index that came from a file."""
     if not 0 <= index < len(values):
         raise row.wrong(key, f"below {len(values)}")
     return values[index]
 
 
-def _row(value: object, place: str) -> Row:
+def _make_row(value: object, place: str) -> DatasetRow:
     if not isinstance(value, dict):
         raise InputError(f"{place}: must be a JSON object, found {brief(value)}")
-    return Row(value, place)
+    return DatasetRow(value, place)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
-        return _bytes(path).decode("utf-8-sig")
+        return _read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name}: not UTF-8 at byte {error.start + 1}; get it again") from None
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

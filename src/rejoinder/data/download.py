@@ -15,13 +15,13 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from rejoinder import __version__
-from rejoinder.data.dataset import File, is_right
+from rejoinder.data.dataset import File, is_intact
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.files import sha256_of
 
 HOST = "https://raw.githubusercontent.com"
 _BLOCK = 2**16
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 Progress = Callable[[int, int], None]  # bytes that are here, bytes there will be
 
@@ -30,12 +30,12 @@ class FetchError(RejoinderError):
     """A file that could not be downloaded."""
 
 
-class PassingTrouble(Exception):
+class TransientError(Exception):
     """Something that another attempt may not meet again."""
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to wait for a server, and how often to come back.
 
     A server stalls when it sends nothing for ``timeout`` seconds, or fewer than ``slowest`` bytes in as many. ``pause``
@@ -48,14 +48,14 @@ class Patience:
     pause: float = 1.0
 
 
-PATIENCE = Patience()
+DEFAULT_RETRY_POLICY = RetryPolicy()
 
 
 def fetch(
     file: File,
     root: Path,
     mirror: str | None = None,
-    patience: Patience = PATIENCE,
+    patience: RetryPolicy = DEFAULT_RETRY_POLICY,
     progress: Progress | None = None,
 ) -> bool:
     """Bring a file under ``root``; False where it was there already, whole and unchanged.
@@ -63,7 +63,7 @@ def fetch(
     What came of a broken download stays in ``*.part`` and is gone on with. ``mirror`` takes the place of ``HOST``.
     """
     target = root / file.path
-    if is_right(file, target):
+    if is_intact(file, target):
         return False
     url = url_of(file, mirror)
     part = target.with_name(f"{target.name}.part")
@@ -96,16 +96,16 @@ def url_of(file: File, mirror: str | None = None) -> str:
     return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
 
 
-def download(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
+def download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
     """Bring ``part`` to its full size, in as many attempts as patience allows."""
-    trouble = PassingTrouble("no attempt was made")
+    trouble = TransientError("no attempt was made")
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
-            _attempt(url, part, size, patience, progress)
+            _attempt_download(url, part, size, patience, progress)
             return
-        except PassingTrouble as met:
+        except TransientError as met:
             trouble = met
     raise FetchError(
         f"{url}: {trouble} (tried {patience.attempts} times); run the same command again to go on, "
@@ -113,7 +113,7 @@ def download(url: str, part: Path, size: int, patience: Patience, progress: Prog
     )
 
 
-def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Progress | None) -> None:
+def _attempt_download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
     here = part.stat().st_size if part.exists() else 0
     if here == size:
         return
@@ -125,7 +125,7 @@ def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Prog
             here = 0  # the server sends the whole file, whatever was asked for
         elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
             part.unlink(missing_ok=True)
-            raise PassingTrouble("the server sent another part than was asked for")
+            raise TransientError("the server sent another part than was asked for")
         try:
             out = part.open("ab" if here else "wb")
         except OSError as error:
@@ -136,7 +136,7 @@ def _attempt(url: str, part: Path, size: int, patience: Patience, progress: Prog
         part.unlink(missing_ok=True)
         raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was kept")
     if here < size:
-        raise PassingTrouble(f"the connection ended after {here:,} of {size:,} bytes")
+        raise TransientError(f"the connection ended after {here:,} of {size:,} bytes")
 
 
 def _copy(
@@ -144,7 +144,7 @@ def _copy(
     out: IO[bytes],
     here: int,
     size: int,
-    patience: Patience,
+    patience: RetryPolicy,
     progress: Progress | None,
 ) -> int:
     """Write what the server sends, at most one byte more than ``size``; how many bytes are there then."""
@@ -153,7 +153,7 @@ def _copy(
         try:
             block = answer.read1(min(_BLOCK, size + 1 - here))
         except (OSError, http.client.HTTPException) as error:
-            raise PassingTrouble(_told(error, patience.timeout)) from None
+            raise TransientError(_describe_error(error, patience.timeout)) from None
         if not block:
             break
         try:
@@ -167,7 +167,7 @@ def _copy(
         now = time.monotonic()
         if now - since >= patience.timeout:
             if here - then < patience.slowest:
-                raise PassingTrouble(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
+                raise TransientError(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
             since, then = now, here
     return here
 
@@ -178,28 +178,30 @@ def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTT
     if here:
         headers["Range"] = f"bytes={here}-"
     try:
-        answer: http.client.HTTPResponse = _opener().open(urllib.request.Request(url, headers=headers), timeout=timeout)
+        answer: http.client.HTTPResponse = _build_opener().open(
+            urllib.request.Request(url, headers=headers), timeout=timeout
+        )
         return answer
     except urllib.error.HTTPError as error:
         error.close()
         meaning = f"{error.code} {http.client.responses.get(error.code, '')}".rstrip()
         if error.code == 416:  # the piece that is here is not the beginning of what the server has
             part.unlink(missing_ok=True)
-            raise PassingTrouble(f"the server answered {meaning}") from None
-        if error.code in _PASSING:
-            raise PassingTrouble(f"the server answered {meaning}") from None
+            raise TransientError(f"the server answered {meaning}") from None
+        if error.code in _TRANSIENT_STATUSES:
+            raise TransientError(f"the server answered {meaning}") from None
         raise FetchError(f"{url}: the server answered {meaning}; name another server with --mirror") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise FetchError(f"{url}: the server's certificate cannot be verified") from None
-        raise PassingTrouble(_told(error.reason, timeout)) from None
+        raise TransientError(_describe_error(error.reason, timeout)) from None
     except (OSError, http.client.HTTPException) as error:
-        raise PassingTrouble(_told(error, timeout)) from None
+        raise TransientError(_describe_error(error, timeout)) from None
     except ValueError as error:  # an address that is none
         raise FetchError(f"{brief(url, 200)}: is not a web address ({error})") from None
 
 
-def _told(error: object, timeout: float) -> str:
+def _describe_error(error: object, timeout: float) -> str:
     if isinstance(error, TimeoutError):
         return f"the server stalled (nothing came in {timeout:g} s)"
     said = getattr(error, "strerror", None) or type(error).__name__
@@ -216,7 +218,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def _build_opener() -> urllib.request.OpenerDirector:
     # Not build_opener: that one would also open ftp:, file: and data: addresses.
     opener = urllib.request.OpenerDirector()
     for handler in (

@@ -17,7 +17,7 @@ from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 
-_MADE = """
+_CREATE_TABLES = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA cache_size = -65536;
@@ -26,39 +26,39 @@ CREATE TABLE record
 CREATE TABLE item (id TEXT PRIMARY KEY, conversation TEXT) WITHOUT ROWID;
 CREATE TABLE response (id TEXT PRIMARY KEY, item TEXT) WITHOUT ROWID;
 """
-_SETTLED = """
+_RESOLVE_CONVERSATIONS = """
 UPDATE record SET up = (SELECT item FROM response WHERE id = up) WHERE rank = 3;
 UPDATE record SET conversation = (SELECT conversation FROM item WHERE id = up) WHERE conversation IS NULL;
 CREATE INDEX of_conversation ON record (conversation, n);
 CREATE TABLE conversation AS SELECT conversation AS name, min(n) AS first FROM record GROUP BY conversation;
 CREATE INDEX by_first ON conversation (first);
 """
-_IN_ORDER = """
+_SELECT_IN_ORDER = """
 SELECT record.file, record.line, record.raw FROM conversation JOIN record ON record.conversation = conversation.name
 ORDER BY conversation.first, record.rank, record.n
 """
 
 
-def gathered(records: Iterable[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
+def group_by_conversation(records: Iterable[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
     """The records by conversation, in the order in which each conversation came first."""
     with tempfile.TemporaryDirectory(prefix="rejoinder-gathering-") as folder:
         database = sqlite3.connect(Path(folder) / "records.sqlite", isolation_level=None)
         try:
-            database.executescript(_MADE)
+            database.executescript(_CREATE_TABLES)
             database.execute("BEGIN")
             for number, (record, place) in enumerate(records):
-                _enter(database, number, record, place)
+                _insert_record(database, number, record, place)
             database.execute("COMMIT")
-            database.executescript(_SETTLED)
-            _check(database)
-            for file, line, raw in database.execute(_IN_ORDER):
+            database.executescript(_RESOLVE_CONVERSATIONS)
+            _check_references(database)
+            for file, line, raw in database.execute(_SELECT_IN_ORDER):
                 place = Place(file, line)
                 yield from_object(orjson.loads(raw), place, allow_empty=True), place
         finally:
             database.close()
 
 
-def _enter(database: sqlite3.Connection, number: int, record: Record, place: Place) -> None:
+def _insert_record(database: sqlite3.Connection, number: int, record: Record, place: Place) -> None:
     rank, up, conversation = 0, None, None
     match record:
         case Dialogue():
@@ -77,7 +77,7 @@ def _enter(database: sqlite3.Connection, number: int, record: Record, place: Pla
     database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def _check(database: sqlite3.Connection) -> None:
+def _check_references(database: sqlite3.Connection) -> None:
     lost = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
     if lost is not None:
         file, line, raw = lost

@@ -7,7 +7,8 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rejoinder.data import parquet
@@ -15,13 +16,13 @@ from rejoinder.data.collection import Collection, refuse_table
 from rejoinder.data.importers import Tally
 from rejoinder.data.importers._files import stem_of
 from rejoinder.data.parquet import is_parquet
-from rejoinder.data.reader import Source, decode
+from rejoinder.data.reader import InputFile, decode_line
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.spool import has_name, is_pipe, remove, spool
-from rejoinder.data.validation import Ledger
+from rejoinder.data.spool import has_name, is_pipe, remove_spool, spool
+from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
-from rejoinder.types import Item, Record, Response
+from rejoinder.types import Dialogue, Item, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
@@ -68,12 +69,12 @@ class Input:
                 self._same(self._measure()[0])
             return
         if is_parquet(self._given):
-            yield from parquet.records(self._given, self.called, self._without, allow_empty)
+            yield from parquet.read_parquet_records(self._given, self.called, self._without, allow_empty)
             self._same(self._measure()[0])
             return
-        source = Source(self._given, self.called)
+        source = InputFile(self._given, self.called)
         for line in source.lines():
-            yield from_object(decode(line), line.place, allow_empty), line.place
+            yield from_object(decode_line(line), line.place, allow_empty), line.place
         self._same(source.sha256)
 
     def _same(self, sha256: str) -> None:
@@ -108,7 +109,7 @@ class Input:
     def close(self) -> None:
         """Remove what standard input or a pipe was spooled to."""
         if self._spool is not None:
-            remove(self._spool)
+            remove_spool(self._spool)
 
     def _name(self) -> str:
         """What a run calls it, wherever it lies."""
@@ -120,7 +121,7 @@ class Input:
 
     def _measure(self) -> tuple[str, int]:
         if not self._given.startswith(DATASET):
-            return Source(self._given, self.called).measure()
+            return InputFile(self._given, self.called).measure()
         from rejoinder.data.datasets import dataset
 
         name = self._given.removeprefix(DATASET)
@@ -130,7 +131,7 @@ class Input:
 
     def _is_chat_log(self) -> bool:
         """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
-        with Source(self._given, self.called).open() as raw:
+        with InputFile(self._given, self.called).open() as raw:
             beginning = raw.read(_BEGINNING)
         if beginning[:2] == b"\x1f\x8b":
             try:
@@ -143,7 +144,7 @@ class Input:
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
     """Everything that files (or ``dataset:NAME``) hold, checked, as one collection."""
-    ledger, collection = Ledger(), Collection()
+    ledger, collection = IdChecker(), Collection()
     for one in given:
         opened = Input(one)
         try:
@@ -154,3 +155,19 @@ def read(*given: str | Path, allow_empty: bool = False) -> Collection:
             opened.close()
     ledger.close()
     return collection
+
+
+DEFAULT_CORPORA = ("dataset:corpus/dialogues", "dataset:corpus/assistant")
+
+
+def read_dialogues(given: Sequence[str]) -> Iterator[Dialogue]:
+    """The dialogues of files; one without a corpus goes by the name of its file."""
+    ledger = IdChecker()
+    for one in given:
+        opened = Input(one)
+        try:
+            for record, place in opened.records(allow_empty=True):
+                if isinstance(record, Dialogue) and ledger.add(record, place):
+                    yield record if record.corpus else replace(record, corpus=opened.stem)
+        finally:
+            opened.close()

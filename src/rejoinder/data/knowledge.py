@@ -34,7 +34,7 @@ def read_triples(path: Path) -> Iterator[Triple]:
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip() and (found := _triple(line, path, number)):
+                if line.strip() and (found := _parse_triple(line, path, number)):
                     yield found
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
@@ -42,7 +42,7 @@ def read_triples(path: Path) -> Iterator[Triple]:
         raise InputError(f"{path}: is not text in UTF-8") from None
 
 
-def _triple(line: str, path: Path, number: int) -> Triple | None:
+def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
     cells = line.rstrip("\r\n").split("\t")
     if len(cells) == 4 and cells[3] in ("0", "1"):
         if cells[3] == "0":
@@ -57,11 +57,11 @@ def _triple(line: str, path: Path, number: int) -> Triple | None:
         head, tail = cells[0], cells[2]
     else:
         relation, head, tail = cells[0].strip(), cells[1], cells[2]
-    tail = plain(tail)
-    return None if tail.lower().rstrip(".") == "none" else Triple(plain(head), relation, tail)
+    tail = normalise_persons(tail)
+    return None if tail.lower().rstrip(".") == "none" else Triple(normalise_persons(head), relation, tail)
 
 
-def plain(text: str) -> str:
+def normalise_persons(text: str) -> str:
     """A head or a tail with spaces, and with its persons written PersonX, PersonY and PersonZ."""
     spaced = " ".join(text.replace("~", " ").split()).replace(" 's", "'s")
     return _PERSONS.sub(lambda found: f"Person{found[1].upper()}", spaced)
@@ -119,7 +119,7 @@ KNOWLEDGE = {
 }
 
 
-def published(given: str) -> list[Path]:
+def find_knowledge_files(given: str) -> list[Path]:
     """The files that a name means: those of ``dataset:knowledge/NAME``, else the path itself."""
     if not given.startswith(PREFIX):
         return [Path(given)]

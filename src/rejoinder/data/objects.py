@@ -31,7 +31,7 @@ def to_object(record: Record) -> dict[str, Any]:
             o |= {
                 "references": [_reference_object(r) for r in record.references],
                 "future": [turn_object(t) for t in record.future],
-                "situation": [_filled(_fields(s)) for s in record.situation],
+                "situation": [_drop_empty(_fields(s)) for s in record.situation],
                 "dialogue": record.dialogue,
                 "truncated": record.truncated or None,
             }
@@ -47,8 +47,8 @@ def to_object(record: Record) -> dict[str, Any]:
         case Question():
             o = {"kind": "question", "id": record.id, "context": [turn_object(t) for t in record.context]}
             o |= {
-                "candidates": [_filled(_fields(c)) for c in record.candidates],
-                "situation": [_filled(_fields(s)) for s in record.situation],
+                "candidates": [_drop_empty(_fields(c)) for c in record.candidates],
+                "situation": [_drop_empty(_fields(s)) for s in record.situation],
                 "dialogue": record.dialogue,
                 "split": record.split,
             }
@@ -65,12 +65,12 @@ def turn_object(turn: Turn) -> dict[str, Any]:
 def _reference_object(reference: Reference) -> str | dict[str, Any]:
     if reference == Reference(reference.text):
         return reference.text
-    return _filled(_fields(reference))
+    return _drop_empty(_fields(reference))
 
 
 def _fields(value: Statement | Candidate | Reference) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def _filled(o: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(o: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in o.items() if v is not None and v != () and v != {}}

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.arrow import RowPlace, arrow, arrow_path, validated
+from rejoinder.data.arrow import RowPlace, arrow_path, import_arrow, read_valid_batches
 from rejoinder.data.objects import to_object
 from rejoinder.data.reader import LONGEST_LINE, EmptyError
 from rejoinder.data.schema import from_object
@@ -27,9 +27,9 @@ _BATCH = 2_048
 _WORDS = "kind id dialogue item system text corpus split response rater aspect first second choice".split()
 
 
-def schema() -> Any:
+def arrow_schema() -> Any:
     """The Arrow schema of a file."""
-    pa = arrow("Parquet")
+    pa = import_arrow("Parquet")
     word, number, flag = pa.string(), pa.float64(), pa.bool_()
     turns = pa.list_(pa.struct([("speaker", word), ("text", word)]))
     references = pa.list_(pa.struct([("text", word), ("source", word), ("score", number), ("origin", word)]))
@@ -54,40 +54,40 @@ def is_parquet(path: str | Path) -> bool:
         return False
 
 
-def records(
+def read_parquet_records(
     path: str | Path, name: str, without: frozenset[str] = frozenset(), allow_empty: bool = False
 ) -> Iterator[tuple[Record, RowPlace]]:
     """The records of a file with their places; the columns ``without`` are not read, as if they were empty."""
-    for found, place in objects(path, name, without):
+    for found, place in read_parquet_objects(path, name, without):
         yield from_object(found, place, allow_empty), place
 
 
-def objects(
+def read_parquet_objects(
     path: str | Path, name: str, without: frozenset[str] = frozenset()
 ) -> Iterator[tuple[dict[str, Any], RowPlace]]:
     """The rows of a file as JSON objects, one batch of one row group at a time.
 
     A file with ratings is always read whole: who asks what a metric is worth compares it with baselines that read more.
     """
-    file = _opened(path, name)
+    file = _open_file(path, name)
     with file:
-        here = _checked(file.schema_arrow.names, name)
+        here = _check_columns(file.schema_arrow.names, name)
         if without and _has_raters(file.metadata):
             without = frozenset()
         wanted = [column for column in here if column not in without or "kind" not in here]
         number = 0
-        for columns in _batches(file, wanted, name):
+        for columns in _read_batches(file, wanted, name):
             keys = list(columns)
             for row in zip(*columns.values(), strict=True):
                 number += 1
                 found = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
-                yield _object(found, without, place := RowPlace(name, number)), place
+                yield _row_object(found, without, place := RowPlace(name, number)), place
         if not number:
             raise EmptyError(f"{name}: has no rows; leave it out, or write it again")
 
 
-def _opened(path: str | Path, name: str) -> Any:
-    arrow("reading Parquet")
+def _open_file(path: str | Path, name: str) -> Any:
+    import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
 
     try:
@@ -102,7 +102,7 @@ def _opened(path: str | Path, name: str) -> Any:
     try:
         return ParquetFile(where)
     except Exception as error:
-        raise _damaged(name, error) from None
+        raise _damaged_file_error(name, error) from None
 
 
 def _has_raters(about: Any) -> bool:
@@ -116,9 +116,9 @@ def _has_raters(about: Any) -> bool:
     return False
 
 
-def _checked(names: list[str], name: str) -> list[str]:
+def _check_columns(names: list[str], name: str) -> list[str]:
     """The columns of a file, which must all be ours."""
-    known = schema().names
+    known = arrow_schema().names
     strange = sorted(set(names) - set(known))
     if strange:
         wanted = "items have kind, id, context, references; responses kind, item, system, text"
@@ -130,14 +130,14 @@ def _checked(names: list[str], name: str) -> list[str]:
     return names
 
 
-def _batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
+def _read_batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
     """The values of each batch, by column; but for the first, columns of nothing are left out."""
-    ours = schema()
+    ours = arrow_schema()
     waiting = file.iter_batches(batch_size=_BATCH, columns=wanted)
-    for batch in validated(waiting, lambda one: one, lambda error: _damaged(name, error)):
+    for batch in read_valid_batches(waiting, lambda one: one, lambda error: _damaged_file_error(name, error)):
         _refuse_huge(batch, name)
         yield {
-            column: _values(batch.column(column), ours.field(column).type, column, name)
+            column: _column_values(batch.column(column), ours.field(column).type, column, name)
             for column in wanted
             if column == wanted[0] or batch.column(column).null_count < len(batch)
         }
@@ -149,7 +149,7 @@ def _refuse_huge(batch: Any, name: str) -> None:
         raise InputError(f"{name}: holds a row of more than 64 MiB; write one record a row")
 
 
-def _values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
+def _column_values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
     if column.type != type_:
         try:
             column = column.cast(type_)
@@ -158,27 +158,27 @@ def _values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
     return list(column.to_pylist())
 
 
-def _object(found: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
+def _row_object(found: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
     """A row as the JSON object of its record."""
     if "context" in without and found.get("kind") in ("item", "question"):
         found["context"] = []
     if "meta" in found:
-        found["meta"] = _json(found["meta"], "meta", place)
+        found["meta"] = _parse_json(found["meta"], "meta", place)
     for candidate in found.get("candidates") or ():
         for key in ("grade", "meta"):
             if candidate is not None and candidate[key] is not None:
-                candidate[key] = _json(candidate[key], key, place)
+                candidate[key] = _parse_json(candidate[key], key, place)
     return found
 
 
-def _json(text: str, key: str, place: RowPlace) -> Any:
+def _parse_json(text: str, key: str, place: RowPlace) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         raise InputError(f"{place}: {key!r} must be JSON in a string, found {brief(text)}") from None
 
 
-def _damaged(name: str, error: Exception) -> InputError:
+def _damaged_file_error(name: str, error: Exception) -> InputError:
     said = " ".join(str(error).split())[:160]
     return InputError(f"{name}: cannot be read as Parquet ({said or type(error).__name__}); get it again")
 
@@ -186,14 +186,14 @@ def _damaged(name: str, error: Exception) -> InputError:
 _ROWS, _BYTES = 16_384, 2**24  # of a row group, which is what reading and writing hold at a time
 
 
-class Writer:
+class RecordWriter:
     """A Parquet file that is being written; it must be closed."""
 
     def __init__(self, path: Path) -> None:
-        arrow("writing Parquet")
+        import_arrow("writing Parquet")
         from pyarrow.parquet import ParquetWriter
 
-        self._schema, where = schema(), arrow_path(path)
+        self._schema, where = arrow_schema(), arrow_path(path)
         try:
             self._file = ParquetWriter(where, self._schema, compression="zstd")
         except OSError as error:
@@ -204,12 +204,12 @@ class Writer:
     def add(self, record: Record) -> None:
         """Write a record."""
         row = to_object(record)
-        self._rows.append(_row(row))
+        self._rows.append(_make_row(row))
         self._size += len(orjson.dumps(row))
         if len(self._rows) >= _ROWS or self._size >= _BYTES:
             self._flush()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> RecordWriter:
         return self
 
     def __exit__(
@@ -235,23 +235,23 @@ class Writer:
 def write(found: Iterable[Record], path: Path) -> int:
     """Write records to a Parquet file and say how many."""
     count = 0
-    with Writer(path) as file:
+    with RecordWriter(path) as file:
         for record in found:
             file.add(record)
             count += 1
     return count
 
 
-def _row(o: Mapping[str, Any]) -> dict[str, Any]:
+def _make_row(o: Mapping[str, Any]) -> dict[str, Any]:
     row = dict(o)
     if "references" in row:
         row["references"] = [{"text": one} if isinstance(one, str) else one for one in row["references"]]
     if "candidates" in row:
-        row["candidates"] = [_candidate_row(one) for one in row["candidates"]]
+        row["candidates"] = [_make_candidate_row(one) for one in row["candidates"]]
     if "meta" in row:
         row["meta"] = orjson.dumps(row["meta"]).decode()
     return row
 
 
-def _candidate_row(o: Mapping[str, Any]) -> dict[str, Any]:
+def _make_candidate_row(o: Mapping[str, Any]) -> dict[str, Any]:
     return {**o, **{key: orjson.dumps(o[key]).decode() for key in ("grade", "meta") if key in o}}

@@ -21,7 +21,7 @@ SCALES: tuple[tuple[frozenset[str], ...], ...] = (
 )
 
 
-def ranks(question: Question) -> list[float]:
+def rank_grades(question: Question) -> list[float]:
     """The grade of each candidate as a number, in order; only their order means something."""
     grades = [candidate.grade for candidate in question.candidates]
     if None in grades:
@@ -41,9 +41,9 @@ def ranks(question: Question) -> list[float]:
     )
 
 
-def right(question: Question) -> frozenset[int]:
+def find_right_candidates(question: Question) -> frozenset[int]:
     """The places of the right candidates."""
-    found = ranks(question)
+    found = rank_grades(question)
     best = max(found)
     if min(found) == best and len(found) > 1:
         raise InputError(f"question {question.id}: all its {len(found)} candidates have one grade; one must be better")
@@ -56,14 +56,14 @@ DISTRACTORS = ("5", "10", "15")
 INPUTS = (REQUEST, RELEVANT, WHOLE, *DISTRACTORS)
 
 
-def shown(questions: Sequence[Question], given: str) -> list[Question]:
+def limit_situation(questions: Sequence[Question], given: str) -> list[Question]:
     """The questions with only that much of their situation."""
     if given not in INPUTS:
         raise InputError(f"no input is called {given!r}; {nearest(given, list(INPUTS))}")
-    return [replace(question, situation=_statements(question, given)) for question in questions]
+    return [replace(question, situation=_select_statements(question, given)) for question in questions]
 
 
-def _statements(question: Question, given: str) -> tuple[Statement, ...]:
+def _select_statements(question: Question, given: str) -> tuple[Statement, ...]:
     if given == REQUEST:
         return ()
     if given == WHOLE:
@@ -74,10 +74,10 @@ def _statements(question: Question, given: str) -> tuple[Statement, ...]:
                 f"question {question.id}: nobody said which statements are relevant, so {given} is unknown"
             )
         return tuple(statement for statement in question.situation if statement.relevant)
-    return _expanded(question, given)
+    return _expanded_statements(question, given)
 
 
-def _expanded(question: Question, count: str) -> tuple[Statement, ...]:
+def _expanded_statements(question: Question, count: str) -> tuple[Statement, ...]:
     statements, places = question.meta.get("expanded"), question.meta.get("distractors", {})
     if not statements or count not in places:
         raise InputError(

@@ -36,7 +36,7 @@ class Line(NamedTuple):
     cut: bool
 
 
-class Source:
+class InputFile:
     """One input, "-" being standard input, called ``name`` in errors, or else as it was given.
 
     ``sha256`` is of the bytes read so far (before gzip is undone).
@@ -77,12 +77,12 @@ class Source:
             yield from self._lines(raw)
 
     def _rows(self) -> Iterator[Line]:
-        from rejoinder.data.parquet import objects
+        from rejoinder.data.parquet import read_parquet_objects
 
         with self.open() as raw:
             while block := raw.read(2**20):
                 self._hash.update(block)
-        for row, place in objects(self._path, self.name):
+        for row, place in read_parquet_objects(self._path, self.name):
             yield Line(place, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE), False)
 
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
@@ -106,11 +106,11 @@ class Source:
             raise InputError(f"{self.name}: cannot be opened ({error})") from None
 
     def _lines(self, raw: IO[bytes]) -> Iterator[Line]:
-        watched = io.BufferedReader(_Watched(raw, self._hash), buffer_size=2**20)
+        watched = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
         zipped = watched.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=watched) if zipped else watched
         number, empty = 0, True
-        blank = Blank(self.name)
+        blank = BlankLineCounter(self.name)
         while line := self._next_line(stream.readline, number):
             number += 1
             if len(line) > LONGEST_LINE:
@@ -136,7 +136,7 @@ class Source:
         raise InputError(f"{self.name}: {what} after line {number}; get it again")
 
 
-class Blank:
+class BlankLineCounter:
     """Counts blank lines in a row: a small gzip file may hold thousands of millions."""
 
     def __init__(self, name: str) -> None:
@@ -154,7 +154,7 @@ class Blank:
             raise InputError(f"{self._name}: has {self._lines:,} blank lines in a row; is it the right file?")
 
 
-class _Watched(io.RawIOBase):
+class _HashingStream(io.RawIOBase):
     """A raw stream that hashes what goes through it."""
 
     def __init__(self, raw: IO[bytes], digest: hashlib._Hash) -> None:
@@ -171,15 +171,15 @@ class _Watched(io.RawIOBase):
         return len(block)
 
 
-def decode(line: Line) -> object:
+def decode_line(line: Line) -> object:
     """The JSON value of a line."""
     try:
         return orjson.loads(line.text)
     except orjson.JSONDecodeError as error:
-        raise _explain(line, error) from None
+        raise _explain_line_error(line, error) from None
 
 
-def _explain(line: Line, error: orjson.JSONDecodeError) -> InputError:
+def _explain_line_error(line: Line, error: orjson.JSONDecodeError) -> InputError:
     try:
         line.text.decode("utf-8")
     except UnicodeDecodeError as bad:
@@ -205,5 +205,5 @@ def stream(path: str | Path, allow_empty: bool = False, name: str | None = None)
 
     Errors call the file by its ``name``, or else by its path.
     """
-    for line in Source(path, name).lines():
-        yield from_object(decode(line), line.place, allow_empty)
+    for line in InputFile(path, name).lines():
+        yield from_object(decode_line(line), line.place, allow_empty)

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from rejoinder.errors import InputError, MissingExtraError
 
-_MARK = "://"
+_SCHEME_MARK = "://"
 _BLOCK = 2**20
 _SECRETS = re.compile(r"(?<=://)(?:[^/@?:]*:.*|[^/@?]*)@", re.DOTALL)  # where there is a colon, up to the last @
 _MEANING = {
@@ -28,7 +28,7 @@ _MEANING = {
 }
 
 
-class Stored(NamedTuple):
+class RemoteFile(NamedTuple):
     """A file of a folder: its name there, and its bytes."""
 
     name: str
@@ -37,23 +37,23 @@ class Stored(NamedTuple):
 
 def is_remote(given: str) -> bool:
     """Whether a name is an address."""
-    return _MARK in given
+    return _SCHEME_MARK in given
 
 
-def under(where: str, name: str) -> str:
+def join_address(where: str, name: str) -> str:
     """The address of what is called so in a folder."""
     begin, mark, query = where.partition("?")
     return f"{begin.rstrip('/')}/{quote(name)}{mark}{query}"
 
 
-def parent(where: str) -> tuple[str, str]:
+def split_address(where: str) -> tuple[str, str]:
     """The address of the folder that holds a file, and the file's name in it."""
     begin, mark, query = where.partition("?")
     folder, _, name = begin.rstrip("/").rpartition("/")
     return f"{folder}{mark}{query}", unquote(name)
 
 
-def shown(where: str) -> str:
+def redact(where: str) -> str:
     """An address as it may be printed: without secrets and settings."""
     return _SECRETS.sub("", where).partition("?")[0]
 
@@ -63,21 +63,21 @@ class RemoteFolder:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self._system, self._base = _file_system(where)
+        self._system, self._base = _open_file_system(where)
 
-    def files(self, missing: bool = False) -> list[Stored]:
+    def files(self, missing: bool = False) -> list[RemoteFile]:
         """Every file below the folder (which may be ``missing``), by name; a file is a folder of itself."""
         from pyarrow import fs
 
         try:
             info = self._system.get_file_info(self._base)
             if info.is_file:
-                return [Stored(Path(info.path).name, int(info.size))]
+                return [RemoteFile(Path(info.path).name, int(info.size))]
             found = self._system.get_file_info(fs.FileSelector(self._base, missing, recursive=True))
         except OSError as error:
             raise self._explain("listed", "", error) from None
         cut = len(self._base.rstrip("/")) + 1
-        return sorted(Stored(one.path[cut:], int(one.size)) for one in found if one.is_file)
+        return sorted(RemoteFile(one.path[cut:], int(one.size)) for one in found if one.is_file)
 
     def check(self) -> None:
         """Raise where nothing can be kept there: before much is computed for it."""
@@ -89,7 +89,7 @@ class RemoteFolder:
         except OSError as error:
             raise self._explain("reached", "", error) from None
         if not there:
-            raise InputError(f"{shown(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
+            raise InputError(f"{redact(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
 
     def content(self, name: str) -> bytes | None:
         """What a small file holds; None where there is none."""
@@ -141,11 +141,11 @@ class RemoteFolder:
             Path(self._path(name)).parent.mkdir(parents=True, exist_ok=True)
 
     def _explain(self, what: str, name: str, error: OSError) -> InputError:
-        where = shown(under(self.where, name) if name else self.where)
-        return InputError(f"{where}: cannot be {what} ({_reason(error)})")
+        where = redact(join_address(self.where, name) if name else self.where)
+        return InputError(f"{where}: cannot be {what} ({_describe_error(error)})")
 
 
-def _file_system(where: str) -> tuple[Any, str]:
+def _open_file_system(where: str) -> tuple[Any, str]:
     try:
         from pyarrow import fs
     except ImportError:
@@ -153,12 +153,12 @@ def _file_system(where: str) -> tuple[Any, str]:
     try:
         system, path = fs.FileSystem.from_uri(where)
     except ValueError as error:
-        raise InputError(f"{shown(where)}: is no address of a file or folder ({_reason(error)})") from None
+        raise InputError(f"{redact(where)}: is no address of a file or folder ({_describe_error(error)})") from None
     except OSError as error:
-        raise InputError(f"{shown(where)}: cannot be reached ({_reason(error)})") from None
+        raise InputError(f"{redact(where)}: cannot be reached ({_describe_error(error)})") from None
     return system, path
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     said = " ".join(str(error).split())
     return next((meaning for word, meaning in _MEANING.items() if word in said), said[:200])

@@ -45,7 +45,7 @@ KEYS: dict[str, frozenset[str]] = {
     "question": frozenset({"kind", "id", "context", "candidates", "situation", "dialogue", "split", "meta"}),
 }
 # A key that only one kind has, in the order in which they are looked for.
-_TELLTALE = {
+_KIND_BY_KEY = {
     "turns": "dialogue",
     "candidates": "question",
     "context": "item",
@@ -53,15 +53,15 @@ _TELLTALE = {
     "value": "rating",
     "item": "response",
 }
-_DEEPEST_META = 100  # what can be read may be too deep to be written: 254 levels are
+_MAX_META_DEPTH = 100  # what can be read may be too deep to be written: 254 levels are
 _CHOICES = ("first", "second", "tie")
 
 
 def from_object(found: Any, place: Place, allow_empty: bool = False) -> Record:
     """The record that a JSON value holds; ``allow_empty`` lets a response's text be empty."""
     if not isinstance(found, dict):
-        raise InputError(f"{place}: expected a JSON object, found {_type(found)}; write one record a line")
-    kind = _kind(found, place)
+        raise InputError(f"{place}: expected a JSON object, found {_type_name(found)}; write one record a line")
+    kind = _infer_kind(found, place)
     if not found.keys() <= KEYS[kind]:
         unknown = min(k for k in found if k not in KEYS[kind])
         raise InputError(
@@ -71,10 +71,10 @@ def from_object(found: Any, place: Place, allow_empty: bool = False) -> Record:
     return _READERS[kind](found, place, allow_empty)
 
 
-def _kind(found: Mapping[str, Any], place: Place) -> str:
+def _infer_kind(found: Mapping[str, Any], place: Place) -> str:
     kind = found.get("kind")
     if kind is None:
-        for key, kind in _TELLTALE.items():
+        for key, kind in _KIND_BY_KEY.items():
             if key in found:
                 return kind
         if "messages" in found:
@@ -92,214 +92,216 @@ def _kind(found: Mapping[str, Any], place: Place) -> str:
     return kind
 
 
-def _dialogue(o: dict[str, Any], at: Place, _: bool) -> Dialogue:
-    turns = _turns(o, "turns", "dialogue", at, required=True)
+def _parse_dialogue(o: dict[str, Any], at: Place, _: bool) -> Dialogue:
+    turns = _parse_turns(o, "turns", "dialogue", at, required=True)
     if not turns:
         raise InputError(f"{at}: dialogue has no turns; leave it out or fill 'turns'")
     return Dialogue(
-        _id(o, "id", "dialogue", at),
+        _get_id(o, "id", "dialogue", at),
         turns,
-        _optional(o, "corpus", "dialogue", at),
-        _optional(o, "split", "dialogue", at),
-        _meta(o, "dialogue", at),
+        _get_optional(o, "corpus", "dialogue", at),
+        _get_optional(o, "split", "dialogue", at),
+        _get_meta(o, "dialogue", at),
     )
 
 
-def _item(o: dict[str, Any], at: Place, _: bool) -> Item:
+def _parse_item(o: dict[str, Any], at: Place, _: bool) -> Item:
     return Item(
-        _id(o, "id", "item", at),
-        _turns(o, "context", "item", at, required=True),
-        tuple(_reference(r, at) for r in _list(o, "references", "item", at)),
-        _turns(o, "future", "item", at),
-        _situation(o, "item", at),
-        _optional_id(o, "dialogue", "item", at),
-        _flag(o, "truncated", "item", at) or False,
-        _meta(o, "item", at),
+        _get_id(o, "id", "item", at),
+        _parse_turns(o, "context", "item", at, required=True),
+        tuple(_parse_reference(r, at) for r in _get_list(o, "references", "item", at)),
+        _parse_turns(o, "future", "item", at),
+        _parse_situation(o, "item", at),
+        _get_optional_id(o, "dialogue", "item", at),
+        _get_flag(o, "truncated", "item", at) or False,
+        _get_meta(o, "item", at),
     )
 
 
-def _response(o: dict[str, Any], at: Place, allow_empty: bool) -> Response:
-    item = _id(o, "item", "response", at)
-    system = _id(o, "system", "response", at)
-    text = _string(o, "text", "response", at) if allow_empty else _text(o, "text", "response", at)
-    given = _optional_id(o, "id", "response", at)
-    return Response(given or f"{item}/{system}", item, system, text, _meta(o, "response", at))
+def _parse_response(o: dict[str, Any], at: Place, allow_empty: bool) -> Response:
+    item = _get_id(o, "item", "response", at)
+    system = _get_id(o, "system", "response", at)
+    text = _get_string(o, "text", "response", at) if allow_empty else _get_text(o, "text", "response", at)
+    given = _get_optional_id(o, "id", "response", at)
+    return Response(given or f"{item}/{system}", item, system, text, _get_meta(o, "response", at))
 
 
-def _rating(o: dict[str, Any], at: Place, _: bool) -> Rating:
-    response, dialogue = (_optional_id(o, key, "rating", at) for key in ("response", "dialogue"))
+def _parse_rating(o: dict[str, Any], at: Place, _: bool) -> Rating:
+    response, dialogue = (_get_optional_id(o, key, "rating", at) for key in ("response", "dialogue"))
     if (response is None) == (dialogue is None):
         raise InputError(f"{at}: rating must name either a 'response' or a 'dialogue' (one of the two)")
     value = o.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{at}: rating has no number in 'value' (found {brief(value)}); leave the line out if unrated")
     return Rating(
-        _id(o, "rater", "rating", at),
-        _id(o, "aspect", "rating", at),
+        _get_id(o, "rater", "rating", at),
+        _get_id(o, "aspect", "rating", at),
         float(value),
         response,
         dialogue,
-        _meta(o, "rating", at),
+        _get_meta(o, "rating", at),
     )
 
 
-def _preference(o: dict[str, Any], at: Place, _: bool) -> Preference:
+def _parse_preference(o: dict[str, Any], at: Place, _: bool) -> Preference:
     choice = o.get("choice")
     if choice not in _CHOICES:
         raise InputError(f"{at}: preference has 'choice' {brief(choice)}; it must be first, second or tie")
     return Preference(
-        _id(o, "item", "preference", at),
-        _id(o, "first", "preference", at),
-        _id(o, "second", "preference", at),
-        _id(o, "rater", "preference", at),
+        _get_id(o, "item", "preference", at),
+        _get_id(o, "first", "preference", at),
+        _get_id(o, "second", "preference", at),
+        _get_id(o, "rater", "preference", at),
         choice,
-        _optional_id(o, "aspect", "preference", at) or "overall",
-        _meta(o, "preference", at),
+        _get_optional_id(o, "aspect", "preference", at) or "overall",
+        _get_meta(o, "preference", at),
     )
 
 
-def _question(o: dict[str, Any], at: Place, _: bool) -> Question:
-    candidates = tuple(_candidate(c, at) for c in _list(o, "candidates", "question", at))
+def _parse_question(o: dict[str, Any], at: Place, _: bool) -> Question:
+    candidates = tuple(_parse_candidate(c, at) for c in _get_list(o, "candidates", "question", at))
     if not candidates:
         raise InputError(f"{at}: question has no candidates; fill 'candidates' or write it as an item")
     return Question(
-        _id(o, "id", "question", at),
-        _turns(o, "context", "question", at, required=True),
+        _get_id(o, "id", "question", at),
+        _parse_turns(o, "context", "question", at, required=True),
         candidates,
-        _situation(o, "question", at),
-        _optional_id(o, "dialogue", "question", at),
-        _optional(o, "split", "question", at),
-        _meta(o, "question", at),
+        _parse_situation(o, "question", at),
+        _get_optional_id(o, "dialogue", "question", at),
+        _get_optional(o, "split", "question", at),
+        _get_meta(o, "question", at),
     )
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Place, bool], Record]] = {
-    "dialogue": _dialogue,
-    "item": _item,
-    "response": _response,
-    "rating": _rating,
-    "preference": _preference,
-    "question": _question,
+    "dialogue": _parse_dialogue,
+    "item": _parse_item,
+    "response": _parse_response,
+    "rating": _parse_rating,
+    "preference": _parse_preference,
+    "question": _parse_question,
 }
 
 
-def _turns(o: dict[str, Any], key: str, what: str, at: Place, required: bool = False) -> tuple[Turn, ...]:
+def _parse_turns(o: dict[str, Any], key: str, what: str, at: Place, required: bool = False) -> tuple[Turn, ...]:
     if required and key not in o:
-        raise _absent(o, key, what, at)
-    return tuple(_turn(t, key, what, at) for t in _list(o, key, what, at))
+        raise _missing_key_error(o, key, what, at)
+    return tuple(_parse_turn(t, key, what, at) for t in _get_list(o, key, what, at))
 
 
-def _turn(found: Any, key: str, what: str, at: Place) -> Turn:
+def _parse_turn(found: Any, key: str, what: str, at: Place) -> Turn:
     if isinstance(found, str):
         found = {"text": found}
     name = f"a turn in '{key}' of {what}"
     if not isinstance(found, dict):
-        raise InputError(f"{at}: {name} is {_type(found)}; write it as an object with 'speaker' and 'text'")
+        raise InputError(f"{at}: {name} is {_type_name(found)}; write it as an object with 'speaker' and 'text'")
     if not found.keys() <= {"speaker", "text"}:
-        raise _unknown(found, ("speaker", "text"), name, at)
-    return Turn(_text(found, "text", name, at), _optional_id(found, "speaker", name, at))
+        raise _unknown_key_error(found, ("speaker", "text"), name, at)
+    return Turn(_get_text(found, "text", name, at), _get_optional_id(found, "speaker", name, at))
 
 
-_OF_REFERENCE = ("text", "source", "score", "origin")
+_REFERENCE_KEYS = ("text", "source", "score", "origin")
 
 
-def _reference(found: Any, at: Place) -> Reference:
+def _parse_reference(found: Any, at: Place) -> Reference:
     if isinstance(found, str):
         found = {"text": found}
     if not isinstance(found, dict):
-        raise InputError(f"{at}: a reference is {_type(found)}; write it as a string or an object with 'text'")
-    if not found.keys() <= set(_OF_REFERENCE):
-        raise _unknown(found, _OF_REFERENCE, "a reference", at)
+        raise InputError(f"{at}: a reference is {_type_name(found)}; write it as a string or an object with 'text'")
+    if not found.keys() <= set(_REFERENCE_KEYS):
+        raise _unknown_key_error(found, _REFERENCE_KEYS, "a reference", at)
     score = found.get("score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
         raise InputError(f"{at}: a reference has the score {brief(score)}; it must be a number")
     return Reference(
-        _text(found, "text", "a reference", at),
-        _optional(found, "source", "a reference", at) or "human",
+        _get_text(found, "text", "a reference", at),
+        _get_optional(found, "source", "a reference", at) or "human",
         None if score is None else float(score),
-        _optional(found, "origin", "a reference", at),
+        _get_optional(found, "origin", "a reference", at),
     )
 
 
-def _situation(o: dict[str, Any], what: str, at: Place) -> tuple[Statement, ...]:
-    return tuple(_statement(s, at) for s in _list(o, "situation", what, at))
+def _parse_situation(o: dict[str, Any], what: str, at: Place) -> tuple[Statement, ...]:
+    return tuple(_parse_statement(s, at) for s in _get_list(o, "situation", what, at))
 
 
-def _statement(found: Any, at: Place) -> Statement:
+def _parse_statement(found: Any, at: Place) -> Statement:
     if isinstance(found, str):
         found = {"text": found}
     name = "a statement in 'situation'"
     if not isinstance(found, dict):
-        raise InputError(f"{at}: {name} is {_type(found)}; write it as a string or an object with 'text'")
+        raise InputError(f"{at}: {name} is {_type_name(found)}; write it as a string or an object with 'text'")
     if not found.keys() <= {"text", "category", "relevant"}:
-        raise _unknown(found, ("text", "category", "relevant"), name, at)
+        raise _unknown_key_error(found, ("text", "category", "relevant"), name, at)
     return Statement(
-        _text(found, "text", name, at), _optional(found, "category", name, at), _flag(found, "relevant", name, at)
+        _get_text(found, "text", name, at),
+        _get_optional(found, "category", name, at),
+        _get_flag(found, "relevant", name, at),
     )
 
 
-_OF_CANDIDATE = dict.fromkeys(Candidate.__dataclass_fields__)
+_CANDIDATE_KEYS = dict.fromkeys(Candidate.__dataclass_fields__)
 
 
-def _candidate(found: Any, at: Place) -> Candidate:
+def _parse_candidate(found: Any, at: Place) -> Candidate:
     if not isinstance(found, dict):
-        raise InputError(f"{at}: a candidate is {_type(found)}; write it as an object with 'text' and 'grade'")
-    if not found.keys() <= _OF_CANDIDATE.keys():
-        raise _unknown(found, tuple(_OF_CANDIDATE), "a candidate", at)
+        raise InputError(f"{at}: a candidate is {_type_name(found)}; write it as an object with 'text' and 'grade'")
+    if not found.keys() <= _CANDIDATE_KEYS.keys():
+        raise _unknown_key_error(found, tuple(_CANDIDATE_KEYS), "a candidate", at)
     grade = found.get("grade")
     if isinstance(grade, bool) or not isinstance(grade, str | int | float | None):
         raise InputError(f"{at}: a candidate has the grade {brief(grade)}; it must be a number or a word")
     return Candidate(
-        _text(found, "text", "a candidate", at),
-        _optional_id(found, "id", "a candidate", at),
+        _get_text(found, "text", "a candidate", at),
+        _get_optional_id(found, "id", "a candidate", at),
         grade,
-        _optional(found, "source", "a candidate", at),
-        _words(found, "labels", "a candidate", at),
-        _meta(found, "a candidate", at),
+        _get_optional(found, "source", "a candidate", at),
+        _get_words(found, "labels", "a candidate", at),
+        _get_meta(found, "a candidate", at),
     )
 
 
-def _words(o: dict[str, Any], key: str, what: str, at: Place) -> tuple[str, ...]:
-    found = _list(o, key, what, at)
+def _get_words(o: dict[str, Any], key: str, what: str, at: Place) -> tuple[str, ...]:
+    found = _get_list(o, key, what, at)
     if not all(isinstance(word, str) and word for word in found):
         raise InputError(f"{at}: '{key}' of {what} must be a list of words")
     return tuple(found)
 
 
-def _list(o: dict[str, Any], key: str, what: str, at: Place) -> list[Any]:
+def _get_list(o: dict[str, Any], key: str, what: str, at: Place) -> list[Any]:
     found = o.get(key)
     if found is None:
         return []
     if not isinstance(found, list):
-        raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a list")
+        raise InputError(f"{at}: '{key}' of {what} is {_type_name(found)}; it must be a list")
     return found
 
 
-def _string(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+def _get_string(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
     found = o.get(key)
     if isinstance(found, str):
         return found
     if found is None:
-        raise _absent(o, key, what, at)
-    raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a string")
+        raise _missing_key_error(o, key, what, at)
+    raise InputError(f"{at}: '{key}' of {what} is {_type_name(found)}; it must be a string")
 
 
-def _text(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
-    text = _string(o, key, what, at)
+def _get_text(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+    text = _get_string(o, key, what, at)
     if not text or text.isspace():
         hint = "remove the line, or keep it as a counted NaN with --empty nan" if what == "response" else "remove it"
         raise InputError(f"{at}: '{key}' of {what} is empty; {hint}")
     return text
 
 
-def _id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
-    found = _optional_id(o, key, what, at)
+def _get_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
+    found = _get_optional_id(o, key, what, at)
     if found is None:
-        raise _absent(o, key, what, at)
+        raise _missing_key_error(o, key, what, at)
     return found
 
 
-def _optional_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
+def _get_optional_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
     """A name; a whole number is taken as its digits."""
     found = o.get(key)
     if found is None:
@@ -307,49 +309,49 @@ def _optional_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | 
     if type(found) is int:
         return str(found)
     if not isinstance(found, str):
-        raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be a string")
+        raise InputError(f"{at}: '{key}' of {what} is {_type_name(found)}; it must be a string")
     if not found or found.isspace():
         raise InputError(f"{at}: '{key}' of {what} is empty; give it a name or leave it out")
     return found
 
 
-def _optional(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
-    return None if o.get(key) is None else _string(o, key, what, at)
+def _get_optional(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
+    return None if o.get(key) is None else _get_string(o, key, what, at)
 
 
-def _flag(o: Mapping[str, Any], key: str, what: str, at: Place) -> bool | None:
+def _get_flag(o: Mapping[str, Any], key: str, what: str, at: Place) -> bool | None:
     found = o.get(key)
     if found is None or isinstance(found, bool):
         return found
-    raise InputError(f"{at}: '{key}' of {what} is {_type(found)}; it must be true or false")
+    raise InputError(f"{at}: '{key}' of {what} is {_type_name(found)}; it must be true or false")
 
 
-def _meta(o: Mapping[str, Any], what: str, at: Place) -> dict[str, Any]:
+def _get_meta(o: Mapping[str, Any], what: str, at: Place) -> dict[str, Any]:
     found = o.get("meta")
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise InputError(f"{at}: 'meta' of {what} is {_type(found)}; it must be an object")
+        raise InputError(f"{at}: 'meta' of {what} is {_type_name(found)}; it must be an object")
     nested: list[Any] = [found]
-    for _ in range(_DEEPEST_META):
+    for _ in range(_MAX_META_DEPTH):
         nested = [v for o in nested for v in (o.values() if isinstance(o, dict) else o) if isinstance(v, dict | list)]
         if not nested:
             return found
-    raise InputError(f"{at}: 'meta' of {what} is nested more than {_DEEPEST_META} levels deep; flatten it")
+    raise InputError(f"{at}: 'meta' of {what} is nested more than {_MAX_META_DEPTH} levels deep; flatten it")
 
 
-def _absent(o: Mapping[str, Any], key: str, what: str, at: Place) -> InputError:
+def _missing_key_error(o: Mapping[str, Any], key: str, what: str, at: Place) -> InputError:
     keys = ", ".join(k for k in sorted(o) if k != "kind") or "none"
     other = [k for k in o if k not in KEYS.get(what, ())]
     hint = f"; rename {brief(other[0])} to '{key}' or import with --field {key}={other[0]}" if len(other) == 1 else ""
     return InputError(f"{at}: {what} has no '{key}' (found keys: {brief(keys, 120)}){hint}")
 
 
-def _unknown(o: Mapping[str, Any], known: tuple[str, ...], what: str, at: Place) -> InputError:
+def _unknown_key_error(o: Mapping[str, Any], known: tuple[str, ...], what: str, at: Place) -> InputError:
     key = min(k for k in o if k not in known)
     return InputError(f"{at}: {what} has an unknown key {brief(key)}; {nearest(key, known)}")
 
 
-def _type(found: Any) -> str:
+def _type_name(found: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(found), "a number")

@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.reader import Source, decode
+from rejoinder.data.reader import InputFile, decode_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief, nearest
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Item, Question, Statement
 
 REFERENCE = "reference"  # the source of the reply that was written for a request
@@ -44,12 +44,12 @@ class Seed:
     split: str | None = None
 
 
-def seeds_of(record: object, place: str) -> list[Seed]:
+def extract_seeds(record: object, place: str) -> list[Seed]:
     """A question or an item taken apart."""
     if isinstance(record, Question):
-        return [_of_question(record, f"{place}: question {record.id}")]
+        return [_seed_from_question(record, f"{place}: question {record.id}")]
     if isinstance(record, Item):
-        return _of_item(record, f"{place}: item {record.id}")
+        return _seeds_from_item(record, f"{place}: item {record.id}")
     kind = type(record).__name__.lower()
     raise InputError(f"{place}: expected a seed, a question or an item, found a {kind}; see docs/situating.md")
 
@@ -61,7 +61,7 @@ def polarity_of(reply: str) -> str | None:
     return "no" if _NO.match(reply) else None
 
 
-def checked_category(category: object, where: str) -> str:
+def check_category(category: object, where: str) -> str:
     """One of the six categories, or an error that names them."""
     if category is None:
         raise InputError(f"{where}: a statement has no category; say which: {', '.join(CATEGORIES)}")
@@ -70,7 +70,7 @@ def checked_category(category: object, where: str) -> str:
     return str(category)
 
 
-def _of_question(question: Question, where: str) -> Seed:
+def _seed_from_question(question: Question, where: str) -> Seed:
     references = [one for one in question.candidates if one.source == REFERENCE]
     if not references and len(question.candidates) == 1:
         references = list(question.candidates)
@@ -79,18 +79,18 @@ def _of_question(question: Question, where: str) -> Seed:
     if question.situation and all(one.relevant is None for one in question.situation):
         raise InputError(f"{where} does not say which statements are relevant; mark them, or leave its situation out")
     relevant = tuple(one for one in question.situation if one.relevant)
-    return _seed(question, question.id, references[0].text, relevant, where, question.split)
+    return _make_seed(question, question.id, references[0].text, relevant, where, question.split)
 
 
-def _of_item(item: Item, where: str) -> list[Seed]:
+def _seeds_from_item(item: Item, where: str) -> list[Seed]:
     if not item.references:
         raise InputError(f"{where} has no reference; a seed needs the reply that was written for the request")
     kept = tuple(one for one in item.situation if one.relevant is not False)
     names = [item.id] if len(item.references) == 1 else [f"{item.id}/{n}" for n in range(1, len(item.references) + 1)]
-    return [_seed(item, name, one.text, kept, where) for name, one in zip(names, item.references, strict=True)]
+    return [_make_seed(item, name, one.text, kept, where) for name, one in zip(names, item.references, strict=True)]
 
 
-def _seed(
+def _make_seed(
     record: Question | Item,
     name: str,
     reply: str,
@@ -98,8 +98,8 @@ def _seed(
     where: str,
     split: str | None = None,
 ) -> Seed:
-    told = tuple(Statement(one.text, checked_category(one.category, where), True) for one in statements)
-    return Seed(name, *request_and_goal(record, where), reply, told, _polarity(record.meta, reply, where), split)
+    told = tuple(Statement(one.text, check_category(one.category, where), True) for one in statements)
+    return Seed(name, *request_and_goal(record, where), reply, told, _check_polarity(record.meta, reply, where), split)
 
 
 def request_and_goal(record: Question | Item, where: str) -> tuple[str, str]:
@@ -112,7 +112,7 @@ def request_and_goal(record: Question | Item, where: str) -> tuple[str, str]:
     return " ".join(turn.text for turn in record.context), goal
 
 
-def _polarity(meta: Any, reply: str, where: str) -> str | None:
+def _check_polarity(meta: Any, reply: str, where: str) -> str | None:
     found = meta.get("polarity")
     if found is not None and not isinstance(found, str):
         raise InputError(f"{where} has the polarity {brief(found)}; it must be a word, such as 'yes' or 'no'")
@@ -127,7 +127,7 @@ def read_seeds(*given: str | Path) -> list[Seed]:
     """The seeds of files (seeds or questions) and of published sets (``dataset:sugar/0/train``); ids are compared."""
     found: dict[str, tuple[Seed, Place]] = {}
     for name in given:
-        for seed, place in _seeds(str(name)):
+        for seed, place in _read_seed_file(str(name)):
             if seed.id in found:
                 raise InputError(f"{place}: the seed {seed.id!r} is in {found[seed.id][1]} already; give it its own id")
             found[seed.id] = seed, place
@@ -136,58 +136,58 @@ def read_seeds(*given: str | Path) -> list[Seed]:
 
 def write_seeds(seeds: Iterable[Seed], path: str | Path) -> int:
     """Write seeds, one a line, and say how many."""
-    lines = [orjson.dumps(_object(seed), option=orjson.OPT_APPEND_NEWLINE) for seed in seeds]
-    with whole_file(path) as file:
+    lines = [orjson.dumps(_seed_object(seed), option=orjson.OPT_APPEND_NEWLINE) for seed in seeds]
+    with atomic_write(path) as file:
         file.writelines(lines)
     return len(lines)
 
 
-def _seeds(name: str) -> Iterator[tuple[Seed, Place]]:
+def _read_seed_file(name: str) -> Iterator[tuple[Seed, Place]]:
     if name.startswith(_DATASET):
         from rejoinder.data.datasets import read_dataset
 
         for number, record in enumerate(read_dataset(name.removeprefix(_DATASET)), start=1):
             place = Place(name, number)
-            yield from ((seed, place) for seed in seeds_of(record, str(place)))
+            yield from ((seed, place) for seed in extract_seeds(record, str(place)))
         return
-    for line in Source(name).lines():
-        found = decode(line)
+    for line in InputFile(name).lines():
+        found = decode_line(line)
         if isinstance(found, dict) and ("request" in found or "reply" in found):
             yield _parse_seed(found, line.place), line.place
         else:
             record = from_object(found, line.place)
-            yield from ((seed, line.place) for seed in seeds_of(record, str(line.place)))
+            yield from ((seed, line.place) for seed in extract_seeds(record, str(line.place)))
 
 
 def _parse_seed(found: Any, place: Place) -> Seed:
     if unknown := sorted(str(key) for key in found if key not in KEYS):
         raise InputError(f"{place}: seed has an unknown key {brief(unknown[0])}; {nearest(unknown[0], KEYS)}")
     identity = found.get("id")
-    name = _text(str(identity) if type(identity) is int else identity, "id", place)
-    request, goal, reply = (_text(found.get(key), key, place) for key in ("request", "goal", "reply"))
+    name = _get_text(str(identity) if type(identity) is int else identity, "id", place)
+    request, goal, reply = (_get_text(found.get(key), key, place) for key in ("request", "goal", "reply"))
     given = found.get("statements") or []
     if not isinstance(given, list):
         raise InputError(f"{place}: 'statements' of seed must be a list, found {brief(given)}")
     polarity, split = (
-        None if found.get(key) is None else _text(found[key], key, place) for key in ("polarity", "split")
+        None if found.get(key) is None else _get_text(found[key], key, place) for key in ("polarity", "split")
     )
-    return Seed(name, request, goal, reply, tuple(_statement(one, place) for one in given), polarity, split)
+    return Seed(name, request, goal, reply, tuple(_parse_statement(one, place) for one in given), polarity, split)
 
 
-def _statement(found: Any, place: Place) -> Statement:
+def _parse_statement(found: Any, place: Place) -> Statement:
     if not isinstance(found, dict) or not found.keys() <= {"text", "category"}:
         raise InputError(f"{place}: a statement must be an object with 'text' and 'category', found {brief(found)}")
-    text = _text(found.get("text"), "text", place)
-    return Statement(text, checked_category(found.get("category"), str(place)), True)
+    text = _get_text(found.get("text"), "text", place)
+    return Statement(text, check_category(found.get("category"), str(place)), True)
 
 
-def _text(found: object, key: str, place: Place) -> str:
+def _get_text(found: object, key: str, place: Place) -> str:
     if not isinstance(found, str) or not found.strip():
         raise InputError(f"{place}: '{key}' of seed must be a text that is not empty, found {brief(found)}")
     return found
 
 
-def _object(seed: Seed) -> dict[str, Any]:
+def _seed_object(seed: Seed) -> dict[str, Any]:
     statements: Sequence[dict[str, Any]] = [{"text": one.text, "category": one.category} for one in seed.statements]
     given = {key: getattr(seed, key) for key in KEYS} | {"statements": statements}
     return {key: value for key, value in given.items() if value is not None}

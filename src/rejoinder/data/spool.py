@@ -25,12 +25,12 @@ _SPOOLS: set[Path] = set()
 
 def is_pipe(path: str | Path) -> bool:
     """Whether a path is a pipe: a named one, or what a shell's ``<(command)`` gives."""
-    return stat.S_ISFIFO(_mode(path))
+    return stat.S_ISFIFO(_file_mode(path))
 
 
 def is_device(path: str | Path) -> bool:
     """Whether a path is a device other than the one that is always empty."""
-    mode = _mode(path)
+    mode = _file_mode(path)
     return str(path) != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode))
 
 
@@ -54,7 +54,7 @@ def spool(path: str | Path) -> Path:
         try:
             _copy(path, file)
         except BaseException:
-            remove(Path(file.name))
+            remove_spool(Path(file.name))
             raise
     return Path(file.name)
 
@@ -69,7 +69,7 @@ def open_copy(path: str | Path) -> IO[bytes]:
     return file
 
 
-def remove(path: Path) -> None:
+def remove_spool(path: Path) -> None:
     """Remove the file of ``spool``."""
     path.unlink(missing_ok=True)
     _SPOOLS.discard(path)
@@ -109,7 +109,7 @@ def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
         shutil.copyfileobj(pipe, target)
 
 
-def _mode(path: str | Path) -> int:
+def _file_mode(path: str | Path) -> int:
     try:
         return os.stat(path).st_mode
     except (OSError, ValueError):  # who opens it will say what is wrong
@@ -123,15 +123,15 @@ def _remove_at_the_end() -> None:
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _end)
+                signal.signal(number, _end_process)
 
 
 def _remove_all() -> None:
     for path in list(_SPOOLS):
-        remove(path)
+        remove_spool(path)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end_process(number: int, frame: FrameType | None) -> None:
     _remove_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

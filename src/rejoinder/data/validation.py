@@ -15,7 +15,7 @@ _UNIQUE = "; ids must be unique"
 _SAME_FILE = "; name each file once"
 
 
-class Ledger:
+class IdChecker:
     """Remembers which ids were seen where, and which were pointed at; in any order.
 
     An item may stand in several files, as long as it is the same in all of them: so the replies of two systems that
@@ -34,7 +34,7 @@ class Ledger:
         at = self._pack(place)
         match record:
             case Response():
-                self._enter("response", record.id, at, _hint(record))
+                self._enter("response", record.id, at, _duplicate_hint(record))
                 self._await("item", record.item, at, "response")
             case Item():
                 return self._enter_item(record, at)
@@ -122,7 +122,7 @@ class Ledger:
         return self._places[at >> _LINE_BITS]._replace(line=at & (1 << _LINE_BITS) - 1)
 
 
-def _hint(response: Response) -> str:
+def _duplicate_hint(response: Response) -> str:
     """What to do where a response's id is taken: one that was not written is made of the item and the system."""
     if response.id == f"{response.item}/{response.system}":
         return (

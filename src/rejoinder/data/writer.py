@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.data.objects import to_object
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Record
 
 
@@ -20,7 +20,7 @@ def encode(record: Record) -> bytes:
 def write(records: Iterable[Record], path: str | Path) -> int:
     """Write records to ``path`` ("-" for standard output, ``*.gz`` for gzip) and say how many."""
     count = 0
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         for record in records:
             file.write(encode(record))
             count += 1

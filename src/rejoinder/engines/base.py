@@ -26,7 +26,7 @@ class Worker(Protocol):
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkerSpec:
     """A kind of worker: ``package.module:Class``, and what one is made with.
 
     ``address`` is what results are kept under: it stays as it was when a class moves to another module.
@@ -44,7 +44,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskResult:
     """A task that is done: its number in the order of asking, and its result."""
 
     number: int
@@ -52,7 +52,7 @@ class Outcome:
 
 
 @dataclass
-class Counts:
+class FailureCounts:
     """What went wrong on the way and was made good, up to now; None where an engine cannot tell."""
 
     failures: int | None = 0  # workers or nodes that died
@@ -73,16 +73,16 @@ class Engine(Protocol):
         ...
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> FailureCounts:
         """What went wrong and was made good since the engine was opened; it is read while tasks are computed."""
         ...
 
-    def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         """Every task, in the order in which they are done; tasks are taken as they are needed."""
         ...
 
 
-def in_order(outcomes: Iterable[Outcome]) -> Iterator[Any]:
+def order_results(outcomes: Iterable[TaskResult]) -> Iterator[Any]:
     """The values of outcomes by number; one that comes early waits for those before it."""
     early: dict[int, Any] = {}
     following = 0

@@ -21,18 +21,18 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.engines.base import Counts, Engine, Outcome, Work
+from rejoinder.engines.base import Engine, FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RunError, SpecError
 
-_CHECK = 16
+_DIGEST_SIZE = 16
 
 
-class KeepingEngine:
+class CachingEngine:
     """Another engine, and a folder; ``files`` are names that workers read, whose change makes all results others."""
 
     def __init__(self, engine: Engine, folder: Path, files: Iterable[str] = ()) -> None:
         self._engine, self._folder = engine, folder
-        self._files = [_stamp(name) for name in files]
+        self._files = [_file_stamp(name) for name in files]
 
     @property
     def name(self) -> str:
@@ -45,53 +45,53 @@ class KeepingEngine:
         return self._engine.workers
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> FailureCounts:
         """Those of the engine."""
         return self._engine.counts
 
-    def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         """Every task: what is kept as it stands, the others by the engine."""
         named = ((number, task, self._place(work, task)) for number, task in enumerate(tasks))
         for number, task, path in named:
-            if (found := _read(path)) is None:
+            if (found := _read_result(path)) is None:
                 yield from self._compute(work, itertools.chain([(number, task, path)], named))
                 return
-            yield Outcome(number, found[0])
+            yield TaskResult(number, found[0])
 
-    def _compute(self, work: Work, named: Iterable[tuple[int, Any, Path]]) -> Iterator[Outcome]:
+    def _compute(self, work: WorkerSpec, named: Iterable[tuple[int, Any, Path]]) -> Iterator[TaskResult]:
         kept: deque[tuple[int, Path]] = deque()
         asked: dict[int, tuple[int, Path]] = {}
         count = itertools.count()
 
         def missing() -> Iterator[Any]:
             for number, task, path in named:
-                if _read(path) is None:
+                if _read_result(path) is None:
                     asked[next(count)] = number, path
                     yield task
                 else:
                     kept.append((number, path))
 
-        def drained() -> Iterator[Outcome]:
+        def drained() -> Iterator[TaskResult]:
             while kept:
                 number, path = kept.popleft()
-                yield Outcome(number, (_read(path) or _gone(path))[0])
+                yield TaskResult(number, (_read_result(path) or _raise_missing(path))[0])
 
         for outcome in self._engine.compute(work, missing()):
             number, path = asked.pop(outcome.number)
-            _write(path, outcome.value)
+            _write_result(path, outcome.value)
             yield from drained()
-            yield Outcome(number, outcome.value)
+            yield TaskResult(number, outcome.value)
         yield from drained()
 
-    def value(self, work: Work, task: Any, compute: Callable[[Any], Any]) -> Any:
+    def value(self, work: WorkerSpec, task: Any, compute: Callable[[Any], Any]) -> Any:
         """The result of one task, as it is kept or else computed here."""
         path = self._place(work, task)
-        if (found := _read(path)) is None:
+        if (found := _read_result(path)) is None:
             found = [compute(task)]
-            _write(path, found[0])
+            _write_result(path, found[0])
         return found[0]
 
-    def _place(self, work: Work, task: Any) -> Path:
+    def _place(self, work: WorkerSpec, task: Any) -> Path:
         whole = [rejoinder.__version__, self._files, work.address or work.maker, list(work.given), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
@@ -102,21 +102,21 @@ class KeepingEngine:
 
 
 @contextmanager
-def keeping(engine: Engine, out: str | Path | None, files: Iterable[str] = ()) -> Iterator[Engine]:
+def caching_engine(engine: Engine, out: str | Path | None, files: Iterable[str] = ()) -> Iterator[Engine]:
     """An engine that keeps what it does beside an output file; without one (or to standard output), as it is."""
     if out is None or str(out) == "-":
         yield engine
         return
     folder = Path(out).with_name(f".{Path(out).name}.kept")
     try:
-        yield KeepingEngine(engine, folder, files)
+        yield CachingEngine(engine, folder, files)
     except (InputError, SpecError):  # nothing can go on from here: leave no trace
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _stamp(name: str) -> list[Any]:
+def _file_stamp(name: str) -> list[Any]:
     """A file as it is now."""
     try:
         about = os.stat(name)
@@ -125,20 +125,20 @@ def _stamp(name: str) -> list[Any]:
     return [os.path.realpath(name), about.st_size, about.st_mtime_ns]
 
 
-def _read(path: Path) -> list[Any] | None:
+def _read_result(path: Path) -> list[Any] | None:
     """What is kept, in a list of one; None where nothing is, or not whole."""
     try:
         raw = path.read_bytes()
     except OSError:
         return None
-    return [orjson.loads(raw[_CHECK:])] if _digest(raw[_CHECK:]) == raw[:_CHECK] else None
+    return [orjson.loads(raw[_DIGEST_SIZE:])] if _digest(raw[_DIGEST_SIZE:]) == raw[:_DIGEST_SIZE] else None
 
 
-def _gone(path: Path) -> list[Any]:
+def _raise_missing(path: Path) -> list[Any]:
     raise RunError(f"{path}: was taken away while it was read; run the same command again")
 
 
-def _write(path: Path, value: Any) -> None:
+def _write_result(path: Path, value: Any) -> None:
     payload = orjson.dumps(value)
     part = path.with_name(f".{uuid.uuid4().hex}")
     try:
@@ -154,4 +154,4 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _digest(raw: bytes) -> bytes:
-    return hashlib.blake2b(raw, digest_size=_CHECK).digest()
+    return hashlib.blake2b(raw, digest_size=_DIGEST_SIZE).digest()

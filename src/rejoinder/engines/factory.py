@@ -8,7 +8,7 @@ from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError, nearest
 
-NAMES = ("local", "ray")
+ENGINE_NAMES = ("local", "ray")
 
 
 def open_engine(name: str = "local", processes: int | None = None, address: str | None = None) -> Engine:
@@ -21,4 +21,4 @@ def open_engine(name: str = "local", processes: int | None = None, address: str 
         from rejoinder.engines.ray import RayEngine
 
         return RayEngine(processes, address)
-    raise SpecError(f"no engine is called {name!r}; {nearest(name, list(NAMES))}")
+    raise SpecError(f"no engine is called {name!r}; {nearest(name, list(ENGINE_NAMES))}")

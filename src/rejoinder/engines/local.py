@@ -19,13 +19,13 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
-from rejoinder.engines.base import Counts, Outcome, Work, Worker
+from rejoinder.engines.base import FailureCounts, TaskResult, Worker, WorkerSpec
 from rejoinder.errors import RunError
 
-_UNDER_WAY = 3  # tasks for each worker
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_AGAIN = 3  # times that a task is given out again after it was with a process that died
-_Numbered = tuple[int, Any]
+_TASKS_PER_WORKER = 3  # tasks for each worker
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_MAX_RETRIES = 3  # times that a task is given out again after it was with a process that died
+_NumberedTask = tuple[int, Any]
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class LocalEngine:
 
     workers: int = 1
     name: str = "local"
-    counts: Counts = field(default_factory=Counts, compare=False, repr=False)
+    counts: FailureCounts = field(default_factory=FailureCounts, compare=False, repr=False)
 
-    def compute(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         """Every task, in the order in which they are done."""
         if self.workers > 1:
             yield from self._in_processes(work, tasks)
@@ -44,18 +44,18 @@ class LocalEngine:
         worker = work.worker()
         try:
             for number, task in enumerate(tasks):
-                yield Outcome(number, worker.compute(task))
+                yield TaskResult(number, worker.compute(task))
         finally:
             worker.close()
 
-    def _in_processes(self, work: Work, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    def _in_processes(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         waiting = enumerate(tasks)
-        again: deque[_Numbered] = deque()
+        again: deque[_NumberedTask] = deque()
         tried: Counter[int] = Counter()
         while True:
             pool = _Pool(work, self.workers)
             try:
-                yield from pool.outcomes(_taken_up(again, waiting))
+                yield from pool.outcomes(_chain_retries(again, waiting))
             finally:
                 pool.end()
             if not pool.lost:
@@ -64,14 +64,14 @@ class LocalEngine:
             tried.update(number for number, _ in pool.lost)
             self.counts.failures = (self.counts.failures or 0) + 1
             self.counts.retries = (self.counts.retries or 0) + len(pool.lost)
-            if (times := max(tried.values())) > _AGAIN:
+            if (times := max(tried.values())) > _MAX_RETRIES:
                 raise RunError(
                     f"a worker process died {times} times over the same tasks (out of memory, or killed); what was "
                     "done is kept: run the same command again, with fewer --processes if memory is short"
                 )
 
 
-def _taken_up(again: deque[_Numbered], waiting: Iterator[_Numbered]) -> Iterator[_Numbered]:
+def _chain_retries(again: deque[_NumberedTask], waiting: Iterator[_NumberedTask]) -> Iterator[_NumberedTask]:
     while again:
         yield again.popleft()
     yield from waiting
@@ -80,17 +80,19 @@ def _taken_up(again: deque[_Numbered], waiting: Iterator[_Numbered]) -> Iterator
 class _Pool:
     """Processes that take tasks until one of them dies: what was under way then is lost."""
 
-    def __init__(self, work: Work, workers: int) -> None:
+    def __init__(self, work: WorkerSpec, workers: int) -> None:
         # "spawn" and not "fork": a forked process that inherits threads (of a model, of a progress bar) may hang.
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(work, workers))
+        self._pool = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_start_process, initargs=(work, workers)
+        )
         self._workers = workers
-        self._most = _UNDER_WAY * workers
-        self._tasks: dict[Future[Outcome], _Numbered] = {}
+        self._most = _TASKS_PER_WORKER * workers
+        self._tasks: dict[Future[TaskResult], _NumberedTask] = {}
         self._finished = False
-        self.lost: list[_Numbered] = []
+        self.lost: list[_NumberedTask] = []
 
-    def outcomes(self, tasks: Iterator[_Numbered]) -> Iterator[Outcome]:
+    def outcomes(self, tasks: Iterator[_NumberedTask]) -> Iterator[TaskResult]:
         """What comes of tasks, which are taken as they are needed."""
         while not self.lost:
             for task in itertools.islice(tasks, self._most - len(self._tasks)):
@@ -103,15 +105,15 @@ class _Pool:
         yield from self._taken(list(self._tasks))
         self._finished = not self.lost
 
-    def _submitted(self, task: _Numbered) -> bool:
+    def _submitted(self, task: _NumberedTask) -> bool:
         try:
-            with _without_interrupts(), _threads_shared(self._workers):
-                self._tasks[self._pool.submit(_compute, *task)] = task
+            with _without_interrupts(), _limit_threads(self._workers):
+                self._tasks[self._pool.submit(_compute_task, *task)] = task
         except BrokenProcessPool:
             self.lost.append(task)
         return not self.lost
 
-    def _taken(self, done: Iterable[Future[Outcome]]) -> Iterator[Outcome]:
+    def _taken(self, done: Iterable[Future[TaskResult]]) -> Iterator[TaskResult]:
         """The results of futures, as far as their process lived."""
         for future in done:
             task = self._tasks.pop(future)
@@ -154,13 +156,13 @@ def _without_interrupts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _threads_shared(processes: int) -> Iterator[None]:
+def _limit_threads(processes: int) -> Iterator[None]:
     """Processes that are started here take the cores once, together; numpy's library looks when it is loaded.
 
     Otherwise each takes all cores, and they wait for each other, spinning: that can take five times as long.
     """
-    mine = [name for name in _THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(mine, str(_each(processes))))
+    mine = [name for name in _THREAD_VARIABLES if name not in os.environ]
+    os.environ.update(dict.fromkeys(mine, str(_threads_per_process(processes))))
     try:
         yield
     finally:
@@ -168,18 +170,18 @@ def _threads_shared(processes: int) -> Iterator[None]:
             del os.environ[name]
 
 
-def _each(processes: int) -> int:
+def _threads_per_process(processes: int) -> int:
     return max(1, (os.cpu_count() or 1) // processes)
 
 
-_work: Work | None = None
+_work: WorkerSpec | None = None
 _worker: Worker | None = None
 
 
-def _start(work: Work, processes: int) -> None:
+def _start_process(work: WorkerSpec, processes: int) -> None:
     global _work
     # Models compute with several threads each: together the workers take the cores once.
-    os.environ.setdefault("REJOINDER_THREADS", str(_each(processes)))
+    os.environ.setdefault("REJOINDER_THREADS", str(_threads_per_process(processes)))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _work = work
 
@@ -192,11 +194,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _compute(number: int, task: Any) -> Outcome:
+def _compute_task(number: int, task: Any) -> TaskResult:
     """A task by the worker of this process, made with the first: what is wrong with it is then told like anything."""
     global _worker
     if _worker is None:
         if _work is None:
             raise RuntimeError("a worker was asked to compute before it was started")
         _worker = _work.worker()
-    return Outcome(number, _worker.compute(task))
+    return TaskResult(number, _worker.compute(task))

@@ -16,9 +16,9 @@ from typing import Any
 import rejoinder
 from rejoinder.errors import MissingExtraError, RunError
 
-_PASSED_ON = "PYTHONPATH"  # to the nodes before a process starts there; Ray writes it into its logs
-_PATIENCE = 10  # seconds
-_QUIET = {
+_PASSED_VARIABLE = "PYTHONPATH"  # to the nodes before a process starts there; Ray writes it into its logs
+_TIMEOUT = 10  # seconds
+_RAY_VARIABLES = {
     "RAY_DEDUP_LOGS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a worker sees the GPUs of its node
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
@@ -26,9 +26,9 @@ _QUIET = {
 }
 
 
-def connected(workers: int | None, address: str | None) -> Any:
+def connect_ray(workers: int | None, address: str | None) -> Any:
     """Ray: the cluster at an address, or one that is started here with so many workers and ends with this process."""
-    for name, value in _QUIET.items():
+    for name, value in _RAY_VARIABLES.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -39,8 +39,8 @@ def connected(workers: int | None, address: str | None) -> Any:
         logging.getLogger(name).setLevel(logging.ERROR)
     if ray.is_initialized():
         return ray
-    passed = {name: value for name, value in os.environ.items() if name == _PASSED_ON}
-    atexit.register(_without_interrupts)  # before Ray's own end, which must not be stopped half-way
+    passed = {name: value for name, value in os.environ.items() if name == _PASSED_VARIABLE}
+    atexit.register(_ignore_interrupts)  # before Ray's own end, which must not be stopped half-way
     quiet: dict[str, Any] = {
         "log_to_driver": False,
         "logging_level": logging.ERROR,
@@ -48,10 +48,10 @@ def connected(workers: int | None, address: str | None) -> Any:
     }
     try:
         if address is not None:
-            _knock(address)
-            with _silent():
-                _joined(ray, address, quiet)
-                versions = _versions(ray)
+            _check_reachable(address)
+            with _silence_stderr():
+                _join_cluster(ray, address, quiet)
+                versions = _node_versions(ray)
         else:
             ray.init("local", num_cpus=workers or os.cpu_count() or 1, include_dashboard=False, **quiet)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
@@ -63,7 +63,7 @@ def connected(workers: int | None, address: str | None) -> Any:
     return ray
 
 
-def _joined(ray: Any, address: str, settings: Mapping[str, Any]) -> None:
+def _join_cluster(ray: Any, address: str, settings: Mapping[str, Any]) -> None:
     try:
         ray.init(address=address, **settings)
     except ConnectionError as error:
@@ -73,7 +73,7 @@ def _joined(ray: Any, address: str, settings: Mapping[str, Any]) -> None:
         raise ConnectionError(f"{error}: {more}") from None
 
 
-def _versions(ray: Any) -> dict[str, str | None]:
+def _node_versions(ray: Any) -> dict[str, str | None]:
     """Which rejoinder each node has that computes, by the node's address; None for none."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
 
@@ -90,7 +90,7 @@ def _versions(ray: Any) -> dict[str, str | None]:
         for node in nodes
     }
     found: dict[str, str | None] = {}
-    for one in ray.wait(list(told), num_returns=len(told), timeout=_PATIENCE)[0] if told else ():
+    for one in ray.wait(list(told), num_returns=len(told), timeout=_TIMEOUT)[0] if told else ():
         with contextlib.suppress(ray.exceptions.RayError):  # a node that died meanwhile computes nothing either
             found[str(told[one]["NodeManagerAddress"])] = ray.get(one)
     return found
@@ -107,7 +107,7 @@ def _check_versions(found: Mapping[str, str | None]) -> None:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
+def _silence_stderr() -> Iterator[None]:
     """Nothing on the error stream, also from code that is not Python's: a refused token is told twenty times."""
     sys.stderr.flush()
     kept = os.dup(2)
@@ -120,13 +120,13 @@ def _silent() -> Iterator[None]:
         os.close(kept)
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise where nothing listens at HOST:PORT: Ray would try for a minute."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdigit() and "/" not in host:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
 
 
-def _without_interrupts() -> None:
+def _ignore_interrupts() -> None:
     with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)

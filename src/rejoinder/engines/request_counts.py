@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 RETRIES = "retries"
-_NAME = uuid.uuid4().hex
+_RUN_ID = uuid.uuid4().hex
 _lock = threading.Lock()
 _counts: Counter[str] = Counter()
 
@@ -25,26 +25,26 @@ def count(cause: str) -> None:
         _counts[cause] += 1
 
 
-def counted() -> Counter[str]:
+def get_counts() -> Counter[str]:
     """All counts up to now."""
     with _lock:
         return _counts.copy()
 
 
 @contextmanager
-def reporting(report: dict[str, Any]) -> Iterator[None]:
+def fill_report(report: dict[str, Any]) -> Iterator[None]:
     """Fill a report, in plain values, with what is counted within."""
-    before = counted()
+    before = get_counts()
     yield
-    report |= {"process": _process(), "counts": dict(counted() - before)}
+    report |= {"process": _process_id(), "counts": dict(get_counts() - before)}
 
 
-def add(report: Mapping[str, Any]) -> None:
+def add_report(report: Mapping[str, Any]) -> None:
     """Count what another process reported; a report of this process is counted already."""
-    if report["process"] != _process():
+    if report["process"] != _process_id():
         with _lock:
             _counts.update(report["counts"])
 
 
-def _process() -> str:
-    return f"{_NAME}-{os.getpid()}"  # a process that was forked has the name of its parent
+def _process_id() -> str:
+    return f"{_RUN_ID}-{os.getpid()}"  # a process that was forked has the name of its parent

@@ -21,16 +21,16 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes import matrix, passage_store
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes.base import Hit, Passage, check_search
-from rejoinder.indexes.filter import Filter
-from rejoinder.indexes.passage_store import Passages
-from rejoinder.indexes.postings import Postings, Vocabulary, count, join, weigh
-from rejoinder.text.tokens import TokenizerName, tokenizer_of
+from rejoinder.indexes.filter import PassageFilter
+from rejoinder.indexes.passage_store import PassageStore
+from rejoinder.indexes.postings import Postings, Vocabulary, count_postings, join_postings, weigh_postings
+from rejoinder.text.tokens import TokenizerName, get_tokenizer
 
 ROLE = "postings"
 
 
 @dataclass(frozen=True)
-class Settings:
+class Bm25Settings:
     """What decides the scores of an index beside its passages."""
 
     k1: float
@@ -40,7 +40,7 @@ class Settings:
     lowercase: bool = True
 
     @classmethod
-    def of(cls, k1: float, b: float, stop_words: Collection[str]) -> Settings:
+    def of(cls, k1: float, b: float, stop_words: Collection[str]) -> Bm25Settings:
         """Settings as they are asked for."""
         if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
             raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={k1} and b={b}")
@@ -48,7 +48,7 @@ class Settings:
 
     def tokens_of(self) -> Callable[[str], Iterable[str]]:
         """The function from a text to the words that count."""
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         left_out = frozenset(self.stop_words)
         return (lambda text: [word for word in tokens_of(text) if word not in left_out]) if left_out else tokens_of
 
@@ -61,12 +61,12 @@ class Bm25Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = _folder.read_manifest(folder, self.kind)
-        self._passages = Passages(self.manifest.folders(folder, passage_store.ROLE))
-        self._matrix = matrix.Matrix(self.manifest.folders(folder, ROLE)[0])
-        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self._passages = PassageStore(self.manifest.folders(folder, passage_store.ROLE))
+        self._matrix = matrix.WeightMatrix(self.manifest.folders(folder, ROLE)[0])
+        self.settings = _folder.parse_settings(self.manifest, folder, Bm25Settings)
         self._tokens_of = self.settings.tokens_of()
         if len(self._matrix.postings.lengths) != len(self._passages):
-            raise _folder.damaged(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not belong together")
 
     @classmethod
     def build(
@@ -79,12 +79,12 @@ class Bm25Index:
         stop_words: Collection[str] = (),
     ) -> Bm25Index:
         """Index passages into a new folder."""
-        settings = Settings.of(k1, b, stop_words)
+        settings = Bm25Settings.of(k1, b, stop_words)
         target = Path(folder)
         with _folder.new_folder(target) as new:
             words = Vocabulary()
-            part, postings = _take_in(passages, new, words, settings.tokens_of())
-            _folder.write_manifest(new, _settle(new, [part], postings, words, settings))
+            part, postings = _write_passages(passages, new, words, settings.tokens_of())
+            _folder.write_manifest(new, _write_postings(new, [part], postings, words, settings))
         return cls(target)
 
     @classmethod
@@ -95,10 +95,10 @@ class Bm25Index:
     def append(self, passages: Iterable[Passage]) -> Bm25Index:
         """The index with more dialogues, the same as if it had been built of all at once."""
         words = Vocabulary(self._matrix.words)
-        part, postings = _take_in(passages, self.folder, words, self._tokens_of, self._passages.numbers)
+        part, postings = _write_passages(passages, self.folder, words, self._tokens_of, self._passages.numbers)
         parts = [p for p in self.manifest.parts if p.role == passage_store.ROLE] + [part]
-        joined = join(self._matrix.postings, postings)
-        manifest = _settle(self.folder, parts, joined, words, self.settings)
+        joined = join_postings(self._matrix.postings, postings)
+        manifest = _write_postings(self.folder, parts, joined, words, self.settings)
         _folder.write_manifest(self.folder, manifest, self.manifest)
         return type(self)(self.folder)
 
@@ -116,7 +116,7 @@ class Bm25Index:
     ) -> list[list[Hit]]:
         """The best hits of each query, best first; see ``contract.Index``."""
         check_search(queries, k, exclude_dialogues)
-        allowed = Filter(self._passages, split, only_dialogues)
+        allowed = PassageFilter(self._passages, split, only_dialogues)
         found = []
         for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
             with allowed.without(excluded) as handicap:
@@ -134,30 +134,32 @@ class Bm25Index:
         return Counter(number for word in self._tokens_of(query) if (number := known.get(word)) is not None)
 
 
-def _take_in(
+def _write_passages(
     passages: Iterable[Passage],
     folder: Path,
     words: Vocabulary,
     tokens_of: Callable[[str], Iterable[str]],
     known: Collection[str] = (),
-) -> tuple[_folder.Part, Postings]:
+) -> tuple[_folder.IndexPart, Postings]:
     """Write a part of passages, and count their words."""
     with _folder.new_part(folder, passage_store.ROLE) as new:
-        postings = count(passage_store.record(passages, new, known), tokens_of, words)
-        return _folder.seal(new, passage_store.ROLE), postings
+        postings = count_postings(passage_store.record_passages(passages, new, known), tokens_of, words)
+        return _folder.seal_part(new, passage_store.ROLE), postings
 
 
-def _settle(
-    folder: Path, parts: list[_folder.Part], postings: Postings, words: Vocabulary, settings: Settings
-) -> _folder.Manifest:
+def _write_postings(
+    folder: Path, parts: list[_folder.IndexPart], postings: Postings, words: Vocabulary, settings: Bm25Settings
+) -> _folder.IndexManifest:
     """Weigh the postings of the whole and write them as one part; the manifest to go with it."""
     with _folder.new_part(folder, ROLE) as new:
-        matrix.save(new, postings, weigh(postings, settings.k1, settings.b), words, settings.k1, settings.b)
-        part = _folder.seal(new, ROLE)
+        matrix.save_weights(
+            new, postings, weigh_postings(postings, settings.k1, settings.b), words, settings.k1, settings.b
+        )
+        part = _folder.seal_part(new, ROLE)
     counts = {
         "passages": len(postings.lengths),
         "words": len(words),
         "postings": len(postings.passages),
         "tokens": int(postings.lengths.sum()),
     }
-    return _folder.Manifest(Bm25Index.kind, asdict(settings), counts, (*parts, part))
+    return _folder.IndexManifest(Bm25Index.kind, asdict(settings), counts, (*parts, part))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.text.normalise import digest_of
+from rejoinder.text.normalise import text_digest
 from rejoinder.types import Dialogue, Turn
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Corpus:
         return np.flatnonzero(np.arange(self.n_turns) != self.starts[self.dialogue])
 
 
-def by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> dict[str | None, Corpus]:
+def group_by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> dict[str | None, Corpus]:
     """The corpora of some dialogues, each by its name, in the order in which they came."""
     builders: dict[str | None, _Builder] = {}
     for dialogue in dialogues:
@@ -167,7 +167,7 @@ class _Builder:
             text = turn.text.encode("utf-8", "surrogatepass")
             self.texts += text
             self.length.append(len(text))
-            self.digest.append(digest_of(turn.text))
+            self.digest.append(text_digest(turn.text))
 
     def _label(self, corpus: str | None, turn: Turn) -> int:
         key = corpus, turn.speaker
@@ -218,9 +218,9 @@ class _Builder:
         return speaker.astype(np.int32), (keys % len(lasts)).astype(np.int32)
 
 
-def find_said(corpus: Corpus, texts: Sequence[str]) -> Numbers:
+def find_text_codes(corpus: Corpus, texts: Sequence[str]) -> Numbers:
     """The codes of what some texts say, without those that nobody in the corpus says."""
-    digests = np.array([digest_of(text) for text in texts], dtype=np.int64)
+    digests = np.array([text_digest(text) for text in texts], dtype=np.int64)
     places = np.minimum(np.searchsorted(corpus.digests, digests), len(corpus.digests) - 1)
     known: Numbers = places[corpus.digests[places] == digests]
     return known

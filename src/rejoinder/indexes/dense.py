@@ -17,8 +17,8 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store, vector_store
 from rejoinder.indexes.base import Hit, Passage, check_search
-from rejoinder.indexes.filter import Filter, floor_of
-from rejoinder.indexes.passage_store import Passages
+from rejoinder.indexes.filter import PassageFilter, lower_bound
+from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.models.base import Encoder, Vectors
 
 ROLE = "vectors"
@@ -27,7 +27,7 @@ _ROUNDING = 2.0**-22  # a product of n numbers in single precision is off by les
 
 
 @dataclass(frozen=True)
-class Settings:
+class DenseSettings:
     """What decides the scores of an index beside its passages."""
 
     encoder: str
@@ -35,7 +35,7 @@ class Settings:
     precision: vector_store.Precision
 
 
-def check_encoder(folder: Path, settings: Settings, encoder: Encoder) -> None:
+def check_encoder(folder: Path, settings: DenseSettings, encoder: Encoder) -> None:
     """Raise where an index was made with another encoder."""
     if settings.digest != encoder.digest:
         raise SpecError(
@@ -53,12 +53,12 @@ class DenseIndex:
         self.folder = folder
         self.encoder = encoder
         self.manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self.settings = _folder.parse_settings(self.manifest, folder, DenseSettings)
         check_encoder(folder, self.settings, encoder)
-        self._passages = Passages(self.manifest.folders(folder, passage_store.ROLE))
+        self._passages = PassageStore(self.manifest.folders(folder, passage_store.ROLE))
         self._vectors = vector_store.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
         if len(self._vectors) != len(self._passages):
-            raise _folder.damaged(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not belong together")
 
     @classmethod
     def build(
@@ -70,11 +70,11 @@ class DenseIndex:
         precision: vector_store.Precision = "float32",
     ) -> DenseIndex:
         """Index passages into a new folder."""
-        settings = asdict(Settings(encoder.name, encoder.digest, precision))
+        settings = asdict(DenseSettings(encoder.name, encoder.digest, precision))
         target = Path(folder)
         with _folder.new_folder(target) as new:
-            parts, count = _take_in(passages, new, encoder, precision)
-            _folder.write_manifest(new, _folder.Manifest(cls.kind, settings, {"passages": count}, parts))
+            parts, count = _write_vectors(passages, new, encoder, precision)
+            _folder.write_manifest(new, _folder.IndexManifest(cls.kind, settings, {"passages": count}, parts))
         return cls(target, encoder)
 
     @classmethod
@@ -86,9 +86,9 @@ class DenseIndex:
         """The index with more dialogues; what is there already is not touched."""
         before = self.manifest
         known = self._passages.numbers
-        parts, count = _take_in(passages, self.folder, self.encoder, self.settings.precision, known)
+        parts, count = _write_vectors(passages, self.folder, self.encoder, self.settings.precision, known)
         counts = {"passages": len(self) + count}
-        manifest = _folder.Manifest(self.kind, before.settings, counts, before.parts + parts)
+        manifest = _folder.IndexManifest(self.kind, before.settings, counts, before.parts + parts)
         _folder.write_manifest(self.folder, manifest, before)
         return type(self)(self.folder, self.encoder)
 
@@ -106,18 +106,20 @@ class DenseIndex:
     ) -> list[list[Hit]]:
         """The best hits of each query, best first; see ``contract.Index``."""
         check_search(queries, k, exclude_dialogues)
-        allowed = Filter(self._passages, split, only_dialogues)
+        allowed = PassageFilter(self._passages, split, only_dialogues)
         barred = [allowed.stretches(ids) for ids in exclude_dialogues or [()] * len(queries)]
         found: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
-            vectors = vector_store.encode(self.encoder, queries[begin : begin + _QUERIES], "left")
+            vectors = vector_store.encode_texts(self.encoder, queries[begin : begin + _QUERIES], "left")
             some = barred[begin : begin + _QUERIES]
-            for numbers, cosines in nearest(self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)):
+            for numbers, cosines in find_nearest(
+                self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)
+            ):
                 found.append(self._passages.best(numbers, cosines, k))
         return found
 
 
-def nearest(
+def find_nearest(
     store: vector_store.VectorStore,
     vectors: Vectors,
     k: int,
@@ -130,7 +132,7 @@ def nearest(
     Those whose cosine is below a query's ``least`` may be missing.
     """
     slack = (vectors.shape[1] + 2) * _ROUNDING
-    best = [_Best(k, slack, floor) for floor in least]
+    best = [_NearestPassages(k, slack, floor) for floor in least]
     for first, block in store.blocks():
         rough = vectors @ block.T
         if handicap is not None:
@@ -144,7 +146,7 @@ def nearest(
         yield numbers, store.cosines(numbers, vector)
 
 
-class _Best:
+class _NearestPassages:
     """The passages seen so far that may be among the k nearest to a query, going by rough scores."""
 
     def __init__(self, k: int, slack: float, floor: float) -> None:
@@ -154,7 +156,7 @@ class _Best:
 
     def see(self, first: int, scores: NDArray[np.float32]) -> None:
         """Take in the scores of the passages from ``first`` on."""
-        self._floor = max(self._floor, floor_of(scores, self._k))
+        self._floor = max(self._floor, lower_bound(scores, self._k))
         places = np.flatnonzero(scores >= self._low())
         self._seen.append((places + first, scores[places]))
 
@@ -167,14 +169,16 @@ class _Best:
         return max(self._floor - self._slack, float(np.finfo(np.float32).min))  # above those that are barred
 
 
-def _take_in(
+def _write_vectors(
     passages: Iterable[Passage],
     folder: Path,
     encoder: Encoder,
     precision: vector_store.Precision,
     known: Collection[str] = (),
-) -> tuple[tuple[_folder.Part, _folder.Part], int]:
+) -> tuple[tuple[_folder.IndexPart, _folder.IndexPart], int]:
     """Write a part of passages and one of their vectors; how many there are."""
     with _folder.new_part(folder, passage_store.ROLE) as texts, _folder.new_part(folder, ROLE) as vectors:
-        count = vector_store.write(passage_store.record(passages, texts, known), vectors, encoder, precision)
-        return (_folder.seal(texts, passage_store.ROLE), _folder.seal(vectors, ROLE)), count
+        count = vector_store.write_vectors(
+            passage_store.record_passages(passages, texts, known), vectors, encoder, precision
+        )
+        return (_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(vectors, ROLE)), count

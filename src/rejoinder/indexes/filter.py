@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError, nearest
-from rejoinder.indexes.passage_store import Passages
+from rejoinder.indexes.passage_store import PassageStore
 
 
-class Filter:
+class PassageFilter:
     """The passages of a split and of some dialogues; single queries may leave out more."""
 
-    def __init__(self, passages: Passages, split: str | None, only_dialogues: Collection[str] | None) -> None:
+    def __init__(self, passages: PassageStore, split: str | None, only_dialogues: Collection[str] | None) -> None:
         self._passages = passages
         self.handicap: NDArray[np.float32] = np.zeros(len(passages), np.float32)
         if split is not None:
@@ -66,7 +66,7 @@ _GROUPS = 1024
 _GROUPS_PER_HIT = 16
 
 
-def floor_of(scores: NDArray[np.float32], k: int) -> float:
+def lower_bound(scores: NDArray[np.float32], k: int) -> float:
     """A value that at least k of the scores reach, little below the k-th largest; minus infinity where k are not there.
 
     The k-th largest of the maxima of groups will do, since groups share no score, and costs a thirtieth of a partition

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.filter import floor_of
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import load
+from rejoinder.indexes.filter import lower_bound
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import load_array
 from rejoinder.indexes.postings import Postings
 
 _ROUNDING = 2.0**-22  # a sum of n weights in single precision is off by less than n + 2 of these, relative to its size
 _SMALLEST = float(np.nextafter(np.float32(0), np.float32(1)))
 
 
-def save(
+def save_weights(
     folder: Path, postings: Postings, weights: NDArray[np.float32], words: Mapping[str, int], k1: float, b: float
 ) -> None:
     """Write weights as bm25s does, and beside them the counts that weighing anew takes."""
@@ -38,18 +38,18 @@ def save(
     np.save(folder / "lengths.npy", postings.lengths)
 
 
-def rounding(query: Mapping[int, int]) -> float:
+def rounding_error(query: Mapping[int, int]) -> float:
     """How far a rough score may be from the true one, relative to it."""
     return (len(query) + 2) * _ROUNDING
 
 
-class Weights:
+class PostingWeights:
     """What each word is worth to each passage; a query is the numbers of its words and how often it has each."""
 
     def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
         self.postings, self.weights = postings, weights
         if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
-            raise damaged(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not belong together")
 
     def nearest(
         self,
@@ -68,7 +68,7 @@ class Weights:
             rough += handicap
         for stretch in barred:
             rough[stretch] = -np.inf
-        floor = max(floor_of(rough, k), least) * (1 - rounding(query))
+        floor = max(lower_bound(rough, k), least) * (1 - rounding_error(query))
         found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
         return found, self.scores(query, found)
 
@@ -110,7 +110,7 @@ class Weights:
         return csc_array((self.weights, passages, pointers), shape=(len(lengths), len(starts) - 1), copy=False)
 
 
-class Matrix(Weights):
+class WeightMatrix(PostingWeights):
     """The weights of an index in one piece, with its words."""
 
     def __init__(self, folder: Path) -> None:
@@ -118,8 +118,10 @@ class Matrix(Weights):
             model = import_module("bm25s").BM25.load(folder, mmap=True)
             weights, passages, starts = (np.asarray(model.scores[name]) for name in ("data", "indices", "indptr"))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(folder, str(error)) from None
+            raise damage_error(folder, str(error)) from None
         self.words: dict[str, int] = model.vocab_dict
-        super().__init__(folder, Postings(starts, passages, load(folder, "counts"), load(folder, "lengths")), weights)
+        super().__init__(
+            folder, Postings(starts, passages, load_array(folder, "counts"), load_array(folder, "lengths")), weights
+        )
         if self.postings.words != len(self.words):
-            raise damaged(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not belong together")

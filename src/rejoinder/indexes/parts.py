@@ -20,7 +20,7 @@ import orjson
 
 from rejoinder.data.shape import fits
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.files import sha256_of, whole_file
+from rejoinder.files import atomic_write, sha256_of
 
 MANIFEST = "manifest.json"
 VERSION = 1  # of the folder's layout
@@ -30,11 +30,11 @@ _SHAPE = {
     "kind": str, "settings": {str: object}, "counts": {str: float},
     "parts": [{"role": str, "name": str, "files": {str: [(int, str)]}}],
 }  # fmt: skip
-_AGAIN = "build the index again"
+_REBUILD_HINT = "build the index again"
 
 
 @dataclass(frozen=True)
-class Part:
+class IndexPart:
     """One part: its role, its name in the folder, and the size and sha256 of each of its files."""
 
     role: str
@@ -43,35 +43,35 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class IndexManifest:
     """What an index is made of, and with which settings."""
 
     kind: str
     settings: Mapping[str, Any]
     counts: Mapping[str, int]
-    parts: tuple[Part, ...]
+    parts: tuple[IndexPart, ...]
     version: int = field(default=VERSION)
 
     def folders(self, folder: Path, role: str) -> list[Path]:
         """Where the parts that have a role lie, in order."""
         found = [folder / part.name for part in self.parts if part.role == role]
         if not found:
-            raise damaged(folder / MANIFEST, f"it names no {role}")
+            raise damage_error(folder / MANIFEST, f"it names no {role}")
         return found
 
 
-def settings_of(manifest: Manifest, folder: Path, form: type[T]) -> T:
+def parse_settings(manifest: IndexManifest, folder: Path, form: type[T]) -> T:
     """The settings of an index as the dataclass that its kind has for them."""
     for name, hint in get_type_hints(form).items():
         value = manifest.settings.get(name)
         of = get_args(hint)
         shape = [of[0]] if get_origin(hint) is list else hint
         if name in manifest.settings and not (value in of if get_origin(hint) is Literal else fits(value, shape)):
-            raise damaged(folder / MANIFEST, f"its setting {name} is {brief(value)}")
+            raise damage_error(folder / MANIFEST, f"its setting {name} is {brief(value)}")
     try:
         return form(**manifest.settings)
     except TypeError as error:
-        raise damaged(folder / MANIFEST, str(error)) from None
+        raise damage_error(folder / MANIFEST, str(error)) from None
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def new_folder(target: Path) -> Iterator[Path]:
     """A folder to fill that takes its name only when the block has ended well."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: exists already; name another folder, or add to an index with: rejoinder index add")
-    with _scratch(target.parent, target.name) as folder:
+    with _scratch_folder(target.parent, target.name) as folder:
         yield folder
         with suppress(OSError):
             target.rmdir()
@@ -89,12 +89,12 @@ def new_folder(target: Path) -> Iterator[Path]:
 @contextmanager
 def new_part(folder: Path, role: str) -> Iterator[Path]:
     """A folder for the files of a part; ``seal`` makes it one."""
-    with _scratch(folder, role) as part:
+    with _scratch_folder(folder, role) as part:
         yield part
 
 
 @contextmanager
-def _scratch(parent: Path, name: str) -> Iterator[Path]:
+def _scratch_folder(parent: Path, name: str) -> Iterator[Path]:
     folder = parent / f".{name}.{secrets.token_hex(4)}"
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def _scratch(parent: Path, name: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def seal(written: Path, role: str) -> Part:
+def seal_part(written: Path, role: str) -> IndexPart:
     """Give a written part its name; the same content gets the same name."""
     files = {path.name: (path.stat().st_size, sha256_of(path)) for path in sorted(written.iterdir())}
     digest = hashlib.sha256(orjson.dumps(files)).hexdigest()[:_DIGITS]
@@ -118,81 +118,83 @@ def seal(written: Path, role: str) -> Part:
         except OSError:
             if not target.exists():  # else another process has written the same meanwhile
                 raise
-    return Part(role, name, files)
+    return IndexPart(role, name, files)
 
 
-def write_manifest(folder: Path, manifest: Manifest, before: Manifest | None = None) -> None:
+def write_manifest(folder: Path, manifest: IndexManifest, before: IndexManifest | None = None) -> None:
     """Make these parts the index's, in one step, and remove the parts that no longer are."""
     if before is not None and (found := read_manifest(folder)) != before:
-        remove(folder, manifest, found)
+        remove_parts(folder, manifest, found)
         raise InputError(f"{folder}: was changed by somebody else meanwhile; open it again and repeat")
-    with whole_file(folder / MANIFEST) as file:
+    with atomic_write(folder / MANIFEST) as file:
         file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if before is not None:
-        remove(folder, before, manifest)
+        remove_parts(folder, before, manifest)
 
 
-def remove(folder: Path, manifest: Manifest, keep: Manifest) -> None:
+def remove_parts(folder: Path, manifest: IndexManifest, keep: IndexManifest) -> None:
     """Delete the parts of one manifest that another does not name."""
     for name in {part.name for part in manifest.parts} - {part.name for part in keep.parts}:
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def read_manifest(folder: Path, kind: str | None = None) -> Manifest:
+def read_manifest(folder: Path, kind: str | None = None) -> IndexManifest:
     """The manifest of an index (of one kind); every file must be there in its size."""
     try:
         found = orjson.loads((folder / MANIFEST).read_bytes())
         version = found["version"]
         if version != VERSION:
-            raise InputError(f"{folder}: has layout {version!r}, this version reads {VERSION}; {_AGAIN}")
+            raise InputError(f"{folder}: has layout {version!r}, this version reads {VERSION}; {_REBUILD_HINT}")
         parts = tuple(
-            Part(p["role"], p["name"], {name: (size, digest) for name, (size, digest) in p["files"].items()})
+            IndexPart(p["role"], p["name"], {name: (size, digest) for name, (size, digest) in p["files"].items()})
             for p in found["parts"]
         )
-        manifest = Manifest(found["kind"], found["settings"], found["counts"], parts)
+        manifest = IndexManifest(found["kind"], found["settings"], found["counts"], parts)
     except FileNotFoundError:
         raise InputError(f"{folder}: holds no index (no {MANIFEST}); make one with: rejoinder index build") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{folder / MANIFEST}: is damaged; {_AGAIN}") from None
+        raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}") from None
     if not fits(found, _SHAPE):
-        raise InputError(f"{folder / MANIFEST}: is damaged; {_AGAIN}")
+        raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}")
     if kind not in (None, manifest.kind):
         raise SpecError(f"{folder}: is a {brief(manifest.kind)} index, not a {kind!r} one; name another folder")
     for part in parts:
         for name, (size, _) in part.files.items():
             if any(Path(one).name != one or one == ".." for one in (part.name, name)):
-                raise damaged(folder / MANIFEST, f"it points outside the folder, to {brief(f'{part.name}/{name}')}")
+                raise damage_error(
+                    folder / MANIFEST, f"it points outside the folder, to {brief(f'{part.name}/{name}')}"
+                )
             _check_size(folder / part.name / name, size)
     return manifest
 
 
-def verify(folder: Path) -> Manifest:
+def verify_files(folder: Path) -> IndexManifest:
     """Compare every file of an index with its sha256."""
     manifest = read_manifest(folder)
     for part in manifest.parts:
         for name, (_, digest) in part.files.items():
             if sha256_of(folder / part.name / name) != digest:
-                raise damaged(folder / part.name / name, "its sha256 is another")
+                raise damage_error(folder / part.name / name, "its sha256 is another")
     return manifest
 
 
-def is_whole(folder: Path, part: Part) -> bool:
+def is_complete(folder: Path, part: IndexPart) -> bool:
     """Whether every file of a part is there in its size."""
     paths = {folder / part.name / name: size for name, (size, _) in part.files.items()}
     return all(path.is_file() and path.stat().st_size == size for path, size in paths.items())
 
 
-def damaged(path: Path, what: str) -> InputError:
+def damage_error(path: Path, what: str) -> InputError:
     """The error for a file that is not as it was written."""
-    return InputError(f"{path}: is damaged ({what}); {_AGAIN}")
+    return InputError(f"{path}: is damaged ({what}); {_REBUILD_HINT}")
 
 
 def _check_size(path: Path, size: int) -> None:
     try:
         found = path.stat().st_size
     except OSError:
-        raise damaged(path, "it is missing") from None
+        raise damage_error(path, "it is missing") from None
     if found != size:
-        raise damaged(path, f"it has {found:,} bytes instead of {size:,}")
+        raise damage_error(path, f"it has {found:,} bytes instead of {size:,}")

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, brief
 from rejoinder.indexes.base import Hit, Passage
-from rejoinder.indexes.parts import damaged
+from rejoinder.indexes.parts import damage_error
 
 ROLE = "passages"
-LINES = "passages.jsonl"
-DIALOGUES = "dialogues.json"
+PASSAGES_FILE = "passages.jsonl"
+DIALOGUES_FILE = "dialogues.json"
 
 
-def record(passages: Iterable[Passage], folder: Path, known: Container[str] = ()) -> Iterator[str]:
+def record_passages(passages: Iterable[Passage], folder: Path, known: Container[str] = ()) -> Iterator[str]:
     """Write passages as they go by; yields what is to be searched of each. ``known`` are dialogues that are there."""
-    dialogues = _Dialogues(known)
+    dialogues = _DialogueColumns(known)
     offsets = array("q", [0])
-    with (folder / LINES).open("wb") as file:
+    with (folder / PASSAGES_FILE).open("wb") as file:
         for passage in passages:
-            offsets.append(offsets[-1] + file.write(_line(passage)))
+            offsets.append(offsets[-1] + file.write(_format_line(passage)))
             dialogues.add(passage)
             yield passage.text if passage.key is None else passage.key
     if len(offsets) == 1:
@@ -41,7 +41,7 @@ def record(passages: Iterable[Passage], folder: Path, known: Container[str] = ()
     dialogues.save(folder)
 
 
-class _Dialogues:
+class _DialogueColumns:
     """The dialogues of the passages that went by."""
 
     def __init__(self, known: Container[str]) -> None:
@@ -75,10 +75,10 @@ class _Dialogues:
         digests = b"".join(digest.digest() for digest in self._digests)
         np.save(folder / "digests.npy", np.frombuffer(digests, "<u8"))
         names = {"ids": list(self._ids), "splits": list(self._splits)}
-        (folder / DIALOGUES).write_bytes(orjson.dumps(names))
+        (folder / DIALOGUES_FILE).write_bytes(orjson.dumps(names))
 
 
-def _line(passage: Passage) -> bytes:
+def _format_line(passage: Passage) -> bytes:
     row = {"dialogue": passage.dialogue, "turn": passage.turn, "speaker": passage.speaker, "text": passage.text}
     try:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
@@ -86,25 +86,25 @@ def _line(passage: Passage) -> bytes:
         raise InputError(f"the passage {brief(passage.id)} cannot be written as JSON ({error})") from None
 
 
-class Passages:
+class PassageStore:
     """All passages of an index in order; a text is read when a hit is made of it."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
-        self._lines = [np.memmap(folder / LINES, mode="r", dtype=np.uint8) for folder in folders]
-        self._offsets = [load(folder, "offsets") for folder in folders]
+        self._lines = [np.memmap(folder / PASSAGES_FILE, mode="r", dtype=np.uint8) for folder in folders]
+        self._offsets = [load_array(folder, "offsets") for folder in folders]
         self._firsts = np.cumsum([0, *(len(offsets) - 1 for offsets in self._offsets)])
         self.ids: list[str] = []
         self.split_names: list[str | None] = []
         self.splits = np.concatenate([self._read_dialogues(folder) for folder in folders])
-        self.sizes = np.concatenate([load(folder, "sizes") for folder in folders])
-        self.digests = np.concatenate([load(folder, "digests") for folder in folders])
+        self.sizes = np.concatenate([load_array(folder, "sizes") for folder in folders])
+        self.digests = np.concatenate([load_array(folder, "digests") for folder in folders])
         self.starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
         if (
             not len(self.ids) == len(self.sizes) == len(self.splits) == len(self.digests)
             or len(self) != self.starts[-1]
         ):
-            raise damaged(folders[0].parent, "its columns differ in length")
+            raise damage_error(folders[0].parent, "its columns differ in length")
 
     def __len__(self) -> int:
         return int(self._firsts[-1])
@@ -112,13 +112,13 @@ class Passages:
     def _read_dialogues(self, folder: Path) -> NDArray[np.int64]:
         """Take in the ids of one part; the splits of its dialogues as numbers."""
         try:
-            found = orjson.loads((folder / DIALOGUES).read_bytes())
+            found = orjson.loads((folder / DIALOGUES_FILE).read_bytes())
             self.ids += found["ids"]
             self.split_names += [name for name in found["splits"] if name not in self.split_names]
             codes = np.array([self.split_names.index(name) for name in found["splits"]], np.int64)
-            return codes.take(load(folder, "splits"))
+            return codes.take(load_array(folder, "splits"))
         except (ValueError, KeyError, TypeError, IndexError):
-            raise damaged(folder / DIALOGUES, "it cannot be read") from None
+            raise damage_error(folder / DIALOGUES_FILE, "it cannot be read") from None
 
     @cached_property
     def dialogue_of(self) -> NDArray[np.int64]:
@@ -162,25 +162,25 @@ class Passages:
         """A passage as it was found."""
         part = int(np.searchsorted(self._firsts, number, side="right")) - 1
         begin, end = self._offsets[part][number - self._firsts[part] :][:2]
-        found = passage_at(self._folders[part], self._lines[part], begin, end)
+        found = read_passage(self._folders[part], self._lines[part], begin, end)
         split = self.split_names[self.splits[self.dialogue_of[number]]]
         return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
 
 
-def passage_at(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -> Passage:
+def read_passage(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -> Passage:
     """The passage whose line goes from one byte to another."""
     try:
         row = orjson.loads(lines[begin:end].tobytes())
         return Passage(row["dialogue"], row["turn"], row["text"], row["speaker"])
     except (ValueError, KeyError, TypeError):
-        raise damaged(folder / LINES, f"the line at byte {begin:,} cannot be read") from None
+        raise damage_error(folder / PASSAGES_FILE, f"the line at byte {begin:,} cannot be read") from None
 
 
-def load(folder: Path, name: str) -> NDArray[Any]:
+def load_array(folder: Path, name: str) -> NDArray[Any]:
     """An array of a part, memory-mapped."""
     path = folder / f"{name}.npy"
     try:
         found: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # slices of it are lighter
     except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # of a header, too
-        raise damaged(path, str(error)) from None
+        raise damage_error(path, str(error)) from None
     return found

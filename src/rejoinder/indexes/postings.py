@@ -38,13 +38,13 @@ class Postings(NamedTuple):
         return len(self.starts) - 1
 
 
-def count(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary) -> Postings:
+def count_postings(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary) -> Postings:
     """The postings of texts; new words enter the vocabulary."""
-    flat, sizes = in_a_row(texts, tokens_of, words)
-    return sort_out(flat, np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
+    flat, sizes = number_words(texts, tokens_of, words)
+    return sort_postings(flat, np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
 
 
-def in_a_row(
+def number_words(
     texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The numbers of the words of texts, one text after the other, and how many each has."""
@@ -56,7 +56,9 @@ def in_a_row(
     return np.asarray(flat), np.asarray(lengths)
 
 
-def sort_out(flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArray[np.int32], n_words: int) -> Postings:
+def sort_postings(
+    flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArray[np.int32], n_words: int
+) -> Postings:
     """The postings of words that stand in a row, each with the passage that it belongs to."""
     # One number holds word and passage, so that one sort puts them in order.
     pairs = flat.astype(np.int64)
@@ -71,7 +73,7 @@ def sort_out(flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArra
     return Postings(starts, (pairs & (2**_NUMBER_BITS - 1)).astype(np.int32), counts, lengths)
 
 
-def join(first: Postings, second: Postings) -> Postings:
+def join_postings(first: Postings, second: Postings) -> Postings:
     """The postings of two sets of passages one after the other; ``second`` knows every word of ``first``."""
     known = np.concatenate([first.starts, np.full(second.words - first.words, first.starts[-1])])
     size = len(first.passages) + len(second.passages)
@@ -84,18 +86,18 @@ def join(first: Postings, second: Postings) -> Postings:
     return Postings(known + second.starts, passages, counts, np.concatenate([first.lengths, second.lengths]))
 
 
-class Totals(NamedTuple):
+class IndexTotals(NamedTuple):
     """What the weights of a word depend on beside the passage: all passages, and all the words that these have."""
 
     passages: int
     tokens: int
 
 
-def weigh(
+def weigh_postings(
     postings: Postings,
     k1: float,
     b: float,
-    totals: Totals | None = None,
+    totals: IndexTotals | None = None,
     frequencies: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float32]:
     """What each posting adds to the score of its passage: SCARCE, Appendix C (Robertson et al. 1995).
@@ -107,7 +109,7 @@ def weigh(
         return np.empty(0, np.float32)
     here = np.diff(postings.starts)
     if totals is None or frequencies is None:
-        totals, frequencies = Totals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))), here
+        totals, frequencies = IndexTotals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))), here
     rarity = np.log(totals.passages / np.maximum(frequencies, 1))  # a word may stand in no passage of a field
     damping = k1 * ((1 - b) + b * postings.lengths / (totals.tokens / totals.passages))
     weights = np.repeat(rarity * (k1 + 1), here)

@@ -18,18 +18,18 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from rejoinder.data.reader import Source as File
+from rejoinder.data.reader import InputFile as File
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.models.base import Side, TokenVectors, Vectors, WordVectors
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 
-_NOTHING = 1e-6  # what is left of a vector, against before, that is but rounding
+_ROUNDING_SHARE = 1e-6  # what is left of a vector, against before, that is but rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class SifFit:
     """What a corpus decides: how often each word that has a vector occurs, among how many words, and the component."""
 
     counts: Mapping[str, int]
@@ -42,11 +42,11 @@ class SifEncoder:
 
     max_tokens = 2**31 - 1
 
-    def __init__(self, words: WordVectors, a: float, fit: Fit, digest: str) -> None:
+    def __init__(self, words: WordVectors, a: float, fit: SifFit, digest: str) -> None:
         self.name = f"sif of {words.name}"
         self.digest = digest
         self.dimensions = words.dimensions
-        self._weighing = Weighing(words, a, fit.counts, fit.total)
+        self._weighing = SifAverages(words, a, fit.counts, fit.total)
         self._component = fit.component
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
@@ -54,7 +54,7 @@ class SifEncoder:
         raw = self._weighing.means(texts)
         left = raw - np.outer((raw * self._component).sum(axis=1), self._component)
         before, after = (np.linalg.norm(part, axis=1, keepdims=True) for part in (raw, left))
-        known = after > _NOTHING * before
+        known = after > _ROUNDING_SHARE * before
         vectors: Vectors = np.divide(left, after, out=np.zeros_like(left), where=known).astype(np.float32)
         return vectors
 
@@ -68,7 +68,7 @@ class SifEncoder:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighing:
+class SifAverages:
     """The weighted means of texts, before a component is taken away."""
 
     words: WordVectors
@@ -80,7 +80,7 @@ class Weighing:
         """A row a text, in double precision; each depends on its own text alone."""
         from scipy.sparse import csr_array
 
-        tokens_of = tokenizer_of("words")
+        tokens_of = get_tokenizer("words")
         columns: dict[str, int] = {}
         rows = [[columns.setdefault(word, len(columns)) for word in tokens_of(text)] for text in texts]
         found, known = self.words.vectors(list(columns))
@@ -97,22 +97,22 @@ class Weighing:
 
 
 VERSION = 1  # of the vectors
-_AT_ONCE = 8192  # texts
+_BATCH_TEXTS = 8192  # texts
 
 
-def fit(corpus: Corpus, words: WordVectors, a: float, given: tuple[Mapping[str, int], int] | None = None) -> Fit:
+def fit_sif(corpus: Corpus, words: WordVectors, a: float, given: tuple[Mapping[str, int], int] | None = None) -> SifFit:
     """The word counts (where no file gives them) and the first principal component of a corpus."""
-    counts, total = given if given is not None else _counts(corpus, words)
-    weighing = Weighing(words, a, counts, total)
+    counts, total = given if given is not None else _count_words(corpus, words)
+    weighing = SifAverages(words, a, counts, total)
     products = np.zeros((words.dimensions, words.dimensions))
     for texts in _blocks(corpus):
         means = weighing.means(texts)
         products += means.T @ means
-    return Fit(counts, total, np.linalg.eigh(products)[1][:, -1])
+    return SifFit(counts, total, np.linalg.eigh(products)[1][:, -1])
 
 
-def _counts(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
-    tokens_of = tokenizer_of("words")
+def _count_words(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
+    tokens_of = get_tokenizer("words")
     counted: Counter[str] = Counter()
     for texts in _blocks(corpus):
         for text in texts:
@@ -121,8 +121,8 @@ def _counts(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
 
 
 def _blocks(corpus: Corpus) -> Iterator[list[str]]:
-    for start in range(0, corpus.n_turns, _AT_ONCE):
-        yield corpus.texts(np.arange(start, min(start + _AT_ONCE, corpus.n_turns)))
+    for start in range(0, corpus.n_turns, _BATCH_TEXTS):
+        yield corpus.texts(np.arange(start, min(start + _BATCH_TEXTS, corpus.n_turns)))
 
 
 def read_counts(path: str) -> tuple[dict[str, int], int]:
@@ -137,23 +137,23 @@ def read_counts(path: str) -> tuple[dict[str, int], int]:
     return counts, sum(counts.values())
 
 
-def digest_of(corpus: Corpus, words: WordVectors, a: float, counts: str | None) -> str:
+def sif_digest(corpus: Corpus, words: WordVectors, a: float, counts: str | None) -> str:
     """A name for everything that decides the vectors."""
     of_file = File(counts).measure()[0] if counts is not None else "corpus"
     return hashlib.sha256(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode()).hexdigest()
 
 
-def write_fit(path: Path, made: Fit) -> None:
+def write_fit(path: Path, made: SifFit) -> None:
     """Keep a fit in a file of the cache."""
     content = {"counts": made.counts, "total": made.total, "component": made.component.tolist()}
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(orjson.dumps(content))
 
 
-def read_fit(path: Path) -> Fit | None:
+def read_fit(path: Path) -> SifFit | None:
     """The fit that a file of the cache holds; None where there is none."""
     try:
         found = orjson.loads(path.read_bytes())
-        return Fit(found["counts"], int(found["total"]), np.array(found["component"], np.float64))
+        return SifFit(found["counts"], int(found["total"]), np.array(found["component"], np.float64))
     except (OSError, ValueError, KeyError, TypeError):
         return None

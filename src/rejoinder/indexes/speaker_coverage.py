@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import NOBODY, SETS, SpeakerSet
 
-SHOWN = (
+REPORTED_SETS = (
     SpeakerSet("same_conversation"),
     SpeakerSet("same_partner"),
     SpeakerSet("same_partner", exclusive=True),
@@ -22,7 +22,7 @@ SHOWN = (
 
 
 @dataclass(frozen=True)
-class Offer:
+class SetCoverage:
     """What a corpus offers of one set: how many moments have a candidate in it, and its sizes over these."""
 
     of: SpeakerSet
@@ -45,16 +45,16 @@ class Coverage:
     without_label: int  # moments
     not_lasting: int  # moments whose label does not last
     without_partner: int  # moments
-    offers: Sequence[Offer]
+    offers: Sequence[SetCoverage]
 
 
-def coverage(corpus: Corpus) -> Coverage:
+def measure_coverage(corpus: Corpus) -> Coverage:
     """Go through every moment of a corpus; what is counted is what a source would propose."""
     turns = corpus.moments()
     index = corpus.speakers
     speaker = corpus.speaker[turns]
     named, lasting = corpus.named[speaker], corpus.lasting[speaker]
-    dialogues, partners = _company(corpus)
+    dialogues, partners = _count_partners(corpus)
     return Coverage(
         len(corpus.ids),
         corpus.n_turns,
@@ -65,14 +65,14 @@ def coverage(corpus: Corpus) -> Coverage:
         int((~named).sum()),
         int((named & ~lasting).sum()),
         int((index.partner[turns] == NOBODY).sum()),
-        tuple(_offer(corpus, of, turns) for of in SHOWN),
+        tuple(_measure_set(corpus, of, turns) for of in REPORTED_SETS),
     )
 
 
-def _offer(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Offer:
-    found = corpus.speakers.sample(of, turns, 1, keys_of(turns, 0))[:, 0] >= 0
-    sizes = _sizes(corpus, of, turns)[found]
-    return Offer(
+def _measure_set(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> SetCoverage:
+    found = corpus.speakers.sample(of, turns, 1, draw_keys(turns, 0))[:, 0] >= 0
+    sizes = _set_sizes(corpus, of, turns)[found]
+    return SetCoverage(
         of,
         int(found.sum()),
         float(found.mean()) if len(turns) else float("nan"),
@@ -81,7 +81,7 @@ def _offer(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Offer:
     )
 
 
-def _sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
+def _set_sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
     """How many utterances the set of each moment has."""
     pools = corpus.speakers.pools
     if of != SpeakerSet("same_speaker", exclusive=True):
@@ -91,7 +91,7 @@ def _sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
     return np.where(pools(of, turns).size > 0, all_of_it - np.maximum(here, with_partner), 0)
 
 
-def _company(corpus: Corpus) -> tuple[Numbers, Numbers]:
+def _count_partners(corpus: Corpus) -> tuple[Numbers, Numbers]:
     """In how many dialogues each lasting speaker of a split speaks, and with how many partners."""
     index = corpus.speakers
     of_run = corpus.lasting[index.by_speaker.keys % len(corpus.named)]

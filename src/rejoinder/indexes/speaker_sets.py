@@ -16,13 +16,13 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.speakers import NOBODY, SETS, Postings, SetName
+from rejoinder.indexes.speakers import NOBODY, SETS, SetName, TurnPostings
 
 Design: TypeAlias = Literal["each set once", "matched"]
 RANDOM_SETS = 5  # for each speaker, as in the paper
 
 
-class Drawn(NamedTuple):
+class SetSample(NamedTuple):
     """Utterances drawn from one set, and whose it is."""
 
     of: SetName
@@ -31,7 +31,7 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SetSampling:
     """How many sets of each kind are taken, how many utterances of a set at most, and the seed.
 
     Of utterances that say the same, a set has one unless ``copies`` are wanted: where dialogues overlap (threads of a
@@ -44,10 +44,10 @@ class Sampling:
     copies: bool = False
 
 
-DEFAULT = Sampling()
+DEFAULT_SAMPLING = SetSampling()
 
 
-class Sets:
+class CorpusSets:
     """The sets of a corpus, each as a stretch of postings."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -56,10 +56,10 @@ class Sets:
         self.width = len(corpus.named)
         named = np.flatnonzero(corpus.named[corpus.speaker])
         key = corpus.dialogue[named] * np.int64(self.width) + corpus.speaker[named]
-        self.by_conversation = Postings.of(key, named, corpus.n_turns)
+        self.by_conversation = TurnPostings.of(key, named, corpus.n_turns)
 
     @cached_property
-    def postings(self) -> dict[SetName, Postings]:
+    def postings(self) -> dict[SetName, TurnPostings]:
         """Where the sets of each kind stand (random ones stand where the speakers do)."""
         kinds = self.by_conversation, self.index.by_pair, self.index.by_speaker, self.index.by_speaker
         return dict(zip(SETS, kinds, strict=True))
@@ -101,7 +101,7 @@ class Sets:
         grows = (here >= 2) & (with_partner > here) & (anywhere > with_partner)
         return np.stack([conversation, pair, speaker], axis=1)[grows]
 
-    def some(self, of: SetName, run: int, n: int, random: np.random.Generator, copies: bool) -> Drawn:
+    def some(self, of: SetName, run: int, n: int, random: np.random.Generator, copies: bool) -> SetSample:
         """Up to n utterances of a set; a random set is what others than the speaker say."""
         postings = self.postings[of]
         low, high = gap_low, gap_high = postings.starts[run : run + 2].tolist()
@@ -115,10 +115,10 @@ class Sets:
         turns = postings.turn_at(places + np.where(places >= gap_low, gap_high - gap_low, 0))
         if not copies:
             turns = turns[np.sort(np.unique(self.corpus.said[turns], return_index=True)[1])]
-        return Drawn(of, self.speaker(of, run), turns[:n])
+        return SetSample(of, self.speaker(of, run), turns[:n])
 
 
-def _each_once(sets: Sets, sampling: Sampling) -> Iterator[Drawn]:
+def _sample_each_once(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
     """Sets of each kind with at least two utterances, all of them or as many as are asked for."""
     for number, of in enumerate(SETS):
         random = np.random.default_rng([sampling.seed, number])
@@ -133,7 +133,7 @@ def _each_once(sets: Sets, sampling: Sampling) -> Iterator[Drawn]:
                 yield drawn
 
 
-def _matched(sets: Sets, sampling: Sampling) -> Iterator[Drawn]:
+def _sample_matched(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
     """The four sets of conversations that have all of them, with equal numbers of utterances."""
     random = np.random.default_rng([sampling.seed, len(SETS)])
     chains = sets.chains()
@@ -150,4 +150,7 @@ def _matched(sets: Sets, sampling: Sampling) -> Iterator[Drawn]:
             yield from (smallest, *larger)
 
 
-DESIGNS: dict[Design, Callable[[Sets, Sampling], Iterator[Drawn]]] = {"each set once": _each_once, "matched": _matched}
+DESIGNS: dict[Design, Callable[[CorpusSets, SetSampling], Iterator[SetSample]]] = {
+    "each set once": _sample_each_once,
+    "matched": _sample_matched,
+}

@@ -8,16 +8,77 @@ n whatever is said: a set of one has 1. It can be compared only between sets of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rejoinder.errors import SpecError, nearest
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.speaker_sets import DEFAULT, DESIGNS, Design, Drawn, Sampling, Sets
+from rejoinder.indexes.speaker_sets import DEFAULT_SAMPLING, DESIGNS, CorpusSets, Design, SetSample, SetSampling
 from rejoinder.indexes.speakers import SETS, SetName
-from rejoinder.indexes.text_vectors import Matrix, Vectorizer
+from rejoinder.models.catalog.entries import MODELS
 from rejoinder.stats.interval import Interval, mean_interval
+from rejoinder.text.tokens import get_tokenizer
+
+TFIDF = "tfidf"
+Matrix: TypeAlias = Any  # a row a text: a numpy array, or a sparse matrix of scipy
+
+
+class Vectorizer(NamedTuple):
+    """A way from texts to vectors, and what it is called."""
+
+    name: str
+    vectors: Callable[[Sequence[str]], Matrix]
+
+
+def open_vectorizer(name: str) -> Vectorizer:
+    """The vectorizer of a name: ``tfidf``, word vectors or an encoder of the catalog, or a folder with either."""
+    if name == TFIDF:
+        return Vectorizer(TFIDF, tfidf_vectors)
+    if name in MODELS and MODELS[name].kind == "word-vectors":
+        return Vectorizer(name, lambda texts: average_word_vectors(texts, name))
+    if name in MODELS and MODELS[name].kind != "encoder":
+        usable = [TFIDF, *(m.name for m in MODELS.values() if m.kind in ("word-vectors", "encoder"))]
+        raise SpecError(f"{name} makes no vectors of texts; {nearest(name, usable)}")
+    from rejoinder.models.encoder.factory import load_encoder
+
+    encoder = load_encoder(name)
+    return Vectorizer(encoder.name, encoder.encode)
+
+
+def tfidf_vectors(texts: Sequence[str]) -> Matrix:
+    """Counts of words, each times ln((1 + N) / (1 + df)) + 1 over these very texts; a text without words has zeros."""
+    from scipy.sparse import csr_matrix
+
+    tokens_of = get_tokenizer("words")
+    columns: dict[str, int] = {}
+    counted = [Counter(columns.setdefault(word, len(columns)) for word in tokens_of(text)) for text in texts]
+    ends: Numbers = np.cumsum([0, *map(len, counted)])
+    indices = np.fromiter((column for counts in counted for column in counts), np.int32, int(ends[-1]))
+    values = np.fromiter((n for counts in counted for n in counts.values()), np.float64, int(ends[-1]))
+    shared = np.bincount(indices, minlength=len(columns))
+    values *= np.log((1 + len(texts)) / (1 + shared[indices])) + 1
+    lengths = np.sqrt(np.bincount(np.repeat(np.arange(len(texts)), np.diff(ends)), values**2, len(texts)))
+    values /= np.repeat(lengths, np.diff(ends))
+    return csr_matrix((values, indices, ends), (len(texts), len(columns)))
+
+
+def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
+    """The mean of the vectors of a text's words, as SSREM does it; a text without known words has zeros."""
+    from rejoinder.models.word_vectors import load_word_vectors
+
+    words = load_word_vectors(name)
+    tokens_of = get_tokenizer("words")
+    means = np.zeros((len(texts), words.dimensions), np.float32)
+    for number, text in enumerate(texts):
+        found, known = words.vectors(tokens_of(text))
+        if known.any():
+            means[number] = found[known].mean(axis=0)
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
 
 
 @dataclass(frozen=True)
@@ -36,33 +97,36 @@ class Similarity:
     step: Interval | None = None
 
 
-def measure(
-    corpus: Corpus, vectorizer: Vectorizer, sampling: Sampling = DEFAULT, designs: Sequence[Design] | None = None
+def measure_similarity(
+    corpus: Corpus,
+    vectorizer: Vectorizer,
+    sampling: SetSampling = DEFAULT_SAMPLING,
+    designs: Sequence[Design] | None = None,
 ) -> Mapping[Design, list[Similarity]]:
     """The similarity within each kind of set, by each way of taking sets; a text is made a vector once for all."""
-    sets = Sets(corpus)
+    sets = CorpusSets(corpus)
     drawn = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
     turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in drawn.values() for d in ds)]))
     said, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
     vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(said) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place
-    return {design: _summary(sets, vectors, rows, design == "matched") for design, sets in drawn.items()}
+    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in drawn.items()}
 
 
-def falls(found: Sequence[Similarity]) -> bool:
+def is_decreasing(found: Sequence[Similarity]) -> bool:
     """Whether the mean cosine falls from each kind of set to the next; kinds without any set are passed over."""
     means = [one.cosine.value for one in found if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def apart(found: Sequence[Similarity]) -> bool:
+def is_separated(found: Sequence[Similarity]) -> bool:
     """Whether the interval of the first kind of set lies wholly above that of the last."""
     return found[0].cosine.low > found[-1].cosine.high
 
 
-def _summary(sets: Sequence[Drawn], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
-    values = np.array([_alike(vectors[rows[drawn.turns]]) for drawn in sets]).reshape(-1, 2)
+def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
+    values = np.array([_mean_similarity(vectors[rows[drawn.turns]]) for drawn in sets]).reshape(-1, 2)
     speakers = np.array([drawn.speaker for drawn in sets], dtype=np.int64)
     kinds = np.array([SETS.index(drawn.of) for drawn in sets], dtype=np.int64)
     found = []
@@ -78,7 +142,7 @@ def _summary(sets: Sequence[Drawn], vectors: Matrix, rows: Numbers, matched: boo
     return found
 
 
-def _alike(vectors: Matrix) -> tuple[float, float]:
+def _mean_similarity(vectors: Matrix) -> tuple[float, float]:
     """The mean cosine of pairs, and the Frobenius norm over n; texts without a vector are left out."""
     products = vectors @ vectors.T
     cosines = np.asarray(products.toarray() if hasattr(products, "toarray") else products, dtype=np.float64)

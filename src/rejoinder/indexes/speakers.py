@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.draws import Allowed, Keys, Pools, draw
+from rejoinder.indexes.pool_sampling import Allowed, Keys, Pools, draw_turns
 
 
 @dataclass(frozen=True, eq=False)
-class Postings:
+class TurnPostings:
     """``keys`` sorted; the turns of the i-th stand, sorted, from ``starts[i]`` to ``starts[i + 1]``."""
 
     keys: Numbers
@@ -40,7 +40,7 @@ class Postings:
     _width: int
 
     @classmethod
-    def of(cls, keys: Numbers, turns: Numbers, n_turns: int) -> Postings:
+    def of(cls, keys: Numbers, turns: Numbers, n_turns: int) -> TurnPostings:
         """The postings of turns under their keys; a turn may stand under several."""
         distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
         width = max(1, n_turns)
@@ -88,17 +88,17 @@ class SpeakerIndex:
         group = corpus.group[corpus.dialogue].astype(np.int64)
         self._n_speakers = len(corpus.named)
         # Sorted by group and then speaker: the corpora of a split, and the speakers of a corpus, stand together.
-        self.by_speaker = Postings.of(group * self._n_speakers + corpus.speaker, turns, corpus.n_turns)
+        self.by_speaker = TurnPostings.of(group * self._n_speakers + corpus.speaker, turns, corpus.n_turns)
         self.run = self.by_speaker.find(group * self._n_speakers + corpus.speaker)[0]  # of each turn's speaker
         groups = np.arange(len(corpus.groups) + 1) * self._n_speakers
         self._group_ends = self.by_speaker.starts[np.searchsorted(self.by_speaker.keys, groups)]
         splits = [split for split, _ in corpus.groups]
         self._split_low = self._group_ends[[splits.index(split) for split in splits]]
         self._split_high = self._group_ends[[len(splits) - splits[::-1].index(split) for split in splits]]
-        self.partner = _partners(corpus)
+        self.partner = _find_partners(corpus)
 
     @cached_property
-    def by_pair(self) -> Postings:
+    def by_pair(self) -> TurnPostings:
         """What each lasting speaker says in dialogues with each other one, sorted."""
         corpus = self.corpus
         width = self._n_speakers
@@ -112,7 +112,7 @@ class SpeakerIndex:
         other = present[np.repeat(of[dialogue], count) + place] % width
         kept = other != corpus.speaker[entries]
         entries, other = entries[kept], other[kept]
-        return Postings.of(self.run[entries] * width + other, entries, corpus.n_turns)
+        return TurnPostings.of(self.run[entries] * width + other, entries, corpus.n_turns)
 
     @cached_property
     def _present(self) -> Numbers:
@@ -187,7 +187,7 @@ class SpeakerIndex:
                 good &= ~self._speaks(self.partner[turns[rows]], drawn)
             return good & unlike(rows, drawn) if unlike else good
 
-        return draw(self.pools(of, turns), k, keys, self.corpus.said, allowed)
+        return draw_turns(self.pools(of, turns), k, keys, self.corpus.said, allowed)
 
     def said_before(self, moments: Numbers, drawn: Numbers) -> NDArray[np.bool_]:
         """Whether a turn says the same as the reply of a moment or as a turn of its context."""
@@ -205,7 +205,7 @@ class SpeakerIndex:
         return takes_part
 
 
-def _partners(corpus: Corpus) -> NDArray[np.int32]:
+def _find_partners(corpus: Corpus) -> NDArray[np.int32]:
     """To whom each turn is said: whoever spoke last before its speaker did, else first after, else nobody."""
     n = corpus.n_turns
     if n == 0:

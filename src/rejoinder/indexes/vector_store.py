@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import load
-from rejoinder.indexes.sharded.column import growing
+from rejoinder.indexes.column import open_column
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import load_array
 from rejoinder.models.base import Encoder, Side, Vectors
 
 Precision: TypeAlias = Literal["int8", "float16", "float32"]
@@ -29,13 +29,13 @@ _ROWS = 2**15  # compared at a time
 _LONGER = 1e-3  # than 1: what an encoder's rounding may do
 
 
-def write(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
+def write_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
     """Write the vectors of texts as they come; how many there are."""
     texts = iter(texts)
-    with growing(folder, _NAME, precision, (encoder.dimensions,)) as column, ExitStack() as stack:
-        scales = stack.enter_context(growing(folder, _SCALES, np.float32)) if precision == "int8" else None
+    with open_column(folder, _NAME, precision, (encoder.dimensions,)) as column, ExitStack() as stack:
+        scales = stack.enter_context(open_column(folder, _SCALES, np.float32)) if precision == "int8" else None
         while block := list(islice(texts, _TEXTS)):
-            vectors = encode(encoder, block, "right")
+            vectors = encode_texts(encoder, block, "right")
             if scales is not None:
                 scale = np.abs(vectors).max(axis=1) / np.float32(_STEPS)
                 scales.add(scale)
@@ -44,7 +44,7 @@ def write(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Preci
     return column.rows
 
 
-def encode(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
+def encode_texts(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
     """The vectors of texts, none of them longer than 1."""
     vectors = np.asarray(encoder.encode(texts, cut), np.float32).reshape(len(texts), encoder.dimensions)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -60,11 +60,11 @@ class VectorStore:
     """The vectors of all passages of an index, in order."""
 
     def __init__(self, folders: Sequence[Path], dimensions: int) -> None:
-        self._parts: list[NDArray[Any]] = [load(folder, _NAME) for folder in folders]
-        self._scales = [_scales(folder, part) for folder, part in zip(folders, self._parts, strict=True)]
+        self._parts: list[NDArray[Any]] = [load_array(folder, _NAME) for folder in folders]
+        self._scales = [_load_scales(folder, part) for folder, part in zip(folders, self._parts, strict=True)]
         for folder, part in zip(folders, self._parts, strict=True):
             if part.ndim != 2 or part.shape[1] != dimensions:
-                raise damaged(folder, f"its vectors have the shape {part.shape}")
+                raise damage_error(folder, f"its vectors have the shape {part.shape}")
         self._firsts = np.cumsum([0, *map(len, self._parts)])
 
     def __len__(self) -> int:
@@ -99,11 +99,11 @@ class VectorStore:
         return rows
 
 
-def _scales(folder: Path, vectors: NDArray[Any]) -> NDArray[np.float32] | None:
+def _load_scales(folder: Path, vectors: NDArray[Any]) -> NDArray[np.float32] | None:
     """What the numbers of each vector are worth, where they are whole numbers."""
     if vectors.dtype != np.int8:
         return None
-    scales: NDArray[np.float32] = load(folder, _SCALES)
+    scales: NDArray[np.float32] = load_array(folder, _SCALES)
     if len(scales) != len(vectors):
-        raise damaged(folder, "its columns differ in length")
+        raise damage_error(folder, "its columns differ in length")
     return scales

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rejoinder.judges.rubric import Rubric
 from rejoinder.types import Choice
 
-_MOST_TOKENS = 10**9  # in one answer: more is no count
+_MAX_TOKENS = 10**9  # in one answer: more is no count
 
 
 class Usage(NamedTuple):
@@ -18,7 +18,7 @@ class Usage(NamedTuple):
     output: int | None
 
 
-class Reply(NamedTuple):
+class Completion(NamedTuple):
     """What the body of an HTTP answer holds; the content is None where it is no chat completion."""
 
     content: str | None
@@ -26,9 +26,9 @@ class Reply(NamedTuple):
     model: str | None
 
 
-def read_body(raw: bytes) -> Reply:
+def read_body(raw: bytes) -> Completion:
     """A chat completion; only the message of the first choice counts."""
-    nothing = Reply(None, Usage(None, None), None)
+    nothing = Completion(None, Usage(None, None), None)
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ def read_body(raw: bytes) -> Reply:
     counts = body.get("usage")
     tokens = [_count(counts, key) for key in ("prompt_tokens", "completion_tokens")]
     model = body.get("model")
-    found = Reply(None, Usage(*tokens), model if isinstance(model, str) else None)
+    found = Completion(None, Usage(*tokens), model if isinstance(model, str) else None)
     try:
         content = body["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
@@ -85,4 +85,4 @@ def _refuse(constant: str) -> Any:
 
 def _count(counts: Any, key: str) -> int | None:
     found = counts.get(key) if isinstance(counts, dict) else None
-    return found if type(found) is int and 0 <= found <= _MOST_TOKENS else None
+    return found if type(found) is int and 0 <= found <= _MAX_TOKENS else None

@@ -17,14 +17,14 @@ import orjson
 
 from rejoinder.errors import RunError
 
-Outcome = Literal["answered", "unreadable", "refused"]
+AnswerOutcome = Literal["answered", "unreadable", "refused"]
 
 
 class Answer(NamedTuple):
     """One answer as it came: the raw body of the HTTP answer, and what it came to."""
 
     key: str
-    outcome: Outcome
+    outcome: AnswerOutcome
     status: int
     body: str
     seconds: float

@@ -13,14 +13,14 @@ import time
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from rejoinder.judges.settings import Settings
+from rejoinder.judges.settings import EndpointSettings
 
 CHAT, PLAIN = "/chat/completions", "/completions"
-_MOST_BYTES = 8 << 20  # of an answer
+_MAX_BYTES = 8 << 20  # of an answer
 _STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 
 
-class Received(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An HTTP answer, whole."""
 
     status: int
@@ -28,14 +28,14 @@ class Received(NamedTuple):
     retry_after: str | None
 
 
-class BrokenError(Exception):
+class BrokenConnectionError(Exception):
     """No whole answer came: refused, broken off, cut short or too late."""
 
 
 class Connection:
     """A connection that stays open between requests; used by one thread."""
 
-    def __init__(self, settings: Settings, path: str = CHAT) -> None:
+    def __init__(self, settings: EndpointSettings, path: str = CHAT) -> None:
         """To a path behind the address that the settings name."""
         parts = urlsplit(settings.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -47,7 +47,7 @@ class Connection:
         self._deadline: float | None = None
         self._late = False
 
-    def send(self, body: bytes) -> Received:
+    def send(self, body: bytes) -> HttpAnswer:
         """Post a request and read its answer."""
         kept_open = self._http.sock is not None
         try:
@@ -55,30 +55,30 @@ class Connection:
         except _STALE as error:
             # The server may close a connection that it kept open just as it is used again: no fault of anybody's.
             if not kept_open or self._late:
-                raise BrokenError(self._why(error)) from None
+                raise BrokenConnectionError(self._why(error)) from None
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
             # The last two: what http.client makes of a socket that was closed under its hands.
-            raise BrokenError(self._why(error)) from None
+            raise BrokenConnectionError(self._why(error)) from None
         try:
             return self._exchange(body)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
-            raise BrokenError(self._why(error)) from None
+            raise BrokenConnectionError(self._why(error)) from None
 
-    def _exchange(self, body: bytes) -> Received:
+    def _exchange(self, body: bytes) -> HttpAnswer:
         self._late, self._deadline = False, time.monotonic() + self._timeout
         try:
             if self._http.sock is None:
                 self._http.connect()  # which also turns off Nagle's waiting
             self._http.request("POST", self._path, body, self._headers)
             answer = self._http.getresponse()
-            raw = answer.read(_MOST_BYTES + 1)
-            if len(raw) > _MOST_BYTES:
+            raw = answer.read(_MAX_BYTES + 1)
+            if len(raw) > _MAX_BYTES:
                 raise http.client.HTTPException("the answer is longer than 8 MiB")
             if answer.length:  # read() with a size gives what there is, however little
                 raise http.client.IncompleteRead(raw, answer.length)
             if self._late:
                 raise TimeoutError
-            return Received(answer.status, raw, answer.getheader("Retry-After"))
+            return HttpAnswer(answer.status, raw, answer.getheader("Retry-After"))
         except BaseException:
             self._http.close()
             raise

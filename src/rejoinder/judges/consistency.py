@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.judges.endpoint import Said
+from rejoinder.judges.endpoint import RawAnswer
 from rejoinder.stats.agreement import krippendorff_alpha
 
 
@@ -23,7 +23,7 @@ class Consistency(NamedTuple):
     alpha: float  # Krippendorff's, the repeats taken as raters, on an interval scale
 
 
-class Tally(NamedTuple):
+class AnswerCounts(NamedTuple):
     """What was answered and counted; tokens are sums over the answers that told them."""
 
     answers: int
@@ -35,7 +35,7 @@ class Tally(NamedTuple):
     uncounted: int  # answers that did not tell their tokens, or told nonsense
 
 
-def consistency(said: Sequence[Sequence[Said]]) -> Consistency:
+def measure_consistency(said: Sequence[Sequence[RawAnswer]]) -> Consistency:
     """How steady a judge is, from the raw answers about each reply."""
     scores = [{one.repeat: one.score for one in answers if one.score is not None} for answers in said]
     several = [list(one.values()) for one in scores if len(one) > 1]
@@ -48,13 +48,13 @@ def consistency(said: Sequence[Sequence[Said]]) -> Consistency:
     return Consistency(len(several), fmean(len(set(values)) == 1 for values in several), fmean(apart), alpha)
 
 
-def tally(said: Sequence[Sequence[Said]]) -> Tally:
+def count_answers(said: Sequence[Sequence[RawAnswer]]) -> AnswerCounts:
     """Counts over all raw answers; an answer counts once, however many replies it is about."""
     answers = list({(one.answer.key, i): one for of in said for i, one in enumerate(of)}.values())
     paid = [one for one in answers if one.answer.outcome != "refused"]
     readable = sum(one.score is not None for one in paid)
     known = [one.usage for one in paid if one.usage.input is not None and one.usage.output is not None]
-    return Tally(
+    return AnswerCounts(
         len(answers),
         readable,
         len(paid) - readable,
@@ -65,6 +65,6 @@ def tally(said: Sequence[Sequence[Said]]) -> Tally:
     )
 
 
-def price(counted: Tally, prices: tuple[float, float]) -> float:
+def compute_price(counted: AnswerCounts, prices: tuple[float, float]) -> float:
     """What the counted tokens cost at a price per million, read and written."""
     return (counted.input_tokens * prices[0] + counted.output_tokens * prices[1]) / 1e6

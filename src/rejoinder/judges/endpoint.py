@@ -13,23 +13,23 @@ import orjson
 
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
-from rejoinder.judges.pairs import Comparison, Duel
-from rejoinder.judges.prompt import AGAIN, VERSION, Messages, choice_messages, rating_messages
-from rejoinder.judges.requests import Request, ask, is_open
+from rejoinder.judges.pairs import Comparison, ResponsePair
+from rejoinder.judges.prompt import RETRY_PREFIX, VERSION, Messages, choice_messages, rating_messages
+from rejoinder.judges.requests import Request, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_settings, tries
 from rejoinder.paths import cache_home
 from rejoinder.types import Choice, Turn
 
 
-class Rated(NamedTuple):
+class RatingRequest(NamedTuple):
     """What is asked of a single reply."""
 
     context: Sequence[Turn]
     reply: str
 
 
-class Said(NamedTuple):
+class RawAnswer(NamedTuple):
     """One raw answer, with what was read from it."""
 
     repeat: int
@@ -43,7 +43,7 @@ class Said(NamedTuple):
         return {**read, **self.answer._asdict()}
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Said:
+    def of(cls, record: Mapping[str, Any]) -> RawAnswer:
         """What ``record`` wrote."""
         answer = Answer(*(record[name] for name in Answer._fields))
         return cls(record["repeat"], record["score"], Usage(**record["usage"]), answer)
@@ -60,35 +60,35 @@ class RemoteJudge:
     max_tokens: int | None = 512  # None: no limit is sent
     json_mode: bool = False  # ask the endpoint to let nothing but JSON out
 
-    def rate(self, asked: Sequence[Rated]) -> list[list[int | None]]:
+    def rate(self, asked: Sequence[RatingRequest]) -> list[list[int | None]]:
         """The scores of each reply, one a repeat; None where no answer could be read."""
         self._ask((r for one in asked for r in self._ratings(one)), self._has_score)
         return [[self._rating(r) for r in self._ratings(one)] for one in asked]
 
-    def is_open(self, asked: Sequence[Rated]) -> bool:
+    def is_open(self, asked: Sequence[RatingRequest]) -> bool:
         """Whether a request about these replies came to nothing and would be sent again; nothing is sent now."""
         store, most = self._store(), tries()
         store.refresh()
         kept = (store.of(request.key) for one in asked for request in self._ratings(one))
-        return any(answers and is_open(answers, most, self._has_score) for answers in kept)
+        return any(answers and is_unanswered(answers, most, self._has_score) for answers in kept)
 
-    def compare(self, duels: Sequence[Duel]) -> list[Comparison]:
+    def compare(self, duels: Sequence[ResponsePair]) -> list[Comparison]:
         """Which of two replies is better, asked in both orders."""
         self._ask((r for duel in duels for r in self._choices(duel)), lambda c: read_choice(c) is not None)
         compared = []
         for duel in duels:
             forward, backward = (self._choice(r) for r in self._choices(duel))
-            compared.append(Comparison.of_choices(forward, swapped(backward)))
+            compared.append(Comparison.of_choices(forward, swap_choice(backward)))
         return compared
 
-    def said(self, asked: Sequence[Rated]) -> Iterator[list[Said]]:
+    def said(self, asked: Sequence[RatingRequest]) -> Iterator[list[RawAnswer]]:
         """The raw answers about each reply that are kept; nothing is sent."""
         store = self._store()
         store.refresh()
         for one in asked:
             kept = [(n, answer) for n, r in enumerate(self._ratings(one)) for answer in store.of(r.key)]
             bodies = [read_body(answer.body.encode()) for _, answer in kept]
-            yield [Said(n, self._score(b.content), b.usage, a) for (n, a), b in zip(kept, bodies, strict=True)]
+            yield [RawAnswer(n, self._score(b.content), b.usage, a) for (n, a), b in zip(kept, bodies, strict=True)]
 
     def _score(self, content: str | None) -> int | None:
         return read_score(content, self.rubric)
@@ -99,7 +99,7 @@ class RemoteJudge:
     def _ask(self, requests: Iterator[Request], readable: Callable[[str | None], bool]) -> None:
         settings, store = read_settings(), self._store()
         with store.claimed():
-            ask(requests, settings, store, readable)
+            send_requests(requests, settings, store, readable)
 
     def _rating(self, request: Request) -> int | None:
         """The score of the first answer that can be read."""
@@ -115,11 +115,11 @@ class RemoteJudge:
             if answer.outcome != "refused":
                 yield read_body(answer.body.encode()).content
 
-    def _ratings(self, one: Rated) -> Iterator[Request]:
+    def _ratings(self, one: RatingRequest) -> Iterator[Request]:
         for repeat in range(self.repeats):
             yield self._request(rating_messages(self.rubric, one.context, one.reply, repeat))
 
-    def _choices(self, duel: Duel) -> Iterator[Request]:
+    def _choices(self, duel: ResponsePair) -> Iterator[Request]:
         for first, second in ((duel.first, duel.second), (duel.second, duel.first)):
             yield self._request(choice_messages(self.rubric, duel.context, first, second))
 
@@ -129,22 +129,22 @@ class RemoteJudge:
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
         body |= {"response_format": {"type": "json_object"}} if self.json_mode else {}
         raw = orjson.dumps(body)
-        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + AGAIN}]
+        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX}]
         key = hashlib.blake2b(raw, digest_size=16).hexdigest()
         return Request(key, raw, orjson.dumps({**body, "messages": again}))
 
     def _store(self) -> AnswerStore:
         whole = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]
         name = hashlib.blake2b(orjson.dumps(whole), digest_size=10).hexdigest()
-        return _opened(cache_home() / "judge" / f"{name}.jsonl")
+        return _open_store(cache_home() / "judge" / f"{name}.jsonl")
 
 
-def swapped(choice: Choice | None) -> Choice | None:
+def swap_choice(choice: Choice | None) -> Choice | None:
     """A choice between two replies that were shown in the other order."""
     other: dict[Choice, Choice] = {"first": "second", "second": "first", "tie": "tie"}
     return None if choice is None else other[choice]
 
 
 @functools.lru_cache(maxsize=8)
-def _opened(path: Path) -> AnswerStore:
+def _open_store(path: Path) -> AnswerStore:
     return AnswerStore(path)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
-class Duel(NamedTuple):
+class ResponsePair(NamedTuple):
     """Two replies to one context."""
 
     context: Sequence[Turn]
@@ -67,7 +67,7 @@ class OrderConsistency(NamedTuple):
 def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> Comparison:
     """Which of two replies a judge prefers, asked in both orders."""
     turns = [Turn(turn) if isinstance(turn, str) else turn for turn in context]
-    return judge.compare([Duel(turns, first, second)])[0]
+    return judge.compare([ResponsePair(turns, first, second)])[0]
 
 
 def order_consistency(found: Sequence[Comparison]) -> OrderConsistency:

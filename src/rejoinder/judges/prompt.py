@@ -33,7 +33,7 @@ _CHOICE = (
     'Answer with one JSON object and nothing else, without a code fence: {"better": "first" or "second" or "tie", '
     '"reason": one short sentence}.'
 )
-AGAIN = "Your last answer could not be read. "
+RETRY_PREFIX = "Your last answer could not be read. "
 # Marks of chat formats, which some servers would take for their own even inside a text: <|im_end|>, </s>, [INST].
 _FORMAT_MARKS = re.compile(r"<|\[(?=/?[A-Z_]{2,}\])")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -45,19 +45,19 @@ def rating_messages(rubric: Rubric, context: Sequence[Turn], reply: str, repeat:
     """The messages that ask for a score of one reply."""
     anchors = "\n".join(f"{level}: {text}" for level, text in rubric.anchors)
     scale = f"The scale goes from {rubric.low} (worst) to {rubric.high} (best).\n{anchors}".strip()
-    data = {"conversation": _spoken(context), "reply": reply}
+    data = {"conversation": _format_turns(context), "reply": reply}
     task = _RATING.format(low=rubric.low, high=rubric.high)
     return _messages([rubric.rate, scale], data, task, f"rate {repeat} {rubric.digest}")
 
 
 def choice_messages(rubric: Rubric, context: Sequence[Turn], first: str, second: str, repeat: int = 0) -> Messages:
     """The messages that ask which of two replies is better."""
-    data = {"conversation": _spoken(context), "first reply": first, "second reply": second}
+    data = {"conversation": _format_turns(context), "first reply": first, "second reply": second}
     return _messages([rubric.compare], data, _CHOICE, f"compare {repeat} {rubric.digest}")
 
 
 def _messages(instructions: Sequence[str], data: Any, task: str, salt: str) -> Messages:
-    line = as_line(data)
+    line = to_json_line(data)
     mark = hashlib.blake2b(f"{salt}\n{line}".encode(), digest_size=12).hexdigest()
     system = "\n\n".join([*instructions, _DATA.format(mark=mark), task])
     return [
@@ -66,16 +66,16 @@ def _messages(instructions: Sequence[str], data: Any, task: str, salt: str) -> M
     ]
 
 
-def as_line(data: Any) -> str:
+def to_json_line(data: Any) -> str:
     """A value as one line of JSON in which nothing is invisible and nothing looks like a mark of a chat format."""
     line = json.dumps(data, ensure_ascii=False)
     line = _FORMAT_MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
-    return "".join(_escaped(c) if unicodedata.category(c) in _INVISIBLE else c for c in line)
+    return "".join(_escape(c) if unicodedata.category(c) in _INVISIBLE else c for c in line)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
-def _spoken(context: Sequence[Turn]) -> list[dict[str, str]]:
+def _format_turns(context: Sequence[Turn]) -> list[dict[str, str]]:
     return [{"speaker": turn.speaker or f"speaker {i % 2 + 1}", "text": turn.text} for i, turn in enumerate(context)]

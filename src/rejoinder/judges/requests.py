@@ -16,16 +16,16 @@ import orjson
 from rejoinder.engines import request_counts
 from rejoinder.errors import JudgeError, brief
 from rejoinder.judges.answer import read_body
-from rejoinder.judges.answer_store import Answer, AnswerStore, Outcome
-from rejoinder.judges.connection import CHAT, PLAIN, BrokenError, Connection, Received
-from rejoinder.judges.settings import KEY, URL, Settings
+from rejoinder.judges.answer_store import Answer, AnswerOutcome, AnswerStore
+from rejoinder.judges.connection import CHAT, PLAIN, BrokenConnectionError, Connection, HttpAnswer
+from rejoinder.judges.settings import KEY, URL, EndpointSettings
 
-_PASSING = frozenset({408, 409, 425, 429})  # and 5xx: another time it may go well
+_RETRYABLE = frozenset({408, 409, 425, 429})  # and 5xx: another time it may go well
 _REFUSED = frozenset({400, 413, 422})  # this request will never be answered; others may
-_MOST_REFUSED = 3  # at the beginning: then something is wrong with all of them
+_MAX_REFUSED = 3  # at the beginning: then something is wrong with all of them
 _LONGEST_RETRY_AFTER = 3600.0
 _TICK = 0.2  # seconds between two looks at the clock
-_GO_ON = "every answer so far is kept: the same command goes on where it was"
+_RESUME_HINT = "every answer so far is kept: the same command goes on where it was"
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,24 @@ class Request:
 
 
 Readable: TypeAlias = Callable[[str | None], bool]
-Plain: TypeAlias = Callable[[bytes, bytes], bytes]
+ChatConverter: TypeAlias = Callable[[bytes, bytes], bytes]
 _Event: TypeAlias = Answer | JudgeError | None  # None: a worker has nothing more to do
 
 
-def ask(
+def send_requests(
     requests: Iterable[Request],
-    settings: Settings,
+    settings: EndpointSettings,
     store: AnswerStore,
     readable: Readable,
-    plain: Plain | None = None,
+    plain: ChatConverter | None = None,
 ) -> None:
     """Have every request answered into the store; what it already has is not sent. The store must be claimed.
 
     With ``plain`` they go to /completions, and it makes of a request and its answer what a chat would have answered.
     """
-    todo = _unanswered(requests, settings.tries, store, readable)
+    todo = _find_unanswered(requests, settings.tries, store, readable)
     # Where one was answered, a refusal concerns its own request alone.
-    asking = _Asking(settings, todo, readable, plain, alike=not store.has_answers)
+    asking = _RequestPool(settings, todo, readable, plain, alike=not store.has_answers)
     try:
         asking.start()
         for event in asking.events():
@@ -65,18 +65,18 @@ def ask(
             if asking.stopped:
                 break
         if asking.refusal is not None:
-            raise _refusal(asking.refusal, settings)
+            raise _refusal_error(asking.refusal, settings)
     finally:
         asking.stop()
 
 
-def is_open(kept: Sequence[Answer], tries: int, readable: Readable) -> bool:
+def is_unanswered(kept: Sequence[Answer], tries: int, readable: Readable) -> bool:
     """Whether a request is still to be answered: nothing that was kept can be read, and it was not given up."""
     said = [answer for answer in kept if answer.outcome != "refused"]
     return len(said) < tries and not any(readable(read_body(answer.body.encode()).content) for answer in said)
 
 
-def _unanswered(
+def _find_unanswered(
     requests: Iterable[Request], tries: int, store: AnswerStore, readable: Readable
 ) -> Iterator[tuple[Request, int]]:
     """The requests that still need an answer, each once, with how often an unreadable one has come already."""
@@ -86,21 +86,21 @@ def _unanswered(
             continue
         seen.add(request.key)
         kept = store.of(request.key)
-        if is_open(kept, tries, readable):
+        if is_unanswered(kept, tries, readable):
             yield request, sum(answer.outcome != "refused" for answer in kept)
 
 
 @dataclass
-class _Asking:
+class _RequestPool:
     """The workers of one call of ``ask``: threads that take requests, send them and hand back what came.
 
     They stop by themselves after the first refusals where nothing else has come: whoever reads may be slower than they.
     """
 
-    settings: Settings
+    settings: EndpointSettings
     todo: Iterator[tuple[Request, int]]
     readable: Readable
-    plain: Plain | None
+    plain: ChatConverter | None
     alike: bool  # nothing but refusals has come
     _refused: list[Answer] = field(default_factory=list)
     _came: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
@@ -183,7 +183,7 @@ class _Asking:
             if received is None:
                 return
             readable = received.status == 200 and self.readable(read_body(received.body).content)
-            outcome: Outcome = "answered" if readable else "unreadable" if received.status == 200 else "refused"
+            outcome: AnswerOutcome = "answered" if readable else "unreadable" if received.status == 200 else "refused"
             body = self.settings.without_key(received.body.decode(errors="replace"))
             self._hand_back(Answer(request.key, outcome, received.status, body, round(time.monotonic() - begun, 3)))
             if outcome == "answered":
@@ -201,11 +201,11 @@ class _Asking:
                 self._refused.append(answer)
             elif not self.stopped:
                 self.alike = False
-            if self.alike and len(self._refused) >= _MOST_REFUSED:
+            if self.alike and len(self._refused) >= _MAX_REFUSED:
                 self._stopped.set()
         self._came.put(answer)
 
-    def _answered(self, body: bytes, connection: Connection) -> Received | None:
+    def _answered(self, body: bytes, connection: Connection) -> HttpAnswer | None:
         """An answer of 200, or one that refuses this request; None where all was stopped."""
         why = ""
         for attempt in range(self.settings.retries + 1):
@@ -218,7 +218,7 @@ class _Asking:
                 request_counts.count(request_counts.RETRIES)
             try:
                 received = connection.send(body)
-            except BrokenError as error:
+            except BrokenConnectionError as error:
                 why = str(error)
                 request_counts.count("no answer")
             else:
@@ -228,21 +228,21 @@ class _Asking:
                     return received
                 why = f"HTTP {received.status}"
                 request_counts.count(why)
-                if received.status not in _PASSING and received.status < 500:
-                    raise _wrong(received, self.settings)
-                asked = _asked_to_wait(received.retry_after)
+                if received.status not in _RETRYABLE and received.status < 500:
+                    raise _http_error(received, self.settings)
+                asked = _parse_retry_after(received.retry_after)
                 if asked > _LONGEST_RETRY_AFTER:
-                    raise JudgeError(f"the judge's endpoint asks to wait for {asked:,.0f} s ({why}); {_GO_ON}")
+                    raise JudgeError(f"the judge's endpoint asks to wait for {asked:,.0f} s ({why}); {_RESUME_HINT}")
                 if asked:
                     self._not_before = max(self._not_before, time.monotonic() + asked)
             if attempt < self.settings.retries:
                 self._stopped.wait(wait)
         raise JudgeError(
-            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}); {_GO_ON}"
+            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}); {_RESUME_HINT}"
         )
 
 
-def _asked_to_wait(header: str | None) -> float:
+def _parse_retry_after(header: str | None) -> float:
     """The seconds of a Retry-After header: a number or a date; 0 where there is none or it makes no sense."""
     if not header:
         return 0.0
@@ -256,20 +256,20 @@ def _asked_to_wait(header: str | None) -> float:
     return seconds if seconds > 0 else 0.0
 
 
-def _wrong(received: Received, settings: Settings) -> JudgeError:
+def _http_error(received: HttpAnswer, settings: EndpointSettings) -> JudgeError:
     cure = {401: f"set {KEY}", 403: f"set {KEY}", 404: f"set {URL} (it ends in /v1, as a rule) and name a model it has"}
-    said = _said(received.body.decode(errors="replace"), settings)
+    said = _error_message(received.body.decode(errors="replace"), settings)
     return JudgeError(
         f"the judge's endpoint answered HTTP {received.status}{said}; {cure.get(received.status, f'set {URL}')}"
     )
 
 
-def _refusal(answer: Answer, settings: Settings) -> JudgeError:
-    said = _said(answer.body, settings)
+def _refusal_error(answer: Answer, settings: EndpointSettings) -> JudgeError:
+    said = _error_message(answer.body, settings)
     return JudgeError(f"the judge's endpoint refuses every request with HTTP {answer.status}{said}")
 
 
-def _said(body: str, settings: Settings) -> str:
+def _error_message(body: str, settings: EndpointSettings) -> str:
     """The message of an error as the endpoint words it."""
     try:
         message = orjson.loads(body)["error"]["message"]

@@ -42,10 +42,10 @@ def load_rubric(name: str) -> Rubric:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the rubric cannot be read ({error.strerror})") from None
-    return _checked(_parsed(raw, str(path)), str(path), hashlib.sha256(raw).hexdigest())
+    return _build_rubric(_parse_toml(raw, str(path)), str(path), hashlib.sha256(raw).hexdigest())
 
 
-def _parsed(raw: bytes, place: str) -> dict[str, Any]:
+def _parse_toml(raw: bytes, place: str) -> dict[str, Any]:
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         found: dict[str, Any] = toml.loads(raw.decode())
@@ -54,7 +54,7 @@ def _parsed(raw: bytes, place: str) -> dict[str, Any]:
     return found
 
 
-def _checked(found: dict[str, Any], place: str, digest: str) -> Rubric:
+def _build_rubric(found: dict[str, Any], place: str, digest: str) -> Rubric:
     unknown, missing = found.keys() - _KEYS, {"rate", "scale"} - found.keys()
     if unknown or missing:
         what = f"no key {min(unknown)!r} belongs in a rubric" if unknown else f"a rubric needs {min(missing)!r}"

@@ -20,7 +20,7 @@ _PREFIX = "REJOINDER_JUDGE_"
 
 
 @dataclass(frozen=True)
-class Settings:
+class EndpointSettings:
     """An OpenAI-compatible endpoint and the manners in which it is asked; never printed."""
 
     url: str = field(repr=False)  # up to /v1, as the OpenAI libraries take it
@@ -41,7 +41,7 @@ class Settings:
         return re.compile("".join(rf"\\*(?:{re.escape(c)}|u(?i:{ord(c):04x}))" for c in self.key))
 
 
-def read_settings() -> Settings:
+def read_settings() -> EndpointSettings:
     """What the environment says."""
     url = os.environ.get(URL) or os.environ.get(_OTHER_URL) or ""
     if not url:
@@ -58,28 +58,28 @@ def read_settings() -> Settings:
     key = os.environ.get(KEY) or ("" if os.environ.get(URL) else os.environ.get(_OTHER_KEY) or "")
     if any(not 33 <= ord(c) <= 126 for c in key):
         raise JudgeError(f"the judge's key must be of visible ASCII characters; set {KEY} again")
-    return Settings(
+    return EndpointSettings(
         url.rstrip("/"),
         key,
-        in_flight=int(_number("IN_FLIGHT", 32, 1, 1024)),
-        timeout=_number("TIMEOUT", 60.0, 0.01, 3600),
-        retries=int(_number("RETRIES", 6, 0, 100)),
+        in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
+        timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
+        retries=int(_read_number("RETRIES", 6, 0, 100)),
         tries=tries(),
     )
 
 
 def tries() -> int:
     """How many answers are paid for where none can be read."""
-    return int(_number("TRIES", 3, 1, 100))
+    return int(_read_number("TRIES", 3, 1, 100))
 
 
-def prices() -> tuple[float, float] | None:
+def read_prices() -> tuple[float, float] | None:
     """The price of a million tokens, read and written, in whatever currency; None where it is not told."""
-    found = [_number(name, math.nan, 0, 1e6) for name in ("INPUT_PRICE", "OUTPUT_PRICE")]
+    found = [_read_number(name, math.nan, 0, 1e6) for name in ("INPUT_PRICE", "OUTPUT_PRICE")]
     return None if any(map(math.isnan, found)) else (found[0], found[1])
 
 
-def _number(name: str, default: float, low: float, high: float) -> float:
+def _read_number(name: str, default: float, low: float, high: float) -> float:
     given = os.environ.get(_PREFIX + name)
     if not given:
         return default

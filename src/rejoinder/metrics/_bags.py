@@ -18,7 +18,7 @@ from rejoinder.models.base import WordVectors
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.word_vectors import MATRIX, load_word_vectors
 from rejoinder.paths import cache_home
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 
 
 class Bags(NamedTuple):
@@ -30,10 +30,10 @@ class Bags(NamedTuple):
 
 def bags_of(texts: Sequence[str], vectors: str) -> Bags:
     """The known words of each text, in order, repeated words repeated."""
-    tokens_of = tokenizer_of("words")
+    tokens_of = get_tokenizer("words")
     tokens = [tokens_of(text) for text in texts]
     words = list(dict.fromkeys(word for words in tokens for word in words))
-    found, known = opened(vectors).vectors(words)
+    found, known = open_word_vectors(vectors).vectors(words)
     known &= found.any(axis=1)  # a vector of zeros points nowhere
     row = {words[i]: row for row, i in enumerate(np.flatnonzero(known))}
     return Bags(found[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
@@ -48,15 +48,15 @@ def is_word_vectors(name: str) -> bool:
 
 def vectors_details(vectors: str) -> dict[str, str]:
     """What a signature says of word vectors; raises where they are absent."""
-    found = opened(vectors)
+    found = open_word_vectors(vectors)
     return {"model": f"{Path(found.name).name} {found.digest[:12]}"}
 
 
-def opened(name: str) -> WordVectors:
+def open_word_vectors(name: str) -> WordVectors:
     """The word vectors of a name, read once in a process."""
-    return _opened(name, cache_home())
+    return _open_cached(name, cache_home())
 
 
 @lru_cache(maxsize=2)
-def _opened(name: str, cache: Path) -> WordVectors:
+def _open_cached(name: str, cache: Path) -> WordVectors:
     return load_word_vectors(name)

@@ -10,19 +10,19 @@ from rejoinder.types import Pair, Turn
 Found = TypeVar("Found")
 
 
-def said_turns(pair: Pair) -> tuple[Turn, ...]:
+def spoken_turns(pair: Pair) -> tuple[Turn, ...]:
     """The turns of the context that say something, the oldest first."""
     return tuple(turn for turn in pair.item.context if turn.text.strip())
 
 
-def joined_context(pair: Pair) -> str:
+def join_context(pair: Pair) -> str:
     """The whole context as one text: its turns with a space between them."""
-    return " ".join(turn.text.strip() for turn in said_turns(pair))
+    return " ".join(turn.text.strip() for turn in spoken_turns(pair))
 
 
-def where_said(pairs: Sequence[Pair], verb: Callable[[list[Pair]], Sequence[Found]], otherwise: Found) -> list[Found]:
+def map_spoken(pairs: Sequence[Pair], verb: Callable[[list[Pair]], Sequence[Found]], otherwise: Found) -> list[Found]:
     """What ``verb`` finds for the pairs whose context and reply both say something; ``otherwise`` for the others."""
-    known = [bool(said_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
+    known = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
     chosen = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
     found = iter(verb(chosen) if chosen else ())
     return [next(found) if is_known else otherwise for is_known in known]

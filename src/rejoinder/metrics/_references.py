@@ -27,10 +27,10 @@ def best_over_references(
         return [NAN] * len(pairs)
     found = similarities(replies, references)
     ends = np.cumsum([len(pair.item.references) for pair in pairs]).tolist()
-    return [largest(found[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [largest_known(found[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def largest(found: Similarities) -> float:
+def largest_known(found: Similarities) -> float:
     """The largest of some numbers; NaN where there is none."""
     known = found[~np.isnan(found)]
     return float(known.max()) if known.size else NAN
@@ -44,15 +44,20 @@ def cosines(
     ``vectors_of`` is asked for one vector a text, once for each distinct text.
     """
     place = {text: i for i, text in enumerate(dict.fromkeys([*replies, *references]))}
-    vectors = at_length_one(vectors_of(list(place)))
+    vectors = normalize_rows(vectors_of(list(place)))
     first = vectors[[place[text] for text in replies]]
     second = vectors[[place[text] for text in references]]
     found: Similarities = np.clip(np.einsum("ij,ij->i", first, second), -1.0, 1.0)
     return found
 
 
-def at_length_one(vectors: NDArray[Any]) -> NDArray[np.float64]:
+def normalize_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
     """Vectors at length 1, in double precision; a vector of zeros has no direction and becomes NaN."""
     double = np.asarray(vectors, np.float64)
     lengths = np.linalg.norm(double, axis=-1, keepdims=True)
     return double / np.where(lengths > 0, lengths, NAN)
+
+
+def matches_source(source: str, name: str) -> bool:
+    """Whether a source is the one that is named, or a part of it."""
+    return source == name or source.startswith((f"{name}/", f"{name}-"))

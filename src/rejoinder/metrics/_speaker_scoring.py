@@ -23,7 +23,7 @@ Mix: TypeAlias = Literal["mean", "min", "max", "geometric"]
 
 
 @dataclass(frozen=True)
-class UnreferencedPart(Metric):
+class UnreferencedMetric(Metric):
     """f of a scorer of one kind, on the unit range."""
 
     folder: str | None = None
@@ -34,11 +34,11 @@ class UnreferencedPart(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """f of each response."""
-        return [float(value) for value in unreferenced(self.kind, self.folder, pairs)]
+        return [float(value) for value in unreferenced_scores(self.kind, self.folder, pairs)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold an utterance that is longer than V reads."""
-        return open_scorer(self.kind, self.folder).truncated(*texts_of(pairs))
+        return open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
 
     def details(self) -> dict[str, str]:
         """The digest of the scorer, bounds and V included."""
@@ -46,7 +46,7 @@ class UnreferencedPart(Metric):
 
 
 @dataclass(frozen=True)
-class Referenced(Metric):
+class ReferencedMetric(Metric):
     """h(f, g) of a scorer of one kind."""
 
     folder: str | None = None
@@ -68,14 +68,14 @@ class Referenced(Metric):
         """Both parts of each response, mixed."""
         if not pairs:
             return []
-        f = unreferenced(self.kind, self.folder, pairs)
+        f = unreferenced_scores(self.kind, self.folder, pairs)
         g = np.array(parse(self.reference).score(pairs), np.float64)
         scaled = open_scorer(self.kind, self.folder).scaled(g, str(parse(self.reference)))
-        return [float(value) for value in mixed(f, scaled, self.mix)]
+        return [float(value) for value in mix_scores(f, scaled, self.mix)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold a text that is longer than f or g reads."""
-        of_f = open_scorer(self.kind, self.folder).truncated(*texts_of(pairs))
+        of_f = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
         return [a or b for a, b in zip(of_f, parse(self.reference).cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
@@ -85,17 +85,17 @@ class Referenced(Metric):
         return {**told, **{f"reference {key}": value for key, value in found.details().items()}}
 
 
-def unreferenced(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
+def unreferenced_scores(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
     """f of each response on the unit range; NaN where the context or the reply says nothing that is known."""
-    return open_scorer(kind, folder).f(*texts_of(pairs))
+    return open_scorer(kind, folder).f(*pair_texts(pairs))
 
 
-def texts_of(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+def pair_texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
     """The utterances of each context, and the replies."""
     return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]
 
 
-def mixed(f: Array, g: Array, mix: Mix) -> Array:
+def mix_scores(f: Array, g: Array, mix: Mix) -> Array:
     """h of two numbers from 0 to 1 (Tao et al. 2018, section "Hybrid Evaluation"); NaN where one of them is."""
     if mix == "min":
         return np.asarray(np.minimum(f, g))

@@ -4,23 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._contextual import Contextual, contextual
-from rejoinder.metrics._encoding import encoder_details, too_long
+from rejoinder.metrics._models import encoder_details, find_truncated
+from rejoinder.models.base import TokenVectors, Vectors
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
+
+
+class ContextualTokens(NamedTuple):
+    """The vectors of a text's tokens at length 1, and which of them are its own and not special."""
+
+    vectors: Vectors
+    own: NDArray[np.bool_]
+
+
+def contextual(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
+    """The tokens of each text; of a blank text none is its own."""
+    return _contextual(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
+
+
+@lru_cache(maxsize=1)  # precision and recall of the same pairs are mostly asked for one after the other
+def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
+    # To a byte-level tokeniser (RoBERTa) a space makes the first word a word like the others, as in the bert-score
+    # package; other tokenisers do not see it.
+    spaced = [" " + text.strip() for text in texts]
+    return [_join_special(tokens) for tokens in load_encoder(encoder, cache=False).encode_tokens(spaced, layer)]
+
+
+def _join_special(tokens: TokenVectors) -> ContextualTokens:
+    parts = [tokens.vectors] if tokens.special is None else [tokens.vectors, tokens.special]
+    vectors = np.concatenate(parts)
+    found: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return ContextualTokens(found, np.arange(len(vectors)) < len(tokens.vectors))
+
 
 Part: TypeAlias = Literal["precision", "recall", "f1"]
 Array: TypeAlias = NDArray[np.float64]
 
 
-def compare(replies: Sequence[Contextual], references: Sequence[Contextual], part: Part) -> Array:
+def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[ContextualTokens], part: Part) -> Array:
     """One part of BERTScore for every reply (row) and reference (column), all tokens compared at once.
 
     Every text has at least one token of its own.
@@ -41,12 +71,12 @@ def _harmonic(precision: Array, recall: Array) -> Array:
     return found
 
 
-def _starts(texts: Sequence[Contextual]) -> NDArray[np.intp]:
+def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
     lengths = [len(text.own) for text in texts]
     return np.cumsum([0, *lengths[:-1]])
 
 
-def _means(best: NDArray[np.float32], texts: Sequence[Contextual], starts: NDArray[np.intp]) -> Array:
+def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts: NDArray[np.intp]) -> Array:
     """The mean over each text's own tokens (rows of ``best``), in double precision."""
     own = np.concatenate([text.own for text in texts])
     sums = np.add.reduceat(best * own[:, None].astype(np.float64), starts, axis=0)
@@ -94,14 +124,14 @@ class Bertscore(Metric):
                 references = [tokens[text] for text in group.references if tokens[text].own.any()]
                 said = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]
                 if said and references:
-                    best = compare([reply for _, reply in said], references, self.part).max(axis=1)
+                    best = compare_tokens([reply for _, reply in said], references, self.part).max(axis=1)
                     for (place, _), value in zip(said, best.tolist(), strict=True):
                         scores[place] = value
         return scores
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold a text that is longer than the encoder reads."""
-        return too_long(pairs, self.encoder)
+        return find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder, and the layer where it was left open."""

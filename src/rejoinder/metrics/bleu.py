@@ -9,7 +9,7 @@ from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
 from rejoinder.metrics._ngram import TokenizedReferences, count_matches
 from rejoinder.spec import check_between, check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, tokenizer_details, tokenizer_of
+from rejoinder.text.tokens import TokenizerName, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair, Reference
 
 
@@ -41,7 +41,7 @@ class Bleu(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """BLEU of each response against its item's references."""
         orders = orders_needed(self.n, self.smoothing)
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] = ()
         references = TokenizedReferences.of(seen, tokens_of)

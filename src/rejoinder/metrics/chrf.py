@@ -19,7 +19,7 @@ _BITS, _NARROW = 64, 32
 _CHARACTERS = 2**17  # that are looked at together: more would not fit into a processor's cache
 
 
-class Shared(NamedTuple):
+class NgramCounts(NamedTuple):
     """Of each pair and order: the n-grams of the first text, of the second, and those that match."""
 
     first: Counts
@@ -27,7 +27,7 @@ class Shared(NamedTuple):
     matches: Counts
 
 
-def shared(texts: Texts, order: int) -> Shared:
+def count_ngrams(texts: Texts, order: int) -> NgramCounts:
     """The counts of pairs of texts, from which white space has been taken."""
     lengths = np.array([[len(first), len(second)] for first, second in texts], np.int64).reshape(-1, 2)
     sizes = np.maximum(0, lengths[:, None, :] - np.arange(order)[None, :, None])
@@ -38,7 +38,7 @@ def shared(texts: Texts, order: int) -> Shared:
         end = begin + max(1, int(np.searchsorted(before, _CHARACTERS)))
         matches[begin:end] = _matches(texts[begin:end], order)
         begin = end
-    return Shared(sizes[..., 0], sizes[..., 1], matches)
+    return NgramCounts(sizes[..., 0], sizes[..., 1], matches)
 
 
 def _matches(texts: Texts, order: int) -> Counts:
@@ -46,7 +46,7 @@ def _matches(texts: Texts, order: int) -> Counts:
     bits, owners = max(1, (alphabet - 1).bit_length()), (len(texts) - 1).bit_length()
     if owners + order * bits + 1 > _BITS:
         if len(texts) == 1:
-            return np.array([[_by_hand(*texts[0], n) for n in range(1, order + 1)]], np.int64)
+            return np.array([[_count_matches_slowly(*texts[0], n) for n in range(1, order + 1)]], np.int64)
         half = len(texts) // 2
         return np.concatenate([_matches(texts[:half], order), _matches(texts[half:], order)])
     lengths = np.array([len(text) for pair in texts for text in pair], np.int64)
@@ -63,11 +63,11 @@ def _matches(texts: Texts, order: int) -> Counts:
         if not len(narrow):
             break
         narrow.sort()
-        found[:, n - 1] = _counted(narrow, n * bits + 1, len(texts))
+        found[:, n - 1] = _count_matches(narrow, n * bits + 1, len(texts))
     return found
 
 
-def _counted(keys: NDArray[np.unsignedinteger[Any]], behind: int, pairs: int) -> Counts:
+def _count_matches(keys: NDArray[np.unsignedinteger[Any]], behind: int, pairs: int) -> Counts:
     """The matches of each pair, from sorted keys: the pair (before so many bits), the n-gram, and the side."""
     one = keys.dtype.type(1)
     grams = keys >> one
@@ -86,7 +86,7 @@ def _codes(text: str) -> tuple[NDArray[np.uint64], int]:
     return (np.cumsum(present) - np.uint64(1))[points], int(present.sum())
 
 
-def _by_hand(first: str, second: str, n: int) -> int:
+def _count_matches_slowly(first: str, second: str, n: int) -> int:
     """The matches of two texts with too many different characters for a number."""
     from collections import Counter
 
@@ -130,13 +130,13 @@ class Chrf(Metric):
                     texts.append((reply, text))
                     places.append(place)
         if texts:
-            np.fmax.at(scores, places, self._f(shared(texts, self.order)))
+            np.fmax.at(scores, places, self._f(count_ngrams(texts, self.order)))
         return [float(score) for score in scores]
 
     def _text(self, text: str) -> str:
         return "".join((text.lower() if self.lowercase else text).split())
 
-    def _f(self, counts: Shared) -> NDArray[np.float64]:
+    def _f(self, counts: NgramCounts) -> NDArray[np.float64]:
         """The F measure of mean precision and mean recall, over the orders that both texts are long enough for."""
         known = (counts.first > 0) & (counts.second > 0)
         orders = known.sum(axis=1)  # never 0: neither text is empty

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
-from rejoinder.metrics._context import joined_context, where_said
-from rejoinder.metrics._encoding import encoder_details
-from rejoinder.metrics._references import at_length_one
+from rejoinder.metrics._context import join_context, map_spoken
+from rejoinder.metrics._models import encoder_details
+from rejoinder.metrics._references import normalize_rows
 from rejoinder.models.base import Side
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.encoder.token_pooling import first_token, has_pooler, largest_of_tokens
+from rejoinder.models.encoder.token_pooling import first_token_vectors, has_pooler, max_pool
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
@@ -52,13 +52,13 @@ class Cosine(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The cosine of each response and its item's context."""
-        return where_said(pairs, self._cosines, NAN)
+        return map_spoken(pairs, self._cosines, NAN)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold a context or a reply that is longer than the encoder reads."""
         if is_word_vectors(self.encoder):
             return [False] * len(pairs)
-        texts = [text for pair in pairs for text in (joined_context(pair), pair.response.text)]
+        texts = [text for pair in pairs for text in (join_context(pair), pair.response.text)]
         long = load_encoder(self.encoder).truncated(texts)
         return [any(long[i : i + 2]) for i in range(0, len(long), 2)]
 
@@ -72,9 +72,9 @@ class Cosine(Metric):
         return {**encoder_details(self.encoder), "pooler": "yes" if pooler else "no"}
 
     def _cosines(self, pairs: Sequence[Pair]) -> list[float]:
-        contexts = self._vectors([joined_context(pair) for pair in pairs], "left")
+        contexts = self._vectors([join_context(pair) for pair in pairs], "left")
         replies = self._vectors([pair.response.text for pair in pairs], "right")
-        found = np.clip(np.einsum("ij,ij->i", at_length_one(contexts), at_length_one(replies)), -1.0, 1.0)
+        found = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
         return [float(value) for value in found]
 
     def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
@@ -91,4 +91,4 @@ class Cosine(Metric):
         if self.pooling == "mean":
             return load_encoder(self.encoder).encode(texts, cut)
         opened = load_encoder(self.encoder, cache=False)
-        return (largest_of_tokens if self.pooling == "max" else first_token)(opened, texts, cut)
+        return (max_pool if self.pooling == "max" else first_token_vectors)(opened, texts, cut)

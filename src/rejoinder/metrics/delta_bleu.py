@@ -11,14 +11,14 @@ from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import bleu
 from rejoinder.metrics._ngram import Ngram, ngrams
-from rejoinder.metrics._sources import is_of
+from rejoinder.metrics._references import matches_source
 from rejoinder.spec import check_between, check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair, Reference
 
 Weight: TypeAlias = Literal["source", "score"]
 Smoothing: TypeAlias = Literal["exp", "epsilon", "none"]
-_NAMED = ("human", "retrieval", "commonsense", "paraphrase")
+_SOURCES = ("human", "retrieval", "commonsense", "paraphrase")
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class DeltaBleu(Metric):
         check_choice("delta_bleu", "weight", self.weight, Weight)
         check_choice("delta_bleu", "smoothing", self.smoothing, Smoothing)
         check_tokenizer("delta_bleu", self.tokenizer, self.lowercase)
-        for name in (*_NAMED, "other"):
+        for name in (*_SOURCES, "other"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
                 raise SpecError(f"delta_bleu: {name} is a weight and must be from 0 to 1, not {value!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Delta-BLEU of each response against its item's references."""
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] | None = None
-        known: list[_Known] = []
+        known: list[_WeightedReference] = []
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item mostly follow each other
                 seen = pair.item.references
@@ -74,7 +74,7 @@ class DeltaBleu(Metric):
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
         """Which reference each response matched best: the first whose score alone, times its weight, is highest."""
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         matched: list[int | None] = []
         for pair in pairs:
             reply, known = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
@@ -91,24 +91,24 @@ class DeltaBleu(Metric):
         found = [self._of_source(reference.source) for reference in references]
         if self.weight == "source":
             return found
-        return [one * scaled for one, scaled in zip(found, _scaled(references), strict=True)]
+        return [one * scaled for one, scaled in zip(found, _scale_scores(references), strict=True)]
 
     def _of_source(self, source: str) -> float:
-        for name in _NAMED:
+        for name in _SOURCES:
             value: float | None = getattr(self, name)
-            if value is not None and is_of(source, name):
+            if value is not None and matches_source(source, name):
                 return value
         return self.other
 
-    def _known(self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]) -> list[_Known]:
+    def _known(self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]) -> list[_WeightedReference]:
         """The references that have words and a weight."""
         return [
-            _Known(place, weight, len(tokens), [Counter(ngrams(tokens, k)) for k in range(1, self.n + 1)])
+            _WeightedReference(place, weight, len(tokens), [Counter(ngrams(tokens, k)) for k in range(1, self.n + 1)])
             for place, (reference, weight) in enumerate(zip(references, self.weights(references), strict=True))
             if weight > 0 and (tokens := tokens_of(reference.text))
         ]
 
-    def _bleu(self, reply: Tokens, known: Sequence[_Known]) -> float:
+    def _bleu(self, reply: Tokens, known: Sequence[_WeightedReference]) -> float:
         heaviest, lightest = (of([one.weight for one in known]) for of in (max, min))
         # Both sums of a precision carry weights, so matches count as shares of the heaviest reference's.
         matches = [_matches(reply, k, known) / heaviest for k in range(1, self.n + 1)]
@@ -126,7 +126,7 @@ class DeltaBleu(Metric):
         return bleu(matches, length, closest, orders, "none")
 
 
-class _Known(NamedTuple):
+class _WeightedReference(NamedTuple):
     """A reference as it is compared: its place, weight and length, and how often it has each n-gram of each order."""
 
     place: int
@@ -135,7 +135,7 @@ class _Known(NamedTuple):
     grams: list[Counter[Ngram]]
 
 
-def _matches(reply: Tokens, k: int, known: Sequence[_Known]) -> float:
+def _matches(reply: Tokens, k: int, known: Sequence[_WeightedReference]) -> float:
     """The weighted matches of one order: each n-gram counts by the reference that gives it most."""
     total = 0.0
     for gram, times in Counter(ngrams(reply, k)).items():
@@ -143,7 +143,7 @@ def _matches(reply: Tokens, k: int, known: Sequence[_Known]) -> float:
     return total
 
 
-def _scaled(references: Sequence[Reference]) -> list[float]:
+def _scale_scores(references: Sequence[Reference]) -> list[float]:
     """The scores of an item's references between 0 and 1, source by source; 1 where there is none."""
     by_source: dict[str, list[float]] = {}
     for reference in references:

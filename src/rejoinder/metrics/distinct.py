@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from rejoinder.metric import NAN, Rows, SetMetric, Statistic
 from rejoinder.metrics._ngram import ngrams
 from rejoinder.spec import check_between, check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, tokenizer_details, tokenizer_of
+from rejoinder.text.tokens import TokenizerName, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair
 
 Over: TypeAlias = Literal["response", "system"]
@@ -45,7 +45,7 @@ class Distinct(SetMetric):
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
         """The score itself over a response; the n-grams, each in one string, over a system."""
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         grams = [[*map(" ".join, ngrams(tokens_of(pair.response.text), self.n))] for pair in pairs]
         if self.over == "system":
             return [found or None for found in grams]

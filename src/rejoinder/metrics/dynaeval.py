@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import said_turns, where_said
+from rejoinder.metrics._context import map_spoken, spoken_turns
 from rejoinder.models.dynaeval.model import open_dynaeval
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
@@ -36,13 +36,13 @@ class DynaEval(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The score of each context with its response."""
-        return where_said(
+        return map_spoken(
             pairs, lambda said: open_dynaeval(self.folder).scores(_dialogues(said), self.past, self.future), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold an utterance of more words than are read."""
-        return where_said(pairs, lambda said: open_dynaeval(self.folder).cut(_dialogues(said)), False)
+        return map_spoken(pairs, lambda said: open_dynaeval(self.folder).cut(_dialogues(said)), False)
 
     def details(self) -> dict[str, str]:
         """The digest of the authors' files."""
@@ -50,4 +50,4 @@ class DynaEval(Metric):
 
 
 def _dialogues(pairs: Sequence[Pair]) -> list[list[str]]:
-    return [[*(turn.text for turn in said_turns(pair)), pair.response.text] for pair in pairs]
+    return [[*(turn.text for turn in spoken_turns(pair)), pair.response.text] for pair in pairs]

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import orjson
 
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import said_turns, where_said
-from rejoinder.metrics._language_model import language_model_details
+from rejoinder.metrics._context import map_spoken, spoken_turns
+from rejoinder.metrics._models import language_model_details
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.spec import check_choice
@@ -79,22 +79,22 @@ class Fed(Metric):
 
     def details(self) -> dict[str, str]:
         """The digests of the language model and of the follow-ups, and how the model reads turns."""
-        return {**language_model_details(self.model), "utterances": _read().digest[:12]}
+        return {**language_model_details(self.model), "utterances": _read_followups().digest[:12]}
 
     def _texts(self) -> list[str]:
         """All follow-ups that are read."""
-        kinds = _read().aspects[self.aspect]
+        kinds = _read_followups().aspects[self.aspect]
         return kinds["negative"] if self.followups == "negative" else [*kinds["negative"], *kinds["positive"]]
 
-    def _scores(self, model: LanguageModel, said: Sequence[_Said]) -> list[float]:
-        kinds = _read().aspects[self.aspect]
+    def _scores(self, model: LanguageModel, said: Sequence[_ScoredConversation]) -> list[float]:
+        kinds = _read_followups().aspects[self.aspect]
         negative = self._losses(model, said, kinds["negative"])
         if self.followups == "negative":
             return negative
         positive = self._losses(model, said, kinds["positive"])
         return [bad - good for bad, good in zip(negative, positive, strict=True)]
 
-    def _losses(self, model: LanguageModel, said: Sequence[_Said], texts: Sequence[str]) -> list[float]:
+    def _losses(self, model: LanguageModel, said: Sequence[_ScoredConversation], texts: Sequence[str]) -> list[float]:
         """The mean loss over some follow-ups; 0 where there are none."""
         if not texts:
             return [0.0] * len(said)
@@ -112,7 +112,7 @@ class Fed(Metric):
         return max(len(model.reply_ids(text)) for text in self._texts())
 
 
-class _Said(NamedTuple):
+class _ScoredConversation(NamedTuple):
     """A conversation, and the scores of what may follow it."""
 
     conversation: tuple[Turn, ...]
@@ -128,25 +128,25 @@ def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[f
         texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
         conversations = [conversation(pair) for pair in chosen]
         found = iter(model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations)))
-        said = [_Said(c, {text: next(found) for text in texts}) for c in conversations]
+        said = [_ScoredConversation(c, {text: next(found) for text in texts}) for c in conversations]
         return list(zip(*(metric._scores(model, said) for metric in metrics), strict=True))
 
-    lines = where_said(pairs, score, (NAN,) * len(metrics))
+    lines = map_spoken(pairs, score, (NAN,) * len(metrics))
     return [[line[i] for line in lines] for i in range(len(metrics))]
 
 
 def conversation(pair: Pair) -> tuple[Turn, ...]:
     """The context and the reply as turns that a follow-up can follow."""
-    before = (Turn(turn.text, _SWAPPED.get(turn.speaker or "")) for turn in said_turns(pair))
+    before = (Turn(turn.text, _SWAPPED.get(turn.speaker or "")) for turn in spoken_turns(pair))
     return (*before, Turn(pair.response.text, "user"))
 
 
-class _File(NamedTuple):
+class _FollowupFile(NamedTuple):
     aspects: dict[str, dict[str, list[str]]]
     digest: str
 
 
 @cache
-def _read() -> _File:
+def _read_followups() -> _FollowupFile:
     found = _FILE.read_bytes()
-    return _File(orjson.loads(found)["aspects"], hashlib.sha256(found).hexdigest())
+    return _FollowupFile(orjson.loads(found)["aspects"], hashlib.sha256(found).hexdigest())

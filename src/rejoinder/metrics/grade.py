@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import said_turns, where_said
+from rejoinder.metrics._context import map_spoken, spoken_turns
 from rejoinder.models.grade.model import open_grade
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
@@ -42,18 +42,18 @@ class Grade(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The coherence of each response with its context."""
-        return where_said(
+        return map_spoken(
             pairs, lambda said: open_grade(self.folder).scores(*self._texts(said), self.keep, self.seed), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold more words, tokens or keywords than are read; turns further back do not count."""
-        return where_said(pairs, lambda said: open_grade(self.folder).cut(*self._texts(said)), False)
+        return map_spoken(pairs, lambda said: open_grade(self.folder).cut(*self._texts(said)), False)
 
     def details(self) -> dict[str, str]:
         """The digest of the authors' files and of what the keywords depend on."""
         return {"weights": open_grade(self.folder).digest[:12]}
 
     def _texts(self, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-        contexts = [[turn.text for turn in said_turns(pair)[-self.turns :]] for pair in pairs]
+        contexts = [[turn.text for turn in spoken_turns(pair)[-self.turns :]] for pair in pairs]
         return contexts, [pair.response.text for pair in pairs]

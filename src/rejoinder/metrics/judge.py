@@ -10,11 +10,11 @@ from typing import Any
 from rejoinder.errors import SpecError
 from rejoinder.judges import prompt
 from rejoinder.judges.embedded import VERSION, EmbeddedJudge
-from rejoinder.judges.endpoint import Rated, RemoteJudge
+from rejoinder.judges.endpoint import RatingRequest, RemoteJudge
 from rejoinder.judges.factory import EMBEDDED
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import where_said
+from rejoinder.metrics._context import map_spoken
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
@@ -55,7 +55,7 @@ class Judge(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The rating of each response in its context; the mean of the repeats that could be read."""
-        return where_said(pairs, self._scores, NAN)
+        return map_spoken(pairs, self._scores, NAN)
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         judge, asked = self.judge(), [self.asked(pair) for pair in pairs]
@@ -71,9 +71,9 @@ class Judge(Metric):
             return EmbeddedJudge(rubric)
         return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
 
-    def asked(self, pair: Pair) -> Rated:
+    def asked(self, pair: Pair) -> RatingRequest:
         """A pair as the judge is asked about it."""
-        return Rated(pair.item.context, pair.response.text)
+        return RatingRequest(pair.item.context, pair.response.text)
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
         """Whether a refused or unreadable answer about some pair would be asked for again."""

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.spec import check_choice
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Pair
 
 Unit: TypeAlias = Literal["words", "characters"]
@@ -36,5 +36,5 @@ class Length(Metric):
         texts = [pair.response.text.strip() for pair in pairs]
         if self.unit == "characters":
             return [float(len(text)) if text else NAN for text in texts]
-        words_of = tokenizer_of("words")
+        words_of = get_tokenizer("words")
         return [float(len(words_of(text))) if text else NAN for text in texts]

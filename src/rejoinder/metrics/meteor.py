@@ -19,11 +19,11 @@ from typing import NamedTuple
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._alignment import NO_CANDIDATES, Candidates, align
-from rejoinder.text.english.synonyms import Meaning, digest, meanings
+from rejoinder.text.english.synonyms import Meaning, find_meanings, table_digest
 from rejoinder.types import Pair
 
-_TEXTS_KEPT = 2**14
-_PIECES_KEPT = 2**17
+_MAX_TEXTS = 2**14
+_MAX_PIECES = 2**17
 
 # METEOR takes for a function word what makes up more than a thousandth of a large text. These do in the word counts of
 # English Wikipedia that accompany SIF (Arora et al. 2017; enwiki_vocab_min200.txt, MIT licence), less the digits, which
@@ -66,8 +66,8 @@ class Sentence(NamedTuple):
     is_content: tuple[bool, ...]
 
 
-@functools.lru_cache(_TEXTS_KEPT)
-def sentence(text: str, stems: bool = True, synonyms: bool = True) -> Sentence:
+@functools.lru_cache(_MAX_TEXTS)
+def parse_sentence(text: str, stems: bool = True, synonyms: bool = True) -> Sentence:
     """A text as its words, ready to be matched by stems and synonyms or without them."""
     known = _vocabulary(stems, synonyms)
     words = tuple(chain.from_iterable(map(known.__getitem__, text.lower().split())))
@@ -83,7 +83,7 @@ class _Vocabulary(dict[str, tuple[Word, ...]]):
         self._words: dict[str, Word] = {}
 
     def __missing__(self, piece: str) -> tuple[Word, ...]:
-        if len(self) >= _PIECES_KEPT:
+        if len(self) >= _MAX_PIECES:
             self.clear()
             self._words.clear()
         self[piece] = found = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
@@ -91,7 +91,7 @@ class _Vocabulary(dict[str, tuple[Word, ...]]):
 
     def _add(self, text: str) -> Word:
         stem = stem_of(text) if self._stems else text
-        means = meanings(text) if self._synonyms else frozenset[Meaning]()
+        means = find_meanings(text) if self._synonyms else frozenset[Meaning]()
         self._words[text] = word = Word(text, is_content(text), stem, means | {f"{stem}-"})
         return word
 
@@ -113,7 +113,7 @@ def is_content(word: str) -> bool:
     return bare not in FUNCTION_WORDS and any(map(str.isalnum, bare))
 
 
-@functools.lru_cache(_PIECES_KEPT)
+@functools.lru_cache(_MAX_PIECES)
 def stem_of(word: str) -> str:
     """The stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
     return _stemmer()(word)
@@ -168,8 +168,8 @@ class Meteor(Metric):
         stages = (self.stem > 0, self.synonym > 0)
         scores = []
         for pair in pairs:
-            reply = sentence(pair.response.text, *stages)
-            references = [s for r in pair.item.references if (s := sentence(r.text, *stages)).words]
+            reply = parse_sentence(pair.response.text, *stages)
+            references = [s for r in pair.item.references if (s := parse_sentence(r.text, *stages)).words]
             if reply.words and references:
                 matches = _Matches(reply.words)
                 scores.append(max([self._score(reply, reference, matches) for reference in references]))
@@ -181,7 +181,7 @@ class Meteor(Metric):
         """Where synonyms, stems and function words come from."""
         found = {"function_words": "enwiki>0.001", "paraphrases": "none"}
         if self.synonym:
-            found["synonyms"] = f"wordnet-3.0 {digest()}"
+            found["synonyms"] = f"wordnet-3.0 {table_digest()}"
         if self.stem:
             found["snowballstemmer"] = version("snowballstemmer")
         return found

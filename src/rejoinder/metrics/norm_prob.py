@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rejoinder.metric import NAN, Rows, SetMetric, Statistic
-from rejoinder.metrics._context import said_turns, where_said
-from rejoinder.metrics._language_model import language_model_details
+from rejoinder.metrics._context import map_spoken, spoken_turns
+from rejoinder.metrics._models import language_model_details
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import open_language_model
 from rejoinder.spec import check_choice
@@ -47,7 +47,7 @@ class NormProb(SetMetric):
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
         """The log-probability of each response after its item's context; None where it has no token."""
-        return where_said(pairs, self._log_probabilities, None)
+        return map_spoken(pairs, self._log_probabilities, None)
 
     def settle(self, rows: Rows) -> list[float]:
         """Clipped at the 5th percentile of all rows, which becomes 0; a log-probability of 0 is 1."""
@@ -64,7 +64,7 @@ class NormProb(SetMetric):
         """Which pairs hold more tokens than the model reads."""
         model = open_language_model(self.model)
         return [
-            model.context_cut([said_turns(pair)], len(model.reply_ids(pair.response.text)))[0] > 0 for pair in pairs
+            model.context_cut([spoken_turns(pair)], len(model.reply_ids(pair.response.text)))[0] > 0 for pair in pairs
         ]
 
     def details(self) -> dict[str, str]:
@@ -73,7 +73,7 @@ class NormProb(SetMetric):
 
     def _log_probabilities(self, pairs: Sequence[Pair]) -> list[Statistic]:
         found = open_language_model(self.model).log_probabilities(
-            [said_turns(pair) for pair in pairs], [pair.response.text for pair in pairs]
+            [spoken_turns(pair) for pair in pairs], [pair.response.text for pair in pairs]
         )
         return [self._kept(scores) for scores in found]
 

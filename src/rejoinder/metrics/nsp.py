@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import joined_context, said_turns, where_said
+from rejoinder.metrics._context import join_context, map_spoken, spoken_turns
 from rejoinder.models.aptness import card
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
-from rejoinder.models.encoder.factory import find_folder
+from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.next_sentence import NextSentence, open_next_sentence
 from rejoinder.types import Pair
 
@@ -37,7 +37,7 @@ class Nsp(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of each response."""
-        return where_said(pairs, self._probabilities, NAN)
+        return map_spoken(pairs, self._probabilities, NAN)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold more tokens than are read."""
@@ -59,15 +59,15 @@ class Nsp(Metric):
         return [float(value) for value in found]
 
     def _opened(self) -> AptnessModel | NextSentence:
-        folder, mark = find_folder(self.model)
-        if mark == card.NAME:
+        folder, mark = find_encoder_folder(self.model)
+        if mark == card.CARD_FILE:
             return open_aptness(folder)
         return open_next_sentence(folder, self.model)
 
 
 def _utterances(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    return [[turn.text for turn in said_turns(pair)] for pair in pairs], [pair.response.text for pair in pairs]
+    return [[turn.text for turn in spoken_turns(pair)] for pair in pairs], [pair.response.text for pair in pairs]
 
 
 def _texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-    return [joined_context(pair) for pair in pairs], [pair.response.text for pair in pairs]
+    return [join_context(pair) for pair in pairs], [pair.response.text for pair in pairs]

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.spec import check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair, Reference
 
 Aggregate: TypeAlias = Literal["coco", "best"]
@@ -44,7 +44,7 @@ class RougeL(Metric):
         """ROUGE-L of each response against its item's references."""
         from rapidfuzz.distance.LCSseq import similarity
 
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] = ()
         references: list[Tokens] = []

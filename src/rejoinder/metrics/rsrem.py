@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.metrics._speaker_scoring import Referenced
+from rejoinder.metrics._speaker_scoring import ReferencedMetric
 
 
 @dataclass(frozen=True)
-class Rsrem(Referenced):
+class Rsrem(ReferencedMetric):
     """How well a reply fits its context and the best reference, by SSREM's scorer trained on random negatives.
 
     Parameters as in ``ssrem``. NaN without references: ``rsrem_f`` is the part that needs none.

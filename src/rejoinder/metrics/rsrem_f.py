@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.metrics._speaker_scoring import UnreferencedPart
+from rejoinder.metrics._speaker_scoring import UnreferencedMetric
 
 
 @dataclass(frozen=True)
-class RsremF(UnreferencedPart):
+class RsremF(UnreferencedMetric):
     """How well a reply fits its context: the part of ``rsrem`` that needs no reference, from 0 to 1.
 
     ``folder`` names a scorer of your own (``rejoinder train rsrem``), else the package's is used. NaN without a

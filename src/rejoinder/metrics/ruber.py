@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.metrics._speaker_scoring import Referenced
+from rejoinder.metrics._speaker_scoring import ReferencedMetric
 
 
 @dataclass(frozen=True)
-class Ruber(Referenced):
+class Ruber(ReferencedMetric):
     """How well a reply fits its context and the best reference, by RUBER's network trained on random negatives.
 
     ``folder`` names a scorer of your own (``rejoinder train ruber``), else the package's is used. ``mix`` is one of the

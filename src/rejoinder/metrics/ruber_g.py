@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from rejoinder.metric import Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
-from rejoinder.metrics._encoding import encoder_details, too_long
+from rejoinder.metrics._models import encoder_details, find_truncated
 from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Pair
 
-_AT_ONCE = 128  # texts whose tokens' vectors are in memory together
+_BATCH_TEXTS = 128  # texts whose tokens' vectors are in memory together
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RuberG(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold a text that is longer than the encoder reads."""
-        return [False] * len(pairs) if is_word_vectors(self.encoder) else too_long(pairs, self.encoder)
+        return [False] * len(pairs) if is_word_vectors(self.encoder) else find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
         """The digest of the vectors."""
@@ -49,16 +49,16 @@ class RuberG(Metric):
         if is_word_vectors(self.encoder):
             bags = bags_of(texts, self.encoder)
             width = 2 * bags.vectors.shape[1]
-            return np.array([_ends(bags.vectors[rows], width) for rows in bags.rows])
+            return np.array([_pool_extremes(bags.vectors[rows], width) for rows in bags.rows])
         opened = load_encoder(self.encoder, cache=False)
         found = []
-        for start in range(0, len(texts), _AT_ONCE):
-            tokens = opened.encode_tokens(texts[start : start + _AT_ONCE])
-            found += [_ends(of_text.vectors, 2 * opened.dimensions) for of_text in tokens]
+        for start in range(0, len(texts), _BATCH_TEXTS):
+            tokens = opened.encode_tokens(texts[start : start + _BATCH_TEXTS])
+            found += [_pool_extremes(of_text.vectors, 2 * opened.dimensions) for of_text in tokens]
         return np.array(found)
 
 
-def _ends(tokens: NDArray[np.floating], width: int) -> NDArray[np.float64]:
+def _pool_extremes(tokens: NDArray[np.floating], width: int) -> NDArray[np.float64]:
     """The largest and the smallest in each number; zeros where there is no token."""
     if not len(tokens):
         return np.zeros(width)

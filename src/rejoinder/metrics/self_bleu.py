@@ -13,7 +13,7 @@ from rejoinder.metric import NAN, Rows, SetMetric, Statistic
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
 from rejoinder.metrics._ngram import Ngram, ngrams
 from rejoinder.spec import check_between, check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, Tokens, tokenizer_details, tokenizer_of
+from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair
 
 Over: TypeAlias = Literal["responses", "references"]
@@ -50,7 +50,7 @@ class SelfBleu(SetMetric):
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
         """The response's tokens in one string; over references the score itself."""
-        tokens_of = tokenizer_of(self.tokenizer, self.lowercase)
+        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         if self.over == "responses":
             return [" ".join(tokens_of(pair.response.text)) or None for pair in pairs]
         statistics: list[Statistic] = []

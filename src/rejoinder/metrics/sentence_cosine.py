@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.metric import Metric
-from rejoinder.metrics._encoding import encoder_details, sentence_vectors, too_long
+from rejoinder.metrics._models import encoder_details, find_truncated, sentence_vectors
 from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.types import Pair
 
@@ -38,7 +38,7 @@ class SentenceCosine(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Which pairs hold a text that is longer than the encoder reads."""
-        return too_long(pairs, self.encoder)
+        return find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder."""

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
-from rejoinder.metrics._encoding import encoder_details, sentence_vectors
+from rejoinder.metrics._models import encoder_details, sentence_vectors
 from rejoinder.spec import check_choice
-from rejoinder.text.sentences import sentences
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.sentences import split_sentences
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Pair
 
 Array = NDArray[np.float64]
 
 
-def least_work(weights: Array, other: Array, distances: Array) -> float:
+def mover_distance(weights: Array, other: Array, distances: Array) -> float:
     """The least work; the weights of both sides are taken at a sum of 1, ``distances[i, j]`` is from i to j."""
     weights, other = weights / weights.sum(), other / other.sum()
     if len(other) < len(weights):
@@ -32,18 +32,18 @@ def least_work(weights: Array, other: Array, distances: Array) -> float:
     if len(weights) == 1:
         return float(distances[0] @ other)
     if len(weights) == 2:
-        return _between_two(weights[0], other, distances)
-    return _by_program(weights, other, distances)
+        return _two_part_distance(weights[0], other, distances)
+    return _linear_program_distance(weights, other, distances)
 
 
-def at_least(weights: Array, other: Array, distances: Array) -> float:
+def distance_lower_bound(weights: Array, other: Array, distances: Array) -> float:
     """A lower bound on the least work, found at once: every part goes where it is nearest (Kusner et al. 2015)."""
     leaving = float(weights @ distances.min(axis=1)) / float(weights.sum())
     arriving = float(other @ distances.min(axis=0)) / float(other.sum())
     return max(leaving, arriving)
 
 
-def _between_two(room: float, other: Array, distances: Array) -> float:
+def _two_part_distance(room: float, other: Array, distances: Array) -> float:
     """The least work where one side has two parts, of which the first takes ``room``."""
     order = np.argsort(distances[0] - distances[1], kind="stable")
     before = np.cumsum(other[order]) - other[order]
@@ -51,7 +51,7 @@ def _between_two(room: float, other: Array, distances: Array) -> float:
     return float(first @ distances[0][order] + (other[order] - first) @ distances[1][order])
 
 
-def _by_program(weights: Array, other: Array, distances: Array) -> float:
+def _linear_program_distance(weights: Array, other: Array, distances: Array) -> float:
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, kron, vstack
 
@@ -111,19 +111,21 @@ class SentenceMover(Metric):
         texts = [t for pair in pairs for t in (pair.response.text, *(r.text for r in pair.item.references))]
         distinct = list(dict.fromkeys(texts))
         bag = dict(zip(distinct, self._bags(distinct), strict=True))
-        return [_best(bag[pair.response.text], [bag[r.text] for r in pair.item.references]) for pair in pairs]
+        return [
+            _best_similarity(bag[pair.response.text], [bag[r.text] for r in pair.item.references]) for pair in pairs
+        ]
 
     def details(self) -> dict[str, str]:
         """The digest of the encoder or of the word vectors."""
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
     def _bags(self, texts: Sequence[str]) -> list[Bag]:
-        cut = [sentences(text) for text in texts]
+        cut = [split_sentences(text) for text in texts]
         flat = [sentence for parts in cut for sentence in parts]
         if is_word_vectors(self.encoder):
-            of_sentence = iter(_of_words(flat, self.encoder))
-            return [_joined(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
-        words_of = tokenizer_of("words")
+            of_sentence = iter(_word_bags(flat, self.encoder))
+            return [_join_bags(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
+        words_of = get_tokenizer("words")
         vectors = sentence_vectors(flat, self.encoder).astype(np.float64)
         # A sentence without a word (an emoji) is there too.
         weights = np.array([max(1, len(words_of(sentence))) for sentence in flat], np.float64)
@@ -131,18 +133,18 @@ class SentenceMover(Metric):
         return [Bag(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _best(reply: Bag, references: Sequence[Bag]) -> float:
+def _best_similarity(reply: Bag, references: Sequence[Bag]) -> float:
     """The largest similarity; a reference that cannot be nearer than the nearest so far is not worked out."""
     known = [reference for reference in references if len(reference.weights)]
     if not len(reply.weights) or not known:
         return NAN
     distances = [_distances(reply, reference) for reference in known]
-    bounds = [at_least(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
+    bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
     least = math.inf
     for place in sorted(range(len(known)), key=bounds.__getitem__):
         if bounds[place] >= least:
             break
-        least = min(least, least_work(reply.weights, known[place].weights, distances[place]))
+        least = min(least, mover_distance(reply.weights, known[place].weights, distances[place]))
     return min(1.0, math.exp(-least))
 
 
@@ -152,14 +154,14 @@ def _distances(first: Bag, second: Bag) -> NDArray[np.float64]:
     return found
 
 
-def _of_words(texts: Sequence[str], vectors: str) -> list[Bag]:
+def _word_bags(texts: Sequence[str], vectors: str) -> list[Bag]:
     """The known words of each sentence, weighed by how often they stand there."""
     bags = bags_of(texts, vectors)
     counts = [Counter(rows) for rows in bags.rows]
     return [Bag(bags.vectors[list(count)], np.array(list(count.values()), np.float64)) for count in counts]
 
 
-def _joined(parts: Sequence[Bag], words: bool) -> Bag:
+def _join_bags(parts: Sequence[Bag], words: bool) -> Bag:
     """The bag of a text from its sentences' words: the sentences, and the words where they are asked for."""
     known = [part for part in parts if len(part.weights)]
     if not known:

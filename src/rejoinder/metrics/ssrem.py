@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.metrics._speaker_scoring import Referenced
+from rejoinder.metrics._speaker_scoring import ReferencedMetric
 
 
 @dataclass(frozen=True)
-class Ssrem(Referenced):
+class Ssrem(ReferencedMetric):
     """How well a reply fits its context and the best reference, by a scorer that knows speakers' other utterances.
 
     ``folder`` names a scorer of your own (``rejoinder train ssrem``), else the package's is used. ``reference`` names

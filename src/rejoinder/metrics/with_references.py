@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
-from rejoinder.metrics._sources import is_of
+from rejoinder.metrics._references import matches_source
 from rejoinder.types import Pair, Reference
 
 
@@ -69,23 +69,23 @@ class WithReferences(Metric):
         """The signature of the other metric."""
         return {"of": signature(self._inner)}
 
-    def _restricted(self, pairs: Sequence[Pair]) -> list[_Restricted]:
+    def _restricted(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
         names = self.sources.split("+")
-        found: list[_Restricted] = []
+        found: list[_RestrictedPair] = []
         seen: tuple[Reference, ...] | None = None
         places: list[int] = []
         references: tuple[Reference, ...] = ()
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item mostly follow each other
                 seen = pair.item.references
-                places = [i for i, r in enumerate(seen) if any(is_of(r.source, name) for name in names)]
+                places = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
                 references = tuple(seen[i] for i in places)
             item = dataclasses.replace(pair.item, references=references)
-            found.append(_Restricted(Pair(item, pair.response), places))
+            found.append(_RestrictedPair(Pair(item, pair.response), places))
         return found
 
 
-class _Restricted(NamedTuple):
+class _RestrictedPair(NamedTuple):
     """A pair with some of its references, and their places among all."""
 
     pair: Pair

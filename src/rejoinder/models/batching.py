@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.device import room
+from rejoinder.models.device import batch_limits
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -21,7 +21,7 @@ def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: i
     text is a batch of its own.
     """
     if most_rows is None or most_tokens is None:
-        rows_there, tokens_there = room()
+        rows_there, tokens_there = batch_limits()
         most_rows, most_tokens = most_rows or rows_there, most_tokens or tokens_there
     order = np.argsort(-np.asarray(lengths), kind="stable")
     start = 0

@@ -54,7 +54,7 @@ def read_lines(path: Path) -> list[str]:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
-def digest_of(paths: Sequence[Path]) -> str:
+def files_digest(paths: Sequence[Path]) -> str:
     """One sha256 of several files, in their order."""
     return hashlib.sha256(" ".join(sha256_of(path) for path in paths).encode()).hexdigest()
 
@@ -68,7 +68,7 @@ def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:
     if path.suffix == ".safetensors":
         return _read_safetensors(path)
     try:
-        with torch.serialization.safe_globals(_numbers()):
+        with torch.serialization.safe_globals(_numpy_types()):
             found = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
@@ -84,7 +84,7 @@ def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:
     return {str(name).removeprefix("module."): value.float() for name, value in found.items()}
 
 
-def shape_of(weights: Mapping[str, Any], name: str, path: Path, dimensions: int = 2) -> tuple[int, ...]:
+def weight_shape(weights: Mapping[str, Any], name: str, path: Path, dimensions: int = 2) -> tuple[int, ...]:
     """The shape of a weight that decides the size of a network."""
     if name not in weights:
         raise InputError(
@@ -96,7 +96,7 @@ def shape_of(weights: Mapping[str, Any], name: str, path: Path, dimensions: int 
     return shape
 
 
-def fill(network: Any, weights: Mapping[str, Any], names: Mapping[str, str], path: Path) -> Any:
+def fill_network(network: Any, weights: Mapping[str, Any], names: Mapping[str, str], path: Path) -> Any:
     """The network with the weights of a file; ``names`` tells for each parameter what the file calls it."""
     wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     missing = [names[name] for name in wanted if names[name] not in weights]
@@ -122,7 +122,7 @@ def _read_safetensors(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: is not a safetensors file ({_first_sentence(error)})") from None
 
 
-def _numbers() -> list[Any]:
+def _numpy_types() -> list[Any]:
     """What a pickled numpy number (an accuracy kept beside the weights) is made of, under its old and new names."""
     import numpy as np
 

@@ -22,17 +22,20 @@ from rejoinder.errors import InputError, SpecError
 Device: TypeAlias = Literal["cpu", "cuda"]
 Runtime: TypeAlias = Literal["onnxruntime", "torch"]
 CUDA_PROVIDER, CPU_PROVIDER = "CUDAExecutionProvider", "CPUExecutionProvider"
-ROOM: dict[Device, tuple[int, int]] = {"cpu": (32, 512), "cuda": (512, 16_384)}  # rows and tokens of a batch, at most
+BATCH_LIMITS: dict[Device, tuple[int, int]] = {
+    "cpu": (32, 512),
+    "cuda": (512, 16_384),
+}  # rows and tokens of a batch, at most
 
 
-class Place(NamedTuple):
+class Backend(NamedTuple):
     """Where exported graphs are computed, and by what."""
 
     device: Device
     runtime: Runtime
 
 
-def wanted() -> Device | None:
+def requested_device() -> Device | None:
     """What $REJOINDER_DEVICE asks for; None where it asks for nothing."""
     chosen = os.environ.get("REJOINDER_DEVICE", "")
     if chosen in ("cpu", "cuda"):
@@ -44,16 +47,16 @@ def wanted() -> Device | None:
     return None
 
 
-def graphs() -> Place:
+def graph_backend() -> Backend:
     """Where exported graphs are computed: by onnxruntime on CUDA, by torch on CUDA, or on the CPU."""
-    return _place(wanted())
+    return _place(requested_device())
 
 
 def torch_device(name: str | None = None) -> Device:
     """Where networks of torch are computed: as named, as $REJOINDER_DEVICE says, or on CUDA where there is one."""
     if name not in (None, "cpu", "cuda"):
         raise InputError(f"device must be 'cpu' or 'cuda', not {name!r}")
-    asked = name or wanted()
+    asked = name or requested_device()
     if asked == "cpu":
         return "cpu"
     if _torch_has_cuda():
@@ -68,30 +71,30 @@ def providers(device: Device) -> list[Any]:
     return [(CUDA_PROVIDER, {"use_tf32": "0"}), CPU_PROVIDER] if device == "cuda" else [CPU_PROVIDER]
 
 
-def room(device: Device | None = None) -> tuple[int, int]:
+def batch_limits(device: Device | None = None) -> tuple[int, int]:
     """How many rows and tokens are computed at once; this changes no written number."""
-    return ROOM[device or graphs().device]
+    return BATCH_LIMITS[device or graph_backend().device]
 
 
-def described() -> str:
+def describe_backend() -> str:
     """Where models compute, in words."""
-    place = graphs()
+    place = graph_backend()
     return "the CPU" if place.device == "cpu" else f"CUDA (exported graphs by {place.runtime})"
 
 
 @cache
-def _place(asked: Device | None) -> Place:
+def _place(asked: Device | None) -> Backend:
     if asked != "cpu" and (asked or has_driver()):
         if CUDA_PROVIDER in _onnx_providers():
-            return Place("cuda", "onnxruntime")
+            return Backend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
-            return Place("cuda", "torch")
+            return Backend("cuda", "torch")
     if asked == "cuda":
         raise SpecError(
             "REJOINDER_DEVICE is cuda, but neither onnxruntime (install onnxruntime-gpu) nor torch with onnx finds a "
             "GPU here; leave it out to compute on the CPU"
         )
-    return Place("cpu", "onnxruntime")
+    return Backend("cpu", "onnxruntime")
 
 
 @cache
@@ -132,10 +135,10 @@ def _torch_has_cuda() -> bool:
     return True
 
 
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")
 
 
-def threads() -> int:
+def count_threads() -> int:
     """How many threads to compute with: $REJOINDER_THREADS, else the cores that this process may use."""
     chosen = os.environ.get("REJOINDER_THREADS")
     if chosen:
@@ -143,20 +146,20 @@ def threads() -> int:
             raise SpecError(f"REJOINDER_THREADS must be a number from 1 on, not {chosen!r}")
         return int(chosen)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _quota() or cores))
+    return max(1, min(cores, _cpu_quota() or cores))
 
 
-def _quota() -> int | None:
+def _cpu_quota() -> int | None:
     """How many cores a container may use, where one is set."""
     try:
-        allowed, period = _QUOTA.read_text().split()
+        allowed, period = _CPU_QUOTA_FILE.read_text().split()
         return None if allowed == "max" else -(-int(allowed) // int(period))
     except (OSError, ValueError):
         return None
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """Within it, transformers says nothing; its errors are exceptions."""
     import transformers.utils.logging
 

@@ -16,12 +16,12 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.catalog.manifest import WEIGHTS
-from rejoinder.models.encoder.pairs import PairEncoder, load_pair_encoder
+from rejoinder.models.encoder.pair_encoder import PairEncoder, load_pair_encoder
 
-NAME = "idk.json"
+CARD_FILE = "idk.json"
 FORMAT = 1
-SHIPPED = WEIGHTS / "idk"
-RETRAIN = "rejoinder train idk -o FOLDER, then -m \"idk(folder='FOLDER')\""
+SHIPPED_FOLDER = WEIGHTS / "idk"
+RETRAIN_COMMAND = "rejoinder train idk -o FOLDER, then -m \"idk(folder='FOLDER')\""
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,31 @@ class IdkCard:
         return hashlib.sha256(orjson.dumps(decides)).hexdigest()
 
 
-def read(folder: Path) -> IdkCard:
+def read_card(folder: Path) -> IdkCard:
     """The weights of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); train some with: {RETRAIN}") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); train some with: {RETRAIN_COMMAND}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     if not isinstance(found, Mapping) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: does not hold weights of idk in format {FORMAT}; train them again: {RETRAIN}")
+        raise InputError(
+            f"{path}: does not hold weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"
+        )
     try:
         card = IdkCard(**{**found, "weights": tuple(map(float, found["weights"])), "bias": float(found["bias"])})
     except (KeyError, TypeError, ValueError):
-        raise InputError(f"{path}: does not hold weights of idk (a key is missing or wrong); {RETRAIN}") from None
+        raise InputError(
+            f"{path}: does not hold weights of idk (a key is missing or wrong); {RETRAIN_COMMAND}"
+        ) from None
     if not np.isfinite([*card.weights, card.bias]).all():
-        raise InputError(f"{path}: holds a weight that is no number; train them again: {RETRAIN}")
+        raise InputError(f"{path}: holds a weight that is no number; train them again: {RETRAIN_COMMAND}")
     return card
 
 
-def write(folder: Path, card: IdkCard) -> None:
+def write_card(folder: Path, card: IdkCard) -> None:
     """Write the weights of a folder; the same weights give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = asdict(card)
@@ -69,20 +73,20 @@ def write(folder: Path, card: IdkCard) -> None:
     # The weights on one line: a reader of the card wants the rest.
     text = orjson.dumps({**plain, "weights": []}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
     before, _, after = text.rpartition("[]")  # of the last key
-    (folder / NAME).write_text(f"{before}{line}{after}\n", encoding="utf-8")
+    (folder / CARD_FILE).write_text(f"{before}{line}{after}\n", encoding="utf-8")
 
 
 class IdkModel:
     """The regression with its pair encoder."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = read(folder)
+        self.card = read_card(folder)
         # Scores are kept by whoever asks for them; a vector of each pair beside them would only fill the disk.
         self.encoder: PairEncoder = load_pair_encoder(self.card.encoder, cache=False)
         if self.encoder.digest != self.card.features or self.encoder.dimensions != len(self.card.weights):
             raise InputError(
-                f"{folder / NAME}: was trained on other vectors of {self.card.encoder!r} (digest "
-                f"{self.card.features[:12]}, here {self.encoder.digest[:12]}); train it again: {RETRAIN}"
+                f"{folder / CARD_FILE}: was trained on other vectors of {self.card.encoder!r} (digest "
+                f"{self.card.features[:12]}, here {self.encoder.digest[:12]}); train it again: {RETRAIN_COMMAND}"
             )
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
@@ -100,4 +104,4 @@ def probabilities(features: Vectors, weights: Numbers, bias: float) -> Numbers:
 
 def open_idk(folder: str | Path | None = None) -> IdkModel:
     """The weights of a folder, those of the package where none is named."""
-    return IdkModel(SHIPPED if folder is None else Path(folder))
+    return IdkModel(SHIPPED_FOLDER if folder is None else Path(folder))

@@ -20,12 +20,12 @@ from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.device import quiet, room, threads, torch_device
-from rejoinder.models.encoder.architecture import shape_of, weights_digest
-from rejoinder.models.encoder.factory import PREFIX, find_folder
-from rejoinder.models.encoder.transformers import tokenizer_of
+from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
+from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
+from rejoinder.models.encoder.transformers import load_tokenizer
 
-_MARKS = 3  # [CLS] and two [SEP]
+_SPECIAL_TOKENS = 3  # [CLS] and two [SEP]
 _IS_NEXT = 0  # of the head's two classes
 
 
@@ -41,15 +41,15 @@ class NextSentence:
     """The network of a folder and its tokeniser."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        shape = shape_of(folder)
+        shape = read_shape(folder)
         self.name, self.max_tokens = name, shape.max_tokens
         self._padding = shape.padding
         self._model = _open_network(folder)
         self._torch: Any = __import__("torch")
-        self._torch.set_num_threads(threads())
+        self._torch.set_num_threads(count_threads())
         self._model.to(torch_device())
-        self._tokenizer = tokenizer_of(folder, shape.max_tokens)
-        self._first, self._between = _marks(self._tokenizer.serialized, folder)
+        self._tokenizer = load_tokenizer(folder, shape.max_tokens)
+        self._first, self._between = _special_ids(self._tokenizer.serialized, folder)
         tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
         parts = (weights_digest(folder), tokens, shape.max_tokens)
         self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
@@ -59,7 +59,7 @@ class NextSentence:
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
         found = np.empty(len(distinct))
-        for batch in batches([len(pair.ids) for pair in distinct], *room(self._model.device.type)):
+        for batch in batches([len(pair.ids) for pair in distinct], *batch_limits(self._model.device.type)):
             found[batch] = self._run([distinct[i] for i in batch])
         place = {pair: i for i, pair in enumerate(distinct)}
         return found[[place[pair] for pair in pairs]]
@@ -75,7 +75,7 @@ class NextSentence:
 
     def _joined(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
         """The first text loses its beginning, the second its end, and neither below half of the room."""
-        room = self.max_tokens - _MARKS
+        room = self.max_tokens - _SPECIAL_TOKENS
         after = second[: max(room // 2, room - len(first))]
         before = first[max(0, len(first) - (room - len(after))) :]
         ids = (self._first, *before, self._between, *after, self._between)
@@ -114,7 +114,7 @@ def _open_network(folder: Path) -> Any:
     network_class: Any = AutoModelForNextSentencePrediction
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
-        with quiet():
+        with silence_transformers():
             network, found = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe
             )
@@ -129,7 +129,7 @@ def _open_network(folder: Path) -> Any:
     return network.eval()
 
 
-def _marks(serialized: str, folder: Path) -> tuple[int, int]:
+def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
     """The ids of what a pair begins with and of what ends each text."""
     from tokenizers import Tokenizer
 
@@ -140,23 +140,23 @@ def _marks(serialized: str, folder: Path) -> tuple[int, int]:
     return first, between
 
 
-def open_next_sentence_pairs(name: str) -> NextSentencePairs:
+def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
     """The pairs of a BERT of the catalog or of a folder, opened once in a process as long as it does not change."""
-    folder, mark = find_folder(PREFIX + name.removeprefix(PREFIX))
+    folder, mark = find_encoder_folder(HUB_PREFIX + name.removeprefix(HUB_PREFIX))
     return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)
-def _open_pairs(name: str, folder: Path, changed: int) -> NextSentencePairs:
-    return NextSentencePairs(folder, name)
+def _open_pairs(name: str, folder: Path, changed: int) -> NextSentencePairEncoder:
+    return NextSentencePairEncoder(folder, name)
 
 
-class NextSentencePairs(NextSentence):
+class NextSentencePairEncoder(NextSentence):
     """A frozen BERT with its pooling layer; the turns of a context are joined by spaces, as in the paper."""
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
-        plain = name.removeprefix(PREFIX)
+        plain = name.removeprefix(HUB_PREFIX)
         self.licence = MODELS[plain].licence if plain in MODELS else "not known"
         self.dimensions = int(self._model.config.hidden_size)
         self.digest = hashlib.sha256(f"pooled {self.digest}".encode()).hexdigest()
@@ -168,7 +168,7 @@ class NextSentencePairs(NextSentence):
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
         found = np.full((len(texts), self.dimensions), np.nan, np.float32)
         torch, device = self._torch, self._model.device
-        for batch in batches([len(pair.ids) for pair in pairs], *room(device.type)):
+        for batch in batches([len(pair.ids) for pair in pairs], *batch_limits(device.type)):
             ids, mask = pad([pairs[i].ids for i in batch], self._padding)
             begins = np.array([pairs[i].second_at for i in batch])
             kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 
-_KINDS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
-_NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_NAMES = {np.dtype(kind): name for name, kind in _DTYPES.items()}
 
 
 def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
@@ -46,12 +46,12 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
         size = int.from_bytes(raw[:8], "little")
         header = orjson.loads(raw[8 : 8 + size])
         body = memoryview(raw)[8 + size :]
-        return {name: _array(body, told) for name, told in header.items() if name != "__metadata__"}
+        return {name: _read_array(body, told) for name, told in header.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: is not a file of arrays in the safetensors format") from None
 
 
-def _array(body: memoryview, told: Mapping[str, Any]) -> NDArray[Any]:
+def _read_array(body: memoryview, told: Mapping[str, Any]) -> NDArray[Any]:
     begin, end = told["data_offsets"]
-    found: NDArray[Any] = np.frombuffer(body[begin:end], _KINDS[told["dtype"]]).reshape(told["shape"]).copy()
+    found: NDArray[Any] = np.frombuffer(body[begin:end], _DTYPES[told["dtype"]]).reshape(told["shape"]).copy()
     return found

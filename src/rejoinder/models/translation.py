@@ -14,14 +14,14 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.device import Device, quiet, torch_device
-from rejoinder.models.language_model.decoding import Decoding, rules
-from rejoinder.models.language_model.folder import digest_of
+from rejoinder.models.device import Device, silence_transformers, torch_device
+from rejoinder.models.language_model.folder import folder_digest
+from rejoinder.models.language_model.generation import Decoding, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
 
-MOST_ROWS = 64
-MOST_TOKENS = 4_096
-_LONGEST = 256  # tokens of a text that are read, and of a translation
+MAX_ROWS = 64
+MAX_TOKENS = 4_096
+_MAX_TEXT_TOKENS = 256  # tokens of a text that are read, and of a translation
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Translator:
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
         found = dict.fromkeys(ids, "")
-        for batch in batches([len(ids[text]) for text in known], MOST_ROWS, MOST_TOKENS):
+        for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
             together = [known[i] for i in batch]
             written = self._written([ids[text] for text in together], temperature, seed)
             decoded = self.tokenizer.batch_decode(written, skip_special_tokens=True)
@@ -55,8 +55,8 @@ class Translator:
 
     @property
     def _longest(self) -> int:
-        named = getattr(self.network.config, "max_position_embeddings", None) or _LONGEST
-        return min(_LONGEST, int(named) - 1)
+        named = getattr(self.network.config, "max_position_embeddings", None) or _MAX_TEXT_TOKENS
+        return min(_MAX_TEXT_TOKENS, int(named) - 1)
 
     def _written(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
         """The ids of a translation of each row, which may be twice as long and a little more, whatever its batch."""
@@ -69,8 +69,8 @@ class Translator:
         decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
         stops = self.network.generation_config.eos_token_id
         ends = list(stops) if isinstance(stops, list | tuple) else [stops]
-        settings = LogitsProcessorList(rules(rows, decoding, [end for end in ends if end is not None], 1))
-        with torch.no_grad(), quiet():
+        settings = LogitsProcessorList(logits_rules(rows, decoding, [end for end in ends if end is not None], 1))
+        with torch.no_grad(), silence_transformers():
             written = self.network.generate(
                 input_ids=ids,
                 attention_mask=mask,
@@ -88,7 +88,7 @@ class Translator:
 
 def open_translator(name: str) -> Translator:
     """The translator of a folder, or of a name in the hub's local cache, opened once as long as it does not change."""
-    folder = Path(name) if Path(name).is_dir() else _in_hub_cache(name)
+    folder = Path(name) if Path(name).is_dir() else _find_in_hub_cache(name)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is no model folder (it has no config.json)")
     return _open(folder, (folder / "config.json").stat().st_mtime_ns)
@@ -106,7 +106,7 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
     opened: Any = transformers.AutoModelForSeq2SeqLM
     tokens: Any = transformers.AutoTokenizer
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with quiet():
+    with silence_transformers():
         try:
             network, found = opened.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
@@ -118,10 +118,10 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
     if absent := sorted(found["missing_keys"]):
         raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
     network.requires_grad_(False).eval().to(torch_device(device))
-    return Translator(folder.name, digest_of(folder), network, tokenizer)
+    return Translator(folder.name, folder_digest(folder), network, tokenizer)
 
 
-def _in_hub_cache(name: str) -> Path:
+def _find_in_hub_cache(name: str) -> Path:
     """The folder of a model that another program fetched from the hub."""
     problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
     try:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Vectors, WordVectors
-from rejoinder.models.catalog.entries import MODELS, find
-from rejoinder.models.catalog.manifest import read as read_manifest
-from rejoinder.models.catalog.manifest import require
+from rejoinder.models.catalog.entries import MODELS, find_model
+from rejoinder.models.catalog.manifest import read_manifest, require_model
 
 MATRIX = "vectors.npy"
 VOCABULARY = "words.txt"
@@ -24,14 +23,14 @@ class MappedVectors:
 
     def __init__(self, folder: Path, name: str, digest: str | None = None) -> None:
         self.name = name
-        self._matrix = _matrix(folder / MATRIX)
-        self._rows = _rows(folder / VOCABULARY)
+        self._matrix = _read_matrix(folder / MATRIX)
+        self._rows = _read_words(folder / VOCABULARY)
         if len(self._rows) != len(self._matrix):
             raise InputError(
                 f"{folder}: {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
             )
         self.dimensions = int(self._matrix.shape[1])
-        self.digest = digest or _digest(folder)
+        self.digest = digest or _compute_digest(folder)
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -52,17 +51,17 @@ def load_word_vectors(name: str) -> WordVectors:
     """The word vectors of a catalog's name, or of a folder with ``vectors.npy`` and ``words.txt``."""
     if name not in MODELS and Path(name).is_dir():
         return MappedVectors(Path(name), name)
-    model = find(name)
+    model = find_model(name)
     if model.kind != "word-vectors":
         others = ", ".join(m.name for m in MODELS.values() if m.kind == "word-vectors")
         raise SpecError(f"{name!r} is no set of word vectors but of kind {model.kind}; there is: {others}")
-    folder = require(name)
+    folder = require_model(name)
     manifest = read_manifest(folder)
     digests = manifest.files if manifest else {}
-    return MappedVectors(folder, name, _joined(digests[MATRIX], digests[VOCABULARY]))
+    return MappedVectors(folder, name, _join_digests(digests[MATRIX], digests[VOCABULARY]))
 
 
-def _matrix(path: Path) -> Vectors:
+def _read_matrix(path: Path) -> Vectors:
     try:
         found: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
@@ -74,7 +73,7 @@ def _matrix(path: Path) -> Vectors:
     return found
 
 
-def _rows(path: Path) -> dict[str, int]:
+def _read_words(path: Path) -> dict[str, int]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -89,11 +88,11 @@ def _rows(path: Path) -> dict[str, int]:
     return rows
 
 
-def _digest(folder: Path) -> str:
+def _compute_digest(folder: Path) -> str:
     from rejoinder.files import sha256_of
 
-    return _joined(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
+    return _join_digests(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
 
 
-def _joined(*digests: str) -> str:
+def _join_digests(*digests: str) -> str:
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()

@@ -9,7 +9,7 @@ import importlib
 from types import ModuleType
 
 from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import packages
+from rejoinder.registry import list_packages
 
 
 def reproduction_names() -> list[str]:
@@ -28,5 +28,5 @@ def load_reproduction(name: str) -> ModuleType:
 
 def _folders() -> dict[str, str]:
     """The folder of each reproduction."""
-    papers = packages(__name__)
+    papers = list_packages(__name__)
     return {name: paper for paper in papers for name in importlib.import_module(f"{__name__}.{paper}").REPRODUCTIONS}

@@ -37,7 +37,7 @@ class Reproduction:
     drawings: Mapping[str, str] = field(default_factory=dict)
 
 
-def tables(found: Reproduction) -> list[Table]:
+def to_tables(found: Reproduction) -> list[Table]:
     """One table for each of the reproduction's: a line a row, published and measured under each column."""
     shown = []
     for title in dict.fromkeys(f.table for f in found.figures):
@@ -71,7 +71,7 @@ def write_results(found: Reproduction, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{found.name}.md"
     parts = [f"# {found.title}", "", f"Written by `rejoinder reproduce {found.name}`; not edited by hand.", ""]
-    parts += [to_markdown(table) for table in tables(found)]
+    parts += [to_markdown(table) for table in to_tables(found)]
     parts += [*(f"- {note}" for note in found.notes), ""] if found.notes else []
     drawn = {folder / f"{found.name}-{short}.svg": svg for short, svg in found.drawings.items()}
     for path, svg in drawn.items():

@@ -9,21 +9,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.data.corpora import DEFAULT
-from rejoinder.data.inputs import Input
-from rejoinder.data.validation import Ledger
+from rejoinder.data.inputs import DEFAULT_CORPORA, Input
+from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.metric import Metric, metric_names, parse, signature
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.result import About, Example, Outcome, Robustness, Scored, means, scored, won
-from rejoinder.probes.sampling import draw
+from rejoinder.probes.result import (
+    Example,
+    MetricFacts,
+    Outcome,
+    Robustness,
+    TrialScores,
+    average_by_corpus,
+    score_variants,
+    score_wins,
+)
+from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.probes.variants import TRIALS, TRUE, Trial, Variants
-from rejoinder.stats.arrays import NAN, Floats, at_least, encode
+from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
 from rejoinder.types import Dialogue, Item
 
 
-class Chosen(NamedTuple):
+class MetricChoice(NamedTuple):
     """Metrics, whether nobody named them, and what is to be said of those that were left out."""
 
     metrics: list[Metric]
@@ -31,7 +39,7 @@ class Chosen(NamedTuple):
     notes: list[str]
 
 
-def choose(named: Sequence[Metric], exchanges: Sequence[Exchange]) -> Chosen:
+def choose_metrics(named: Sequence[Metric], exchanges: Sequence[Exchange]) -> MetricChoice:
     """The metrics that were named, or every installed one that can be used."""
     parts = {
         "context": True,
@@ -42,12 +50,12 @@ def choose(named: Sequence[Metric], exchanges: Sequence[Exchange]) -> Chosen:
     if named:
         for metric in named:
             if lacking := sorted(part for part in metric.needs if not parts[part]):
-                raise SpecError(_why(str(metric), lacking))
-        return Chosen(list(dict.fromkeys(named)), False, [])
-    return _default(parts)
+                raise SpecError(_explain_missing(str(metric), lacking))
+        return MetricChoice(list(dict.fromkeys(named)), False, [])
+    return _choose_default(parts)
 
 
-def _default(parts: dict[str, bool]) -> Chosen:
+def _choose_default(parts: dict[str, bool]) -> MetricChoice:
     metrics, notes = [], []
     without: dict[str, list[str]] = {}
     for name in metric_names():
@@ -64,10 +72,10 @@ def _default(parts: dict[str, bool]) -> Chosen:
     for part, names in without.items():
         why = "the true reply would be the only one" if part == "references" else "there is none here"
         notes.append(f"Left out, because they need a {part.removesuffix('s')} and {why}: {', '.join(names)}.")
-    return Chosen(metrics, True, notes)
+    return MetricChoice(metrics, True, notes)
 
 
-def _why(metric: str, lacking: list[str]) -> str:
+def _explain_missing(metric: str, lacking: list[str]) -> str:
     if "references" in lacking:
         return (
             f"{metric} needs references, and the only one here would be the true reply itself; give a file of items "
@@ -105,11 +113,11 @@ def attack(
     Of dialogues, those of the plan's split and those without a split are used. Of an item the first reference is the
     true reply, and the others are what metrics with references compare with.
     """
-    at_least(plan.contexts, 1, "contexts")
-    at_least(plan.n_resamples, 1, "n_resamples")
+    check_at_least(plan.contexts, 1, "contexts")
+    check_at_least(plan.n_resamples, 1, "n_resamples")
     named = [parse(one) if isinstance(one, str) else one for one in metrics or ()]  # a wrong name is told at once
-    variants = Variants.of(draw(records, plan.contexts, plan.split, plan.seed), plan.seed)
-    chosen = choose(named, variants.exchanges)
+    variants = Variants.of(draw_exchanges(records, plan.contexts, plan.split, plan.seed), plan.seed)
+    chosen = choose_metrics(named, variants.exchanges)
     notes, units = list(chosen.notes), {}
     outcomes: list[Outcome] = []
     examples: list[Example] = []
@@ -117,19 +125,19 @@ def attack(
         if progress is not None:
             progress(done, len(chosen.metrics))
         try:
-            found = scored(metric, variants, engine)
+            found = score_variants(metric, variants, engine)
         except RejoinderError as error:
             if not chosen.by_default:
                 raise
             notes.append(f"{metric} is left out: {error}.")
             continue
         units[metric] = found.unit
-        outcomes += _outcomes(str(metric), found, variants, plan)
-        examples += [one for trial in TRIALS for one in _worst(str(metric), trial, found, variants, plan.examples)]
+        outcomes += _measure_trials(str(metric), found, variants, plan)
+        examples += [one for trial in TRIALS for one in _find_worst(str(metric), trial, found, variants, plan.examples)]
     sources = {reference.source for exchange in variants.exchanges for reference in exchange.references}
     return Robustness(
         {
-            str(metric): About(signature(metric, sources), metric.range, metric.higher_is_better, unit)
+            str(metric): MetricFacts(signature(metric, sources), metric.range, metric.higher_is_better, unit)
             for metric, unit in units.items()
         },
         dict(Counter(exchange.corpus for exchange in variants.exchanges)),
@@ -140,13 +148,13 @@ def attack(
     )
 
 
-def _outcomes(metric: str, found: Scored, variants: Variants, plan: Plan) -> list[Outcome]:
+def _measure_trials(metric: str, found: TrialScores, variants: Variants, plan: Plan) -> list[Outcome]:
     """The figures of all trials, over corpora and in each."""
-    corpora, names = encode([exchange.corpus for exchange in variants.exchanges], "corpora")
+    corpora, names = encode_labels([exchange.corpus for exchange in variants.exchanges], "corpora")
     dialogues = [exchange.dialogue for exchange in variants.exchanges]
     attacked = [_columns(trial, found) for trial in TRIALS]
     columns = np.stack([column for both in attacked for column in both], axis=1)
-    taken = means(columns, corpora, dialogues, plan.n_resamples, plan.seed)
+    taken = average_by_corpus(columns, corpora, dialogues, plan.n_resamples, plan.seed)
     outcomes = []
     for i, trial in enumerate(TRIALS):
         has_text = np.array([text is not None for text in variants.texts[trial.name]])
@@ -169,16 +177,16 @@ def _outcomes(metric: str, found: Scored, variants: Variants, plan: Plan) -> lis
     return outcomes
 
 
-def _columns(trial: Trial, found: Scored) -> tuple[Floats, Floats]:
+def _columns(trial: Trial, found: TrialScores) -> tuple[Floats, Floats]:
     """What is averaged of a trial: wins and ties, or absolute and signed changes."""
     if trial.kind == "edit":
         change = found.change(trial.name)
         return np.abs(change), change
     lead = found.lead(trial.name)
-    return won(lead), np.where(np.isnan(lead), NAN, lead == 0)
+    return score_wins(lead), np.where(np.isnan(lead), NAN, lead == 0)
 
 
-def _worst(metric: str, trial: Trial, found: Scored, variants: Variants, n: int) -> list[Example]:
+def _find_worst(metric: str, trial: Trial, found: TrialScores, variants: Variants, n: int) -> list[Example]:
     """The cases in which the metric did worst: the true reply lost (or tied), or an edit moved the score most."""
     lead = found.lead(trial.name)
     badness = -lead if trial.kind == "attack" else np.abs(lead)
@@ -209,8 +217,8 @@ def records_of(given: Sequence[str]) -> Iterator[Dialogue | Item]:
 
     A record without a corpus goes by the name of its file.
     """
-    ledger = Ledger()
-    for one in given or DEFAULT:
+    ledger = IdChecker()
+    for one in given or DEFAULT_CORPORA:
         opened = Input(one)
         try:
             for record, place in opened.records(allow_empty=True):

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.words import change_words, repeat, reverse_words
-from rejoinder.text.normalise import same_words
+from rejoinder.probes.words import change_words, repeat_text, reverse_words
+from rejoinder.text.normalise import normalise_text
 
 Make = Callable[[random.Random, Exchange], str | None]
 
@@ -42,10 +42,10 @@ def near_copy(rng: random.Random, exchange: Exchange) -> str | None:
         return None
     last = exchange.context[-1].text
     changed = change_words(rng, last, exchange.pool.word)
-    return changed if changed and same_words(changed) != same_words(last) else None
+    return changed if changed and normalise_text(changed) != normalise_text(last) else None
 
 
-def reversed_words(rng: random.Random, exchange: Exchange) -> str | None:
+def reverse_reply(rng: random.Random, exchange: Exchange) -> str | None:
     """The true reply with its words in reverse order."""
     return reverse_words(exchange.reply)
 
@@ -58,12 +58,12 @@ def other_dialogue(rng: random.Random, exchange: Exchange) -> str | None:
 
 def generic(rng: random.Random, exchange: Exchange) -> str | None:
     """A reply that fits nearly everywhere and says nearly nothing."""
-    return rng.choice(generic_replies())
+    return rng.choice(read_generic_replies())
 
 
-def repeated(rng: random.Random, exchange: Exchange) -> str | None:
+def repeat_reply(rng: random.Random, exchange: Exchange) -> str | None:
     """The true reply three times over."""
-    return repeat(exchange.reply)
+    return repeat_text(exchange.reply)
 
 
 def other_speaker(rng: random.Random, exchange: Exchange) -> str | None:
@@ -72,7 +72,7 @@ def other_speaker(rng: random.Random, exchange: Exchange) -> str | None:
 
 
 @functools.cache
-def generic_replies() -> tuple[str, ...]:
+def read_generic_replies() -> tuple[str, ...]:
     """The generic replies of ``generic.txt``."""
     lines = (files("rejoinder.probes") / "generic.txt").read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
@@ -82,18 +82,18 @@ ATTACKS = (
     Attack("copy", "the last utterance of the context", copy),
     Attack("copy_earlier", "an earlier utterance of the context", copy_earlier),
     Attack("near_copy", "the last utterance with a few words changed", near_copy),
-    Attack("reversed", "the true reply with its words reversed", reversed_words),
+    Attack("reversed", "the true reply with its words reversed", reverse_reply),
     Attack("other_dialogue", "a reply from another dialogue of the corpus", other_dialogue),
     Attack("generic", "a generic reply", generic),
-    Attack("repeated", "the true reply three times", repeated),
+    Attack("repeated", "the true reply three times", repeat_reply),
     Attack("other_speaker", "what the other speaker says next", other_speaker),
 )
 
 
-def worse(attack: Attack, seed: int, exchange: Exchange) -> str | None:
+def make_attack_text(attack: Attack, seed: int, exchange: Exchange) -> str | None:
     """What an attack makes of an exchange; None where it cannot, or where that says the same as the true reply.
 
     The draw depends on the seed, the exchange and the attack alone.
     """
     made = attack.make(random.Random(f"{seed}/{attack.name}/{exchange.id}"), exchange)
-    return made if made is not None and same_words(made) != same_words(exchange.reply) else None
+    return made if made is not None and normalise_text(made) != normalise_text(exchange.reply) else None

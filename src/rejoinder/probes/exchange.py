@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from rejoinder.probes.words import words_of
-from rejoinder.text.normalise import same_words
+from rejoinder.probes.words import find_words
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Reference, Statement, Turn
 
 _TRIES = 100
@@ -20,16 +20,16 @@ class Pool:
 
     def other(self, rng: random.Random, dialogue: str, reply: str) -> str | None:
         """A reply from another dialogue that does not say the same; None where there seems to be none."""
-        said = same_words(reply)
+        said = normalise_text(reply)
         for _ in range(_TRIES):
             where, text = rng.choice(self.replies)
-            if where != dialogue and same_words(text) != said:
+            if where != dialogue and normalise_text(text) != said:
                 return text
         return None
 
     def word(self, rng: random.Random) -> str:
         """A word as often as people here say it."""
-        return rng.choice(words_of(rng.choice(self.replies)[1]))
+        return rng.choice(find_words(rng.choice(self.replies)[1]))
 
 
 @dataclass(frozen=True)

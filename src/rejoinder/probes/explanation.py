@@ -13,7 +13,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Part:
+class ContextPart:
     """An utterance of the context, or a piece of one.
 
     ``utterance`` counts from 0 (of several taken together, the last); ``is_piece`` is true for a sentence or clause of
@@ -61,13 +61,13 @@ class Explanation:
     reply: str
     score: float
     higher_is_better: bool | None
-    context: Sequence[Part]
+    context: Sequence[ContextPart]
     unit: Unit
     words: Sequence[Span]
     spans: Sequence[Span]
     notes: Sequence[str]
 
-    def answers(self) -> tuple[Part, ...]:
+    def answers(self) -> tuple[ContextPart, ...]:
         """What the reply leans on: an utterance and, where it was cut, a piece of it; none where none is needed.
 
         It is the part with the highest share; of several, the one with the better score alone. A piece is named only
@@ -95,7 +95,7 @@ class Explanation:
         """The spans that earned most."""
         return self._ranked(1, n)
 
-    def _strength(self, part: Part) -> tuple[float, float]:
+    def _strength(self, part: ContextPart) -> tuple[float, float]:
         """What parts are compared by; what is not known counts least."""
         alone = -part.alone if self.higher_is_better is False else part.alone
         return -math.inf if math.isnan(part.share) else part.share, -math.inf if math.isnan(alone) else alone

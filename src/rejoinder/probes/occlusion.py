@@ -11,23 +11,32 @@ from dataclasses import replace
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
-from rejoinder.probes.explanation import Explanation, Part, Span
-from rejoinder.probes.segments import MOST_PIECES, Piece, Unit, grouped, joined, parts_in, reply_pieces, without
+from rejoinder.probes.explanation import ContextPart, Explanation, Span
+from rejoinder.probes.segments import (
+    MAX_PIECES,
+    Piece,
+    Unit,
+    group_pieces,
+    join_pieces,
+    remove_piece,
+    split_parts,
+    split_reply,
+)
 from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
 from rejoinder.types import Pair, Turn
 
-MOST_UTTERANCES = 20  # the ones before are left out together
-MOST_PARTS = 12  # of one utterance
-CUT_UTTERANCES = 2  # the last ones are cut into sentences or clauses
+MAX_TURNS = 20  # the ones before are left out together
+MAX_PARTS = 12  # of one utterance
+CUT_TURNS = 2  # the last ones are cut into sentences or clauses
 _NEIGHBOURS = (2, 3)
 _UNITS = {
-    "sentence": f"The reply has more than {MOST_PIECES} words: it is explained by sentence.",
-    "stretch": f"The reply has more than {MOST_PIECES} words and one sentence: it is explained by stretches of words.",
+    "sentence": f"The reply has more than {MAX_PIECES} words: it is explained by sentence.",
+    "stretch": f"The reply has more than {MAX_PIECES} words and one sentence: it is explained by stretches of words.",
 }
 
 
-def pair_of(context: Sequence[str], reply: str, references: Sequence[str] = ()) -> Pair:
+def make_pair(context: Sequence[str], reply: str, references: Sequence[str] = ()) -> Pair:
     """An item and a response from plain texts, the context oldest first."""
     data = from_lists([reply], [list(context)], [list(references)], system="reply")
     return next(data.pairs())
@@ -36,14 +45,14 @@ def pair_of(context: Sequence[str], reply: str, references: Sequence[str] = ()) 
 def explain(metric: Metric | str, pair: Pair) -> Explanation:
     """What each part of the context and each word of the reply does for the score that a metric gives it."""
     metric = parse(metric) if isinstance(metric, str) else metric
-    _check(metric, pair)
+    _check_metric(metric, pair)
     variants = _Variants(pair)
-    unit, pieces = reply_pieces(pair.response.text)
+    unit, pieces = split_reply(pair.response.text)
     whole = variants.add(pair.item.context, pair.response.text)
     wanted = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
-    spans = [(piece, variants.add(pair.item.context, without(pair.response.text, piece))) for piece in pieces]
+    spans = [(piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece))) for piece in pieces]
     neighbours = [
-        (piece, variants.add(pair.item.context, without(pair.response.text, piece)))
+        (piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece)))
         for piece in (_neighbours(pair.response.text, pieces) if unit == "word" else ())
     ]
     values = score_pairs(metric, variants.pairs).tolist()
@@ -88,39 +97,39 @@ class _Variants:
         return place
 
 
-def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterator[tuple[Part, int, int]]:
+def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterator[tuple[ContextPart, int, int]]:
     """Each utterance, and each piece of the last ones, with the variants without it and with it alone."""
     reply = variants.pairs[0].response.text
-    far = max(0, len(context) - MOST_UTTERANCES)
+    far = max(0, len(context) - MAX_TURNS)
     groups = ([range(far)] if far else []) + [range(i, i + 1) for i in range(far, len(context))]
     for group in groups:
         mine = context[group.start : group.stop]
         rest = context[: group.start] + context[group.stop :]
         speaker = mine[0].speaker if len(mine) == 1 else None
         text = "\n".join(turn.text for turn in mine)
-        part = Part(group.stop - 1, text, NAN, NAN, NAN, speaker, False, len(mine))
+        part = ContextPart(group.stop - 1, text, NAN, NAN, NAN, speaker, False, len(mine))
         yield part, variants.add(rest, reply), variants.add(mine, reply)
-        if group.stop > len(context) - CUT_UTTERANCES and len(mine) == 1:
-            for piece in _parts(text):
-                less, only = (replace(mine[0], text=t) for t in (without(text, piece), piece.text))
+        if group.stop > len(context) - CUT_TURNS and len(mine) == 1:
+            for piece in _split_turn(text):
+                less, only = (replace(mine[0], text=t) for t in (remove_piece(text, piece), piece.text))
                 around = (*context[: group.start], less, *context[group.stop :])
                 found = replace(part, text=piece.text, is_piece=True)
                 yield found, variants.add(around, reply), variants.add((only,), reply)
 
 
-def _parts(text: str) -> list[Piece]:
-    found = parts_in(text)
-    return grouped(text, found, MOST_PARTS) if found else []
+def _split_turn(text: str) -> list[Piece]:
+    found = split_parts(text)
+    return group_pieces(text, found, MAX_PARTS) if found else []
 
 
 def _neighbours(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Two and three neighbours, but never all there is."""
     for size in (size for size in _NEIGHBOURS if size < len(pieces)):
         for i in range(len(pieces) - size + 1):
-            yield joined(text, pieces[i : i + size])
+            yield join_pieces(text, pieces[i : i + size])
 
 
-def _check(metric: Metric, pair: Pair) -> None:
+def _check_metric(metric: Metric, pair: Pair) -> None:
     if isinstance(metric, SetMetric):
         raise SpecError(f"{metric} looks at all replies of a set together; explain needs a metric of single replies")
     beyond = sorted(metric.needs - {"context", "references"})
@@ -143,7 +152,7 @@ def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[st
         yield _UNITS[unit]
     if absent is None and n_pieces == 1:
         yield "The reply is a single word: nothing of it can be left out."
-    if len(pair.item.context) > MOST_UTTERANCES:
-        yield f"Of {len(pair.item.context)} utterances all but the last {MOST_UTTERANCES} are left out together."
+    if len(pair.item.context) > MAX_TURNS:
+        yield f"Of {len(pair.item.context)} utterances all but the last {MAX_TURNS} are left out together."
     if any(compute.cut(metric, [pair])):
         yield f"{metric} cannot read this pair whole: what it did not read has no share."

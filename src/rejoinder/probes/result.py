@@ -11,8 +11,8 @@ import numpy as np
 
 from rejoinder.engines.base import Engine
 from rejoinder.metric import Metric
-from rejoinder.probes.variants import TRUE, Kind, Variants
-from rejoinder.stats.arrays import NAN, Floats, Ints, encode, generator
+from rejoinder.probes.variants import TRUE, TrialKind, Variants
+from rejoinder.stats.arrays import NAN, Floats, Ints, encode_labels, make_generator
 from rejoinder.stats.interval import Interval, equal_shares_interval
 from rejoinder.stats.resampling import percentile_interval, resample_counts
 
@@ -28,7 +28,7 @@ class Outcome:
     """
 
     metric: str
-    kind: Kind
+    kind: TrialKind
     trial: str
     corpus: str | None
     value: Interval
@@ -41,7 +41,7 @@ class Example:
     """A case in which a metric did badly: the true reply, the other text, and both scores."""
 
     metric: str
-    kind: Kind
+    kind: TrialKind
     trial: str
     corpus: str
     exchange: str
@@ -53,7 +53,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class About:
+class MetricFacts:
     """What must be known of a metric to read its figures; ``unit`` is what changes are divided by."""
 
     signature: str
@@ -71,7 +71,7 @@ class About:
 class Robustness:
     """The figures and the worst cases of one or several metrics."""
 
-    metrics: dict[str, About]
+    metrics: dict[str, MetricFacts]
     contexts: dict[str, int]
     plan: dict[str, Any]
     outcomes: Sequence[Outcome]
@@ -92,7 +92,7 @@ class Robustness:
                 "plan": self.plan,
                 "contexts": self.contexts,
                 "metrics": {spec: asdict(about) for spec, about in self.metrics.items()},
-                "figures": [_figure(one) for one in self.outcomes],
+                "figures": [_figure_object(one) for one in self.outcomes],
                 "examples": [asdict(one) for one in self.examples],
                 "notes": list(self.notes),
             }
@@ -110,7 +110,7 @@ class Robustness:
         return summary_table(self)._repr_html_()
 
 
-def _figure(one: Outcome) -> dict[str, Any]:
+def _figure_object(one: Outcome) -> dict[str, Any]:
     value = one.value
     told: dict[str, Any] = {"metric": one.metric, "kind": one.kind, "trial": one.trial, "corpus": one.corpus}
     told |= {"value": value.value, "low": value.low, "high": value.high}
@@ -127,7 +127,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-class Scored(NamedTuple):
+class TrialScores(NamedTuple):
     """What a metric says of the true replies (``TRUE``) and of what every trial made of them.
 
     ``sign`` is -1 where less is better; ``unit`` is the unit of changes, NaN where there is none.
@@ -146,13 +146,13 @@ class Scored(NamedTuple):
         return -self.lead(trial) / self.unit
 
 
-def scored(metric: Metric, variants: Variants, engine: Engine | None = None) -> Scored:
+def score_variants(metric: Metric, variants: Variants, engine: Engine | None = None) -> TrialScores:
     """Everything scored by a metric, as one set."""
     scores = variants.scores(metric, engine)
-    return Scored(scores, -1.0 if metric.higher_is_better is False else 1.0, _unit(metric, scores[TRUE]))
+    return TrialScores(scores, -1.0 if metric.higher_is_better is False else 1.0, _change_unit(metric, scores[TRUE]))
 
 
-def _unit(metric: Metric, true: Floats) -> float:
+def _change_unit(metric: Metric, true: Floats) -> float:
     """The width of the metric's range, or of the middle half of the true replies' scores where it has no bounds."""
     low, high = metric.range
     known = true[~np.isnan(true)]
@@ -161,12 +161,12 @@ def _unit(metric: Metric, true: Floats) -> float:
     return float(high - low) or NAN
 
 
-def won(lead: Floats) -> Floats:
+def score_wins(lead: Floats) -> Floats:
     """1 where the true reply is better, one half for a tie, 0 where it is worse."""
     return np.where(np.isnan(lead), NAN, (np.sign(lead) + 1) / 2)
 
 
-class Means(NamedTuple):
+class CorpusMeans(NamedTuple):
     """The means of columns by corpus (corpora by columns) and their values on resamples (resamples first)."""
 
     values: Floats
@@ -189,7 +189,7 @@ class Means(NamedTuple):
         return percentile_interval(float(value), samples, n, 0, n_dialogues)
 
 
-def means(columns: Floats, corpora: Ints, dialogues: list[str], n_resamples: int, seed: int) -> Means:
+def average_by_corpus(columns: Floats, corpora: Ints, dialogues: list[str], n_resamples: int, seed: int) -> CorpusMeans:
     """The means of columns (rows by columns, NaN missing) in each corpus, on the data and on seeded resamples."""
     size, width = int(corpora.max(initial=-1)) + 1, columns.shape[1]
     values, samples = np.full((size, width), NAN), np.full((n_resamples, size, width), NAN)
@@ -198,13 +198,13 @@ def means(columns: Floats, corpora: Ints, dialogues: list[str], n_resamples: int
     filled = np.where(known, columns, 0.0)
     for corpus in range(size):
         rows = np.flatnonzero(corpora == corpus)
-        code, names = encode([dialogues[row] for row in rows], "dialogues")
+        code, names = encode_labels([dialogues[row] for row in rows], "dialogues")
         sums, counts = np.zeros((2, len(names), width))
         np.add.at(sums, code, filled[rows])
         np.add.at(counts, code, known[rows])
         n[corpus], n_dialogues[corpus] = counts.sum(axis=0), (counts > 0).sum(axis=0)
-        drawn = resample_counts(len(names), n_resamples, generator(seed, corpus)).astype(np.float64)
+        drawn = resample_counts(len(names), n_resamples, make_generator(seed, corpus)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             values[corpus] = sums.sum(axis=0) / counts.sum(axis=0)
             samples[:, corpus] = (drawn @ sums) / (drawn @ counts)
-    return Means(values, samples, n, n_dialogues)
+    return CorpusMeans(values, samples, n, n_dialogues)

@@ -11,26 +11,26 @@ from rejoinder.errors import InputError
 from rejoinder.probes.exchange import Exchange, Pool
 from rejoinder.types import Dialogue, Item, Turn
 
-LONGEST = 5  # turns of a context
-_WANTED = 2  # turns that a context should have where it can
+MAX_TURNS = 5  # turns of a context
+_MIN_TURNS = 2  # turns that a context should have where it can
 
-Place: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the number of its reply; an item and 0
+ExchangePlace: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the number of its reply; an item and 0
 
 
 @dataclass
 class _Corpus:
     """The places of a corpus by dialogue, and its replies."""
 
-    places: dict[str, list[Place]] = field(default_factory=dict)
+    places: dict[str, list[ExchangePlace]] = field(default_factory=dict)
     replies: list[tuple[str, str]] = field(default_factory=list)
     seen: set[tuple[type, str]] = field(default_factory=set)
 
     def add(self, record: Dialogue | Item) -> None:
         """Take in all places of a record."""
         if (type(record), record.id) in self.seen:
-            raise InputError(f"two records of {corpus_of(record)} have the id {record.id!r}; give each its own")
+            raise InputError(f"two records of {corpus_name(record)} have the id {record.id!r}; give each its own")
         self.seen.add((type(record), record.id))
-        found: list[Place]
+        found: list[ExchangePlace]
         if isinstance(record, Item):
             found = [(record, 0)] if record.context and record.references else []
             of, texts = record.dialogue or record.id, [record.references[0].text] if found else []
@@ -41,9 +41,9 @@ class _Corpus:
         self.places.setdefault(of, []).extend(found[i] for i in with_words)
         self.replies += [(of, texts[i]) for i in with_words]
 
-    def drawn(self, n: int, rng: random.Random) -> list[tuple[str, Place]]:
+    def drawn(self, n: int, rng: random.Random) -> list[tuple[str, ExchangePlace]]:
         """Some places, from as many dialogues as there are, those with enough context before the others."""
-        ranked: list[tuple[bool, int, int, str, Place]] = []
+        ranked: list[tuple[bool, int, int, str, ExchangePlace]] = []
         dialogues = [name for name, places in self.places.items() if places]
         rng.shuffle(dialogues)
         for order, name in enumerate(dialogues):
@@ -54,7 +54,7 @@ class _Corpus:
         return [(name, place) for *_, name, place in ranked[:n]]
 
 
-def draw(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: int) -> list[Exchange]:
+def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: int) -> list[Exchange]:
     """Exchanges from the dialogues of a split (and those without one) and from items with references.
 
     Each corpus gives as many as every other, or all that it has where that is fewer.
@@ -65,7 +65,7 @@ def draw(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: in
         if isinstance(record, Dialogue) and record.split not in (None, split):
             passed.add(str(record.split))
             continue
-        corpora.setdefault(corpus_of(record), _Corpus()).add(record)
+        corpora.setdefault(corpus_name(record), _Corpus()).add(record)
     sizes = {name: len(corpus.replies) for name, corpus in corpora.items() if corpus.replies}
     if not sizes and passed and not corpora:
         raise InputError(
@@ -77,20 +77,20 @@ def draw(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: in
             "(chat logs: import them with rejoinder import openai FILE)"
         )
     exchanges = []
-    for name, n in even_shares(sizes, contexts).items():
+    for name, n in share_evenly(sizes, contexts).items():
         pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
         drawn = corpora[name].drawn(n, random.Random(f"{seed}/{name}"))
         exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in drawn]
     return exchanges
 
 
-def corpus_of(record: Dialogue | Item) -> str:
+def corpus_name(record: Dialogue | Item) -> str:
     """The corpus of a record; an item has it in its ``meta``."""
     found = record.corpus if isinstance(record, Dialogue) else record.meta.get("corpus")
     return str(found) if found else "(no corpus)"
 
 
-def even_shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+def share_evenly(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     """How many each of several sets gives to a total so that all give the same, but none more than it has."""
     shares = {}
     left = total
@@ -100,12 +100,12 @@ def even_shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return {name: shares[name] for name in sorted(shares)}
 
 
-def _is_short(place: Place) -> bool:
+def _is_short(place: ExchangePlace) -> bool:
     record, number = place
-    return (len(record.context) if isinstance(record, Item) else number) < _WANTED
+    return (len(record.context) if isinstance(record, Item) else number) < _MIN_TURNS
 
 
-def _exchange(corpus: str, dialogue: str, place: Place, pool: Pool) -> Exchange:
+def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> Exchange:
     record, number = place
     if isinstance(record, Item):
         name, context, reply = record.id, record.context, Turn(record.references[0].text)
@@ -117,11 +117,11 @@ def _exchange(corpus: str, dialogue: str, place: Place, pool: Pool) -> Exchange:
         f"{corpus}/{name}",
         corpus,
         f"{corpus}/{dialogue}",
-        context[-LONGEST:],
+        context[-MAX_TURNS:],
         reply.text,
         _following(reply, future),
         references,
-        future[:LONGEST],
+        future[:MAX_TURNS],
         situation,
         pool,
     )

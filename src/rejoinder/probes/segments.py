@@ -11,10 +11,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from rejoinder.text.sentences import sentences
+from rejoinder.text.sentences import split_sentences
 
 Unit: TypeAlias = Literal["word", "sentence", "stretch"]
-MOST_PIECES = 60
+MAX_PIECES = 60
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff"
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -32,61 +32,61 @@ class Piece(NamedTuple):
     end: int
 
 
-def words(text: str) -> list[Piece]:
+def split_words(text: str) -> list[Piece]:
     """The words of a text; punctuation goes with the word before it, or with the first word."""
     found: list[Piece] = []
     leading: int | None = None
     for match in _WORD.finditer(text):
         start, end = match.span()
-        if found and _hangs_on(match[0]):
+        if found and _is_dependent(match[0]):
             start = found.pop().start
         elif leading is not None:
             start, leading = leading, None
-        elif not found and _hangs_on(match[0]) and end < len(text.rstrip()):
+        elif not found and _is_dependent(match[0]) and end < len(text.rstrip()):
             leading = start
             continue
         found.append(Piece(text[start:end], start, end))
     return found
 
 
-def sentences_in(text: str) -> list[Piece]:
+def sentence_pieces(text: str) -> list[Piece]:
     """The sentences of a text."""
-    return _located(text, sentences(text))
+    return _locate(text, split_sentences(text))
 
 
-def parts_in(text: str) -> list[Piece]:
+def split_parts(text: str) -> list[Piece]:
     """The sentences of an utterance, or the clauses of its only sentence; none where it is one clause."""
-    found = sentences_in(text)
+    found = sentence_pieces(text)
     if len(found) < 2:
-        found = _located(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
+        found = _locate(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
     return found if len(found) > 1 else []
 
 
-def reply_pieces(text: str) -> tuple[Unit, list[Piece]]:
+def split_reply(text: str) -> tuple[Unit, list[Piece]]:
     """The words of a reply; of a long one its sentences, or stretches of words where it has no sentences."""
-    by_word = words(text)
-    if len(by_word) <= MOST_PIECES:
+    by_word = split_words(text)
+    if len(by_word) <= MAX_PIECES:
         return "word", by_word
-    by_sentence = sentences_in(text)
+    by_sentence = sentence_pieces(text)
     if len(by_sentence) > 1:
-        return "sentence", grouped(text, by_sentence, MOST_PIECES)
-    return "stretch", grouped(text, by_word, MOST_PIECES)
+        return "sentence", group_pieces(text, by_sentence, MAX_PIECES)
+    return "stretch", group_pieces(text, by_word, MAX_PIECES)
 
 
-def grouped(text: str, pieces: Sequence[Piece], most: int) -> list[Piece]:
+def group_pieces(text: str, pieces: Sequence[Piece], most: int) -> list[Piece]:
     """The same pieces, neighbours taken together so that there are at most so many."""
     size = -(-len(pieces) // most)
     together = [pieces[i : i + size] for i in range(0, len(pieces), size)]
-    return [joined(text, some) for some in together]
+    return [join_pieces(text, some) for some in together]
 
 
-def joined(text: str, pieces: Sequence[Piece]) -> Piece:
+def join_pieces(text: str, pieces: Sequence[Piece]) -> Piece:
     """Neighbouring pieces of a text as one."""
     start, end = pieces[0].start, pieces[-1].end
     return Piece(text[start:end], start, end)
 
 
-def without(text: str, piece: Piece) -> str:
+def remove_piece(text: str, piece: Piece) -> str:
     """The text without a piece of it."""
     before, behind = text[: piece.start], text[piece.end :]
     if not before or before[-1].isspace():
@@ -94,12 +94,12 @@ def without(text: str, piece: Piece) -> str:
     return (before + behind).strip()
 
 
-def _hangs_on(text: str) -> bool:
+def _is_dependent(text: str) -> bool:
     """Whether a piece is nothing by itself: punctuation, or a mark that belongs to the sign before it."""
     return all(unicodedata.category(c)[0] == "P" for c in text) or unicodedata.category(text[0])[0] == "M"
 
 
-def _located(text: str, parts: Sequence[str]) -> list[Piece]:
+def _locate(text: str, parts: Sequence[str]) -> list[Piece]:
     found, at = [], 0
     for part in parts:
         at = text.index(part, at)

@@ -49,13 +49,13 @@ def example_table(found: Robustness, metric: str, n: int) -> Table:
         rows += [
             [trial.name, one.corpus, *texts[:2], one.reply_score, texts[2], one.text_score]
             for one in worst
-            if (texts := [_short(text) for text in (one.context[-1], one.reply, one.text)])
+            if (texts := [_shorten(text) for text in (one.context[-1], one.reply, one.text)])
         ]
     heads = ["trial", "corpus", "last turn", "true reply", "score", "other text", "its score"]
     return Table(f"{metric}: the worst cases", heads, rows)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """A text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
@@ -69,9 +69,11 @@ def _notes(found: Robustness) -> list[str]:
     notes = list(_READING)
     for metric, about in found.metrics.items():
         mine = [found.outcome(metric, trial.name) for trial in TRIALS]
-        notes += _some(f"{metric}: ties", ".0%", [(one, one.beside) for one in mine if one.kind == "attack"])
-        notes += _some(f"{metric}: no score, so no comparison", ".0%", [(one, _unscored(one)) for one in mine])
-        notes += _some(
+        notes += _list_shares(f"{metric}: ties", ".0%", [(one, one.beside) for one in mine if one.kind == "attack"])
+        notes += _list_shares(
+            f"{metric}: no score, so no comparison", ".0%", [(one, _unscored_share(one)) for one in mine]
+        )
+        notes += _list_shares(
             f"{metric}: mean signed change", "+.1%", [(one, one.beside) for one in mine if one.kind == "edit"]
         )
         if not about.bounded:
@@ -86,11 +88,11 @@ def _notes(found: Robustness) -> list[str]:
     return [*notes, *found.notes]
 
 
-def _unscored(one: Outcome) -> float:
+def _unscored_share(one: Outcome) -> float:
     return one.value.n_missing / max(1, one.value.n + one.value.n_missing)
 
 
-def _some(what: str, form: str, shares: Sequence[tuple[Outcome, float]]) -> list[str]:
+def _list_shares(what: str, form: str, shares: Sequence[tuple[Outcome, float]]) -> list[str]:
     """A sentence with the shares that are worth telling."""
     least = 0.005 if form == ".0%" else 0.0005
     told = ", ".join(f"{one.trial} {share:{form}}" for one, share in shares if abs(share) >= least)

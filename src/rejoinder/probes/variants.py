@@ -11,20 +11,20 @@ import numpy as np
 
 from rejoinder.engines.base import Engine
 from rejoinder.metric import Metric
-from rejoinder.probes.attacks import ATTACKS, worse
-from rejoinder.probes.edits import EDITS, harmless
+from rejoinder.probes.attacks import ATTACKS, make_attack_text
+from rejoinder.probes.edits import EDITS, make_edit_text
 from rejoinder.probes.exchange import Exchange
-from rejoinder.scoring.worker import score_pairs_by
+from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.stats.arrays import NAN, Floats, Ints
 from rejoinder.types import Pair, Response
 
-Kind: TypeAlias = Literal["attack", "edit"]
+TrialKind: TypeAlias = Literal["attack", "edit"]
 
 
 class Trial(NamedTuple):
     """An attack or an edit by name."""
 
-    kind: Kind
+    kind: TrialKind
     name: str
     about: str
 
@@ -47,8 +47,8 @@ class Variants:
     def of(cls, exchanges: Iterable[Exchange], seed: int) -> Variants:
         """What all attacks and edits make of some exchanges."""
         given = tuple(exchanges)
-        texts = {one.name: tuple(worse(one, seed, exchange) for exchange in given) for one in ATTACKS}
-        texts |= {one.name: tuple(harmless(one, seed, exchange) for exchange in given) for one in EDITS}
+        texts = {one.name: tuple(make_attack_text(one, seed, exchange) for exchange in given) for one in ATTACKS}
+        texts |= {one.name: tuple(make_edit_text(one, seed, exchange) for exchange in given) for one in EDITS}
         return cls(given, texts)
 
     def nth_of_corpus(self) -> Ints:
@@ -74,7 +74,7 @@ class Variants:
                 if text is not None:
                     pairs.append(Pair(item, Response(f"{item.id}/{name}", item.id, name, text)))
         # The last value stands for what has no text.
-        values = np.append(score_pairs_by(engine, metric, pairs), NAN)
+        values = np.append(score_pairs_with_engine(engine, metric, pairs), NAN)
         return {name: values[found] for name, found in places.items()}
 
     def _of(self, i: int) -> Sequence[tuple[str, str | None]]:

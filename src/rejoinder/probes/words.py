@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SHARE = 0.2  # of the words that a near copy changes
-_FEWEST = 3  # words: a shorter text with a word changed is another text
+_MIN_WORDS = 3  # words: a shorter text with a word changed is another text
 _TRIES = 20
 
 
-def words_of(text: str) -> list[str]:
+def find_words(text: str) -> list[str]:
     """The words of a text, without the signs between them."""
     return _WORD.findall(text)
 
@@ -22,7 +22,7 @@ def reverse_words(text: str) -> str:
     return " ".join(text.split()[::-1])
 
 
-def repeat(text: str, times: int = 3) -> str:
+def repeat_text(text: str, times: int = 3) -> str:
     """The text several times over."""
     return " ".join([text.strip()] * times)
 
@@ -33,9 +33,9 @@ def change_words(rng: random.Random, text: str, borrow: Callable[[random.Random]
     ``borrow`` gives the words that replace others. None for a text of one or two words, of which too little would stay.
     """
     # Signs at even places, words at odd ones, so that the signs stay where they were.
-    parts = _split(text)
+    parts = _split_words(text)
     places = range(1, len(parts), 2)
-    if len(places) < _FEWEST:
+    if len(places) < _MIN_WORDS:
         return None
     for place in sorted(rng.sample(places, max(1, round(_SHARE * len(places))))):
         how = rng.choice(["drop", "replace", "swap"])
@@ -45,11 +45,11 @@ def change_words(rng: random.Random, text: str, borrow: Callable[[random.Random]
         elif how == "drop":
             parts[place] = ""
         else:
-            parts[place] = _another(rng, parts[place], borrow)
+            parts[place] = _borrow_word(rng, parts[place], borrow)
     return re.sub(r"\s+", " ", "".join(parts)).strip()
 
 
-def _split(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     parts, end = [], 0
     for word in _WORD.finditer(text):
         parts += [text[end : word.start()], word.group()]
@@ -57,7 +57,7 @@ def _split(text: str) -> list[str]:
     return [*parts, text[end:]]
 
 
-def _another(rng: random.Random, word: str, borrow: Callable[[random.Random], str]) -> str:
+def _borrow_word(rng: random.Random, word: str, borrow: Callable[[random.Random], str]) -> str:
     """A borrowed word that is not the same, written large where the word was."""
     for _ in range(_TRIES):
         found = borrow(rng)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rejoinder.comparison.agreement import AspectAgreement, Suspected
+from rejoinder.comparison.agreement import AspectAgreement, SuspectRater
 from rejoinder.comparison.judgements import Judgements
-from rejoinder.stats.agreement_interval import LEAST_SHARED
+from rejoinder.stats.agreement_interval import MIN_SHARED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.quality import DEFAULT
 from rejoinder.table import Cell, Estimate, Table
 
-MOST_CLASSES = 20
+MAX_CLASSES = 20
 
 
 def aspect_table(found: Sequence[AspectAgreement], given: Judgements) -> Table:
@@ -37,7 +37,7 @@ def _notes(found: Sequence[AspectAgreement], given: Judgements) -> list[str]:
         names = "" if len(of_scale) == len(found) else " (" + ", ".join(one.judged.name for one in of_scale) + ")"
         told.append(
             f"Alpha on the {scale} scale; Fleiss' kappa takes ratings as classes without an order; Cohen's kappa with "
-            f"{weights}, mean over pairs of raters who share {LEAST_SHARED} units or more, weighted by how many{names}."
+            f"{weights}, mean over pairs of raters who share {MIN_SHARED} units or more, weighted by how many{names}."
         )
     for one in found:
         for name, interval in (("alpha", one.alpha), ("Fleiss' kappa", one.fleiss), ("Cohen's kappa", one.cohen)):
@@ -53,7 +53,7 @@ def class_table(found: Sequence[AspectAgreement]) -> Table:
     rows: list[list[Cell]] = []
     notes = []
     for one in found:
-        if len(one.classes) > MOST_CLASSES:
+        if len(one.classes) > MAX_CLASSES:
             values = [value for value, _ in one.classes]
             low, high = min(values), max(values)
             notes.append(f"{one.judged.name}: {len(values)} different values between {low:g} and {high:g}, not shown.")
@@ -98,7 +98,7 @@ _SIGNS = {
 }
 
 
-def suspect_table(found: Sequence[Suspected]) -> Table:
+def suspect_table(found: Sequence[SuspectRater]) -> Table:
     """A line a sign: who should be looked at, and why."""
     rows: list[list[Cell]] = []
     for rater, aspect, sign in found:

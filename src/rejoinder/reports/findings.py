@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from rejoinder.comparison.compare import Comparison, compare
-from rejoinder.comparison.rated_scores import aspects
+from rejoinder.comparison.rated_scores import list_rated_aspects
 from rejoinder.comparison.trust import Trust, trust
 from rejoinder.comparison.trust_tables import agreement_table
 from rejoinder.data.collection import Collection
@@ -18,10 +18,10 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.folder import SCORES, read_about
 from rejoinder.scoring.reader import load_data, load_scores
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.sharded.reader import parts
+from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Table
 
-Outcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
+JudgeOutcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
 JUDGE = "judge.jsonl"  # the raw answers of judges in a run folder
 
 
@@ -37,7 +37,7 @@ class Findings:
     trusts: Sequence[Trust]
     aspect: str | None
     seed: int
-    outcomes: Outcomes = field(default_factory=dict)
+    outcomes: JudgeOutcomes = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
         """The score table, the leaderboards with their differences, and the agreement in each aspect."""
@@ -49,11 +49,11 @@ class Findings:
         return found + [agreement_table(one) for one in self.trusts]
 
 
-def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
+def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
     """Read a run folder, compare its systems, and hold its metrics against its ratings (of one aspect, or of all)."""
     about = read_about(folder)
     scores, data = load_scores(folder, about), load_data(folder)
-    known = aspects(data)
+    known = list_rated_aspects(data)
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
     wanted = known if aspect is None else [aspect]
@@ -61,7 +61,7 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
         about,
         scores,
         data,
-        _flags(folder),
+        _read_flags(folder),
         compare(scores, seed=seed),
         [trust(scores, data, one, seed=seed) for one in wanted],
         aspect,
@@ -70,10 +70,10 @@ def find(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
     )
 
 
-def load_outcomes(folder: Path) -> Outcomes:
+def load_outcomes(folder: Path) -> JudgeOutcomes:
     """What the last answer about each reply came to, under each judge of a run; nothing where none was asked."""
     found: dict[tuple[str, str], str] = {}
-    for path in (part / JUDGE for part in parts(folder)):
+    for path in (part / JUDGE for part in list_run_parts(folder)):
         if path.is_file():
             with path.open("rb") as file:
                 lines = (orjson.loads(raw) for raw in file)
@@ -81,10 +81,10 @@ def load_outcomes(folder: Path) -> Outcomes:
     return {key: outcome for key, outcome in found.items() if outcome != "answered"}
 
 
-def _flags(folder: Path) -> dict[str, list[str]]:
+def _read_flags(folder: Path) -> dict[str, list[str]]:
     """The flags of each response; the files were read once already, so they can be read."""
     found: dict[str, list[str]] = {}
-    for part in parts(folder):
+    for part in list_run_parts(folder):
         with (part / SCORES).open("rb") as file:
             lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
             found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}

@@ -11,51 +11,51 @@ import orjson
 
 from rejoinder import spec as specs
 from rejoinder.errors import RunError
-from rejoinder.judges.consistency import Tally, consistency, price, tally
-from rejoinder.judges.endpoint import RemoteJudge, Said
-from rejoinder.judges.settings import prices
+from rejoinder.judges.consistency import AnswerCounts, compute_price, count_answers, measure_consistency
+from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
+from rejoinder.judges.settings import read_prices
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
 from rejoinder.reports.findings import JUDGE
 from rejoinder.scoring.folder import check_files, read_about
 from rejoinder.scoring.reader import load_data
-from rejoinder.scoring.sharded.reader import parts
+from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Cell, Table
 from rejoinder.types import Pair
 
 _HEADS = ["judge", "replies", "answers", "unreadable", "refused", "input tokens", "output tokens", "cost"]
-_STEADY = ["compared", "all repeats equal", "mean difference", "alpha"]
+_CONSISTENCY_HEADS = ["compared", "all repeats equal", "mean difference", "alpha"]
 
 
 def judge_table(folder: Path, price_of_tokens: tuple[float, float] | None = None) -> Table:
     """One line a judge of a finished run; prices are those of a million tokens, else what the environment says."""
-    asked = price_of_tokens or prices()
+    asked = price_of_tokens or read_prices()
     rows: list[list[Cell]] = []
     notes: list[str] = []
-    for metric, pairs in _judges(folder):
-        said = _said(folder, metric, pairs)
-        counted, steady = tally(said), consistency(said)
-        cost = price(counted, asked) if asked and not counted.uncounted else math.nan
+    for metric, pairs in _remote_judges(folder):
+        said = _read_answers(folder, metric, pairs)
+        counted, steady = count_answers(said), measure_consistency(said)
+        cost = compute_price(counted, asked) if asked and not counted.uncounted else math.nan
         line: list[Cell] = [str(metric), len(pairs), counted.answers, counted.unreadable, counted.refused]
         line += [counted.input_tokens, counted.output_tokens, cost]
         rows.append([*line, steady.n, steady.same, steady.mean_difference, steady.alpha])
         notes += _notes(str(metric), counted, said)
     notes.append("Repeats ask the same again; alpha is Krippendorff's (interval scale), 1 where they always agree.")
-    return Table("Judges", [*_HEADS, *_STEADY], rows, notes)
+    return Table("Judges", [*_HEADS, *_CONSISTENCY_HEADS], rows, notes)
 
 
-def raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
+def read_raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Every raw answer that was given for a run, as it came, under the id of the response."""
-    for metric, pairs in _judges(folder):
-        for pair, answers in zip(pairs, _said(folder, metric, pairs), strict=True):
+    for metric, pairs in _remote_judges(folder):
+        for pair, answers in zip(pairs, _read_answers(folder, metric, pairs), strict=True):
             for one in answers:
                 yield {"response": pair.response.id, "metric": str(metric), **one.record()}
 
 
-def _judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
+def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
     written = (metric["spec"] for metric in read_about(folder)["metrics"])
     # By name: to parse a metric of the user's own runs its file, and a run folder may come from anybody.
-    metrics = [parse(spec) for spec in written if specs.read(spec, "metric").name == name_of(Judge)]
+    metrics = [parse(spec) for spec in written if specs.parse_spec(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
     if not any(isinstance(metric.judge(), RemoteJudge) for metric in judges):
         raise RunError(
@@ -65,20 +65,20 @@ def _judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
     return ((metric, pairs) for metric in judges if isinstance(metric.judge(), RemoteJudge))
 
 
-def _said(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[Said]]:
+def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[RawAnswer]]:
     """The answers about each pair: those in the run folder where it has them, else those in the cache."""
     check_files(folder, {JUDGE})
-    files = [part / JUDGE for part in parts(folder)]
+    files = [part / JUDGE for part in list_run_parts(folder)]
     if not all(path.is_file() for path in files):
-        return [[Said.of(record) for record in records] for records in metric.trace(pairs)]
-    found: dict[str, list[Said]] = {}
+        return [[RawAnswer.of(record) for record in records] for records in metric.trace(pairs)]
+    found: dict[str, list[RawAnswer]] = {}
     for record in (orjson.loads(line) for path in files for line in path.read_bytes().splitlines()):
         if record["metric"] == str(metric):
-            found.setdefault(record["response"], []).append(Said.of(record))
+            found.setdefault(record["response"], []).append(RawAnswer.of(record))
     return [found.get(pair.response.id, []) for pair in pairs]
 
 
-def _notes(spec: str, counted: Tally, said: list[list[Said]]) -> Iterator[str]:
+def _notes(spec: str, counted: AnswerCounts, said: list[list[RawAnswer]]) -> Iterator[str]:
     if counted.uncounted:
         yield f"{spec}: {counted.uncounted:,} answers do not tell their tokens (or tell nonsense): the cost is unknown."
     silent = sum(not answers for answers in said)

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.comparison.compare import Comparison, Difference, Standing
+from rejoinder.comparison.compare import Comparison, Standing, SystemDifference
 from rejoinder.comparison.trust import Trust
-from rejoinder.reports.chart import Markup, axis, axis_labels, interval_bar
+from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.findings import Findings
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Estimate, Table
 
-WAYS = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
-_MOST_NAMES = 4
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
+_MAX_NAMES = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardRow:
     """One line of a leaderboard; ``ahead`` names the systems that it surely leaves behind."""
 
     system: str
@@ -34,27 +34,27 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Board:
+class Leaderboard:
     """A leaderboard: its places best first, the numbers under its bars, and every difference where there are any."""
 
     title: str
     way: str
     sentence: str
-    places: Sequence[Place]
+    places: Sequence[BoardRow]
     labels: Markup | None
     ahead: str | None
     differences: Table | None
 
 
-def board(found: Comparison) -> Board:
+def metric_leaderboard(found: Comparison) -> Leaderboard:
     """The leaderboard of one metric."""
-    ahead = _ahead(found)
+    ahead = _find_beaten(found)
     several = len([s for s in found.standings if s.n]) > 1
-    places, labels = _places(found.metric, found.standings, found.range, ahead if several else {})
+    places, labels = _board_rows(found.metric, found.standings, found.range, ahead if several else {})
     head = "surely higher than" if found.higher_is_better is None else "surely ahead of"
-    return Board(
+    return Leaderboard(
         found.metric,
-        WAYS[found.higher_is_better],
+        DIRECTIONS[found.higher_is_better],
         found.sentence() if several else "",
         places,
         labels,
@@ -63,7 +63,7 @@ def board(found: Comparison) -> Board:
     )
 
 
-def rating_board(found: Trust, seed: int = 0) -> Board:
+def rating_leaderboard(found: Trust, seed: int = 0) -> Leaderboard:
     """What people say of the systems: the means of the mean ratings of their replies in one aspect."""
     evidence = found.evidence
     clusters, systems = evidence.dialogues, np.array(evidence.systems)
@@ -74,56 +74,56 @@ def rating_board(found: Trust, seed: int = 0) -> Board:
         mean = mean_interval(evidence.mean[mine], clusters[mine])
         estimate = Estimate(mean.value, mean.low, mean.high)
         standings.append(Standing(str(one.system), mean.n, mean.n_missing, estimate, one.rank, one.low, one.high))
-    places, labels = _places(f"rating of {evidence.aspect!r}", standings, (-math.inf, math.inf), {})
-    return Board(f"Ratings of {evidence.aspect!r}", WAYS[True], "", places, labels, None, None)
+    places, labels = _board_rows(f"rating of {evidence.aspect!r}", standings, (-math.inf, math.inf), {})
+    return Leaderboard(f"Ratings of {evidence.aspect!r}", DIRECTIONS[True], "", places, labels, None, None)
 
 
-def boards(findings: Findings) -> list[Board]:
+def list_leaderboards(findings: Findings) -> list[Leaderboard]:
     """The leaderboard of every metric."""
-    return [board(one) for one in findings.comparisons]
+    return [metric_leaderboard(one) for one in findings.comparisons]
 
 
-def _places(
+def _board_rows(
     what: str, standings: Sequence[Standing], bounds: tuple[float, float], ahead: dict[str, list[str]]
-) -> tuple[list[Place], Markup | None]:
-    along = axis([end for s in standings for end in s.mean], bounds)
+) -> tuple[list[BoardRow], Markup | None]:
+    along = make_axis([end for s in standings for end in s.mean], bounds)
     places = [
-        Place(
+        BoardRow(
             s.system,
-            _ranks(s),
+            _format_ranks(s),
             s.mean,
             s.n,
             s.n_missing,
             interval_bar(f"{what} of {s.system}", s.mean, along) if along and s.n else None,
-            _listed(ahead.get(s.system, []), len(standings) - 1),
+            _join_names(ahead.get(s.system, []), len(standings) - 1),
         )
         for s in standings
     ]
     return places, axis_labels(along) if along else None
 
 
-def _ahead(found: Comparison) -> dict[str, list[str]]:
+def _find_beaten(found: Comparison) -> dict[str, list[str]]:
     """The systems that each system surely leaves behind, on the items that both answered."""
     ahead: dict[str, list[str]] = {}
     for one in found.differences:
         if one.survives:
-            first, second = _ordered(one, found.higher_is_better)
+            first, second = _better_first(one, found.higher_is_better)
             ahead.setdefault(first, []).append(second)
     return ahead
 
 
-def _ordered(one: Difference, higher_is_better: bool | None) -> tuple[str, str]:
+def _better_first(one: SystemDifference, higher_is_better: bool | None) -> tuple[str, str]:
     first_is_higher = one.difference.value > 0
     return (one.first, one.second) if first_is_higher == (higher_is_better is not False) else (one.second, one.first)
 
 
-def _ranks(one: Standing) -> str:
+def _format_ranks(one: Standing) -> str:
     if math.isnan(one.rank_low) or math.isnan(one.rank_high):
         return "–"
     return f"{one.rank_low:g}" if one.rank_low == one.rank_high else f"{one.rank_low:g}–{one.rank_high:g}"
 
 
-def _listed(names: Sequence[str], others: int) -> str:
-    if len(names) > _MOST_NAMES:
+def _join_names(names: Sequence[str], others: int) -> str:
+    if len(names) > _MAX_NAMES:
         return f"{len(names)} of {others}" if len(names) < others else f"all {others} others"
     return ", ".join(names) or "–"

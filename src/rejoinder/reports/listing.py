@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
 from rejoinder.paths import data_home
-from rejoinder.registry import load, modules
+from rejoinder.registry import list_modules, load_module
 from rejoinder.table import Cell, Table
 
 _BETTER = {True: "higher", False: "lower", None: "neither"}
@@ -29,17 +29,17 @@ def metric_table() -> Table:
 
 def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:
     needs = ", ".join(sorted(cls.needs)) or "–"
-    low, high = (_bound(b) for b in cls.range)
+    low, high = (_format_bound(b) for b in cls.range)
     kind = " (set)" if issubclass(cls, SetMetric) else ""
     better = _BETTER[cls.higher_is_better]
-    return [name + kind, _parameters(cls), needs, f"{low} to {high}", better, _about(cls), cls.citation]
+    return [name + kind, _format_parameters(cls), needs, f"{low} to {high}", better, _first_sentence(cls), cls.citation]
 
 
-def _default(field: dataclasses.Field[typing.Any]) -> str:
+def _format_default(field: dataclasses.Field[typing.Any]) -> str:
     return "…" if field.default is dataclasses.MISSING else repr(field.default)
 
 
-def _bound(value: float) -> str:
+def _format_bound(value: float) -> str:
     return "no bound" if math.isinf(value) else f"{value:g}"
 
 
@@ -50,7 +50,7 @@ def source_table() -> Table:
     rows: list[list[Cell]] = []
     for name in source_names():
         cls = source_class(name)
-        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+        rows.append([name, _format_parameters(cls), _first_sentence(cls), cls.citation])
     notes = ["A source proposes replies over a corpus of dialogues; see docs/speakers.md and docs/retrieval.md."]
     return Table("Sources", ["source", "parameters (default)", "what it is", "citation"], rows, notes)
 
@@ -62,7 +62,7 @@ def system_table() -> Table:
     rows: list[list[Cell]] = []
     for name in system_names():
         cls = system_class(name)
-        rows.append([name, _parameters(cls), _about(cls), cls.citation])
+        rows.append([name, _format_parameters(cls), _first_sentence(cls), cls.citation])
     notes = [
         "Use: rejoinder select TESTSET --system SPEC. A metric's spec is a system too, and so are hf:NAME, "
         "generator:FOLDER and ./mine.py:function; see docs/systems.md."
@@ -70,18 +70,18 @@ def system_table() -> Table:
     return Table("Systems", ["system", "parameters (default)", "what it is", "citation"], rows, notes)
 
 
-def _parameters(cls: type) -> str:
-    return ", ".join(f"{f.name}={_default(f)}" for f in dataclasses.fields(cls)) or "–"
+def _format_parameters(cls: type) -> str:
+    return ", ".join(f"{f.name}={_format_default(f)}" for f in dataclasses.fields(cls)) or "–"
 
 
-def _about(cls: type) -> str:
+def _first_sentence(cls: type) -> str:
     return (inspect.getdoc(cls) or "").split("\n")[0].replace("``", "'")
 
 
 def importer_table() -> Table:
     """Every importer with its one-line summary."""
     package = "rejoinder.data.importers"
-    rows: list[list[Cell]] = [[name, load(package, name, "importer").SUMMARY] for name in modules(package)]
+    rows: list[list[Cell]] = [[name, load_module(package, name, "importer").SUMMARY] for name in list_modules(package)]
     return Table("Importers", ["name", "what it reads"], rows, ["Use: rejoinder import NAME PATH -o chats.jsonl"])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.data.collection import Collection
-from rejoinder.reports.findings import Findings, Outcomes
+from rejoinder.reports.findings import Findings, JudgeOutcomes
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.result import Scores
 from rejoinder.table import Cell, Table
@@ -19,7 +19,7 @@ _EXAMPLES = 5
 
 
 @dataclass(frozen=True)
-class Flag:
+class FlagCount:
     """A flag that was raised: what it means, how often, and the first replies that have it."""
 
     name: str
@@ -33,23 +33,23 @@ def missing_table(findings: Findings) -> Table:
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
         missing = int(np.isnan(column).sum())
-        told = why_missing(findings.scores, findings.data, spec, findings.outcomes) or None
+        told = explain_missing(findings.scores, findings.data, spec, findings.outcomes) or None
         rows.append([spec, len(column) - missing, missing, told])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
 
 
-def why_missing(scores: Scores, data: Collection, spec: str, outcomes: Outcomes) -> str:
+def explain_missing(scores: Scores, data: Collection, spec: str, outcomes: JudgeOutcomes) -> str:
     """Why replies have no score under a metric, with numbers; empty where all have one."""
     needs = scores.facts[spec].needs
     reasons: Counter[str] = Counter()
     for i in np.flatnonzero(np.isnan(scores[spec])).tolist():
         outcome = outcomes.get((spec, scores.responses[i]))
         own = f"with no answer but {outcome} ones" if outcome else None
-        reasons[own or _reason(data.pair(scores.responses[i]), needs)] += 1
+        reasons[own or _missing_reason(data.pair(scores.responses[i]), needs)] += 1
     return "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
 
 
-def _reason(pair: Pair, needs: frozenset[str]) -> str:
+def _missing_reason(pair: Pair, needs: frozenset[str]) -> str:
     if not pair.response.text.strip():
         return "empty replies"
     for part in sorted(needs):
@@ -58,14 +58,14 @@ def _reason(pair: Pair, needs: frozenset[str]) -> str:
     return "on which the metric has nothing to say"
 
 
-def raised_flags(findings: Findings) -> list[Flag]:
+def count_flags(findings: Findings) -> list[FlagCount]:
     """Every flag that was raised, in the order of their meanings."""
     raised = []
     for name, meaning in MEANINGS.items():
         responses = [response for response, flags in findings.flags.items() if name in flags]
         if responses:
             examples = [findings.data.pair(response) for response in responses[:_EXAMPLES]]
-            raised.append(Flag(name, meaning, len(responses), examples))
+            raised.append(FlagCount(name, meaning, len(responses), examples))
     return raised
 
 

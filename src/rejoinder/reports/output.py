@@ -6,45 +6,45 @@ import json
 from pathlib import Path
 
 from rejoinder.errors import RunError
-from rejoinder.files import whole_file
-from rejoinder.reports.findings import find
+from rejoinder.files import atomic_write
+from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.missing import matched_table
-from rejoinder.reports.page import render
-from rejoinder.selection.folder import is_run as is_selection
+from rejoinder.reports.page import render_page
+from rejoinder.selection.folder import is_selection_run as is_selection
 from rejoinder.table import FORMATS, Table, to_csv, to_json
 
 _MARK = b'<meta name="generator" content="rejoinder '
 
 
-def written(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
+def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
     """The report of a run: ``html`` is the whole page, every other form its tables one after another.
 
     A run of ``rejoinder select`` has no ratings, so there is no aspect to choose.
     """
     if is_selection(run):
-        return _of_selection(run, form, aspect, seed)
-    findings = find(run, aspect, seed)
+        return _render_selection(run, form, aspect, seed)
+    findings = compute_findings(run, aspect, seed)
     if form == "html":
-        return render(findings)
+        return render_page(findings)
     matched = matched_table(findings)
-    return together([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
+    return join_tables([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
 
 
-def _of_selection(run: Path, form: str, aspect: str | None, seed: int) -> str:
+def _render_selection(run: Path, form: str, aspect: str | None, seed: int) -> str:
     from rejoinder.reports import selection, selection_page
-    from rejoinder.selection.evaluate import examine
-    from rejoinder.selection.select import load
+    from rejoinder.selection.evaluate import evaluate_selection
+    from rejoinder.selection.select import load_selection
 
     if aspect is not None:
         raise RunError(f"{run}: is a run of rejoinder select, which has no ratings; leave --aspect out")
-    loaded = load(run)
-    found = examine(loaded.selected, seed=seed)
+    loaded = load_selection(run)
+    found = evaluate_selection(loaded.selected, seed=seed)
     if form == "html":
-        return selection_page.render(found, loaded.about, loaded.folder)
-    return together(selection.tables(found), form).rstrip("\n") + "\n"
+        return selection_page.render_selection_page(found, loaded.about, loaded.folder)
+    return join_tables(selection.selection_tables(found), form).rstrip("\n") + "\n"
 
 
-def together(tables: list[Table], form: str) -> str:
+def join_tables(tables: list[Table], form: str) -> str:
     """Several tables in one form: JSON as a list, CSV each under a line with its title, others one after another."""
     if form == "json":
         return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
@@ -53,12 +53,12 @@ def together(tables: list[Table], form: str) -> str:
     return "\n\n".join(FORMATS[form](table) for table in tables)
 
 
-def shown(tables: list[Table], form: str) -> str:
+def format_tables(tables: list[Table], form: str) -> str:
     """What a command prints of its tables: one alone as it is, several together, so that JSON stays one value."""
-    return FORMATS[form](tables[0]) if len(tables) == 1 else together(tables, form)
+    return FORMATS[form](tables[0]) if len(tables) == 1 else join_tables(tables, form)
 
 
-def default_file(run: Path) -> Path:
+def default_report_file(run: Path) -> Path:
     """``RUN.html`` beside the run folder, which never changes itself; a file there that is no report stays."""
     named = run if run.name not in ("", "..") else run.resolve()
     file = named.with_name(named.name + ".html")
@@ -67,11 +67,11 @@ def default_file(run: Path) -> Path:
     return file
 
 
-def save(text: str, file: Path, run: Path) -> None:
+def save_report(text: str, file: Path, run: Path) -> None:
     """Write a report to a file outside its run folder."""
     if run.resolve() in file.resolve().parents:
         raise RunError(f"{file}: lies in the run folder, which never changes; choose a file outside it with -o")
     if not file.parent.is_dir():
         raise RunError(f"{file}: cannot be written (there is no folder {file.parent}); choose another file with -o")
-    with whole_file(file) as out:
+    with atomic_write(file) as out:
         out.write(text.encode())

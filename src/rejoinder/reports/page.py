@@ -14,13 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rejoinder
-from rejoinder.reports.chart import Markup, shown, visible
-from rejoinder.reports.findings import Findings, find
-from rejoinder.reports.gallery import galleries
-from rejoinder.reports.leaderboard import boards
-from rejoinder.reports.missing import matched_table, missing_table, raised_flags
-from rejoinder.reports.people import aspects
-from rejoinder.reports.summary import commands, lead, ratings, records, sentences, title
+from rejoinder.reports.chart import Markup, cell_text, replace_control_characters
+from rejoinder.reports.examples import select_examples
+from rejoinder.reports.findings import Findings, compute_findings
+from rejoinder.reports.leaderboard import list_leaderboards
+from rejoinder.reports.missing import count_flags, matched_table, missing_table
+from rejoinder.reports.people import aspect_sections
+from rejoinder.reports.summary import (
+    describe_inputs,
+    describe_ratings,
+    describe_records,
+    describe_run,
+    repeat_commands,
+    verdict_sentences,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,48 +37,48 @@ GENERATOR = f"rejoinder {rejoinder.__version__}"
 
 def report(run_folder: Path, aspect: str | None = None, seed: int = 0) -> str:
     """The HTML report of a finished run, on all aspects that people rated or on one."""
-    return render(find(run_folder, aspect, seed))
+    return render_page(compute_findings(run_folder, aspect, seed))
 
 
-def render(findings: Findings) -> str:
+def render_page(findings: Findings) -> str:
     """Findings as a page."""
-    style, script = (Markup(template_text(name)) for name in ("page.css", "page.js"))
+    style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
     return (
-        environment()
+        make_environment()
         .get_template("page.html")
         .render(
             generator=GENERATOR,
-            policy=f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; img-src data:; "
+            policy=f"default-src 'none'; style-src {csp_hash(style)}; script-src {csp_hash(script)}; img-src data:; "
             "base-uri 'none'; form-action 'none'",
             style=style,
             script=script,
-            title=title(findings),
+            title=describe_inputs(findings),
             about=findings.about,
             systems=findings.scores.systems,
-            records=records(findings),
-            lead=lead(findings),
-            sentences=sentences(findings),
-            ratings=ratings(findings),
+            records=describe_records(findings),
+            lead=describe_run(findings),
+            sentences=verdict_sentences(findings),
+            ratings=describe_ratings(findings),
             overview=findings.scores.table(),
-            boards=boards(findings),
-            aspects=aspects(findings),
-            galleries=galleries(findings),
+            boards=list_leaderboards(findings),
+            aspects=aspect_sections(findings),
+            galleries=select_examples(findings),
             matched=matched_table(findings),
             missing=missing_table(findings),
-            flags=raised_flags(findings),
-            commands=commands(findings),
+            flags=count_flags(findings),
+            commands=repeat_commands(findings),
             seed=findings.seed,
         )
     )
 
 
 @functools.cache
-def environment() -> Environment:
+def make_environment() -> Environment:
     """The templates, with what they may call; all text is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(template_text),
+        loader=FunctionLoader(read_template),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalize,
@@ -79,27 +86,27 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["number"] = shown
-    environment.filters["exact"] = exact
+    environment.filters["number"] = cell_text
+    environment.filters["exact"] = format_exact
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 
 
-def template_text(name: str) -> str:
+def read_template(name: str) -> str:
     """A file of the templates' folder."""
     return (files("rejoinder.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _finalize(value: Any) -> Any:
     """What a template puts out: a plain text with its control characters made visible, anything else as it is."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    return replace_control_characters(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def exact(score: float) -> str:
+def format_exact(score: float) -> str:
     """One reply's score: as in a table, but a score that would look like 0 keeps its size."""
-    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else shown(score)
+    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else cell_text(score)
 
 
-def digest(text: str) -> str:
+def csp_hash(text: str) -> str:
     """The digest of a style or a script, as a content security policy wants it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

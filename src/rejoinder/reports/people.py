@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.comparison.trust import Agreeing, Trust
-from rejoinder.comparison.trust_tables import agreement_table, halves_range, sentence
-from rejoinder.reports.chart import Markup, axis, axis_labels, interval_bar, shown
+from rejoinder.comparison.trust import MetricAgreement, Trust
+from rejoinder.comparison.trust_tables import agreement_table, format_halves_range, sentence
+from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar, make_axis
 from rejoinder.reports.findings import Findings
-from rejoinder.reports.leaderboard import Board, rating_board
-from rejoinder.reports.scatter import MOST_DOTS, Scatter, scatter
+from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
+from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
 from rejoinder.reports.summary import many
 from rejoinder.stats.levels import Level
 from rejoinder.table import Estimate, Table
 
-_MOST_DOTS_IN_ALL = 60_000
+_MAX_DOTS_IN_ALL = 60_000
 
 
 @dataclass(frozen=True)
-class Fact:
+class RatingFact:
     """Something about the ratings in a word, a number and, where there is none, the reason."""
 
     name: str
@@ -31,7 +31,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Figure:
+class ScatterFigure:
     """A drawing with what stands under it; the drawing is None where nothing can be drawn."""
 
     metric: str
@@ -40,7 +40,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Bar:
+class AgreementBar:
     """How far one metric or baseline follows people, at the level that the advice goes by."""
 
     name: str
@@ -50,76 +50,76 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Aspect:
+class AspectSection:
     """One aspect's part of the page."""
 
     name: str
     sentence: str
-    facts: Sequence[Fact]
-    ratings: Board
+    facts: Sequence[RatingFact]
+    ratings: Leaderboard
     level: str
-    bars: Sequence[Bar]
+    bars: Sequence[AgreementBar]
     labels: Markup | None
     table: Table
-    figures: Sequence[Figure]
+    figures: Sequence[ScatterFigure]
 
 
-def aspects(findings: Findings) -> list[Aspect]:
+def aspect_sections(findings: Findings) -> list[AspectSection]:
     """Every aspect that is reported on."""
     charts = max(1, len(findings.trusts) * len(findings.scores.metrics))
-    most = max(200, min(MOST_DOTS, _MOST_DOTS_IN_ALL // charts))
-    return [_aspect(findings, found, i, most) for i, found in enumerate(findings.trusts, start=1)]
+    most = max(200, min(MAX_DOTS, _MAX_DOTS_IN_ALL // charts))
+    return [_make_section(findings, found, i, most) for i, found in enumerate(findings.trusts, start=1)]
 
 
-def _aspect(findings: Findings, found: Trust, number: int, most: int) -> Aspect:
+def _make_section(findings: Findings, found: Trust, number: int, most: int) -> AspectSection:
     level: Level = "within_system" if len(set(found.evidence.systems)) > 1 else "pooled"
-    bars, labels = _bars(found, level)
-    return Aspect(
+    bars, labels = _make_bars(found, level)
+    return AspectSection(
         found.evidence.aspect,
         sentence(found),
-        _facts(found),
-        rating_board(found, findings.seed),
+        _list_facts(found),
+        rating_leaderboard(found, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,
         agreement_table(found),
         [
-            _figure(one, found, f"aspect-{number}-chart-{i}", findings.seed, most)
+            _make_figure(one, found, f"aspect-{number}-chart-{i}", findings.seed, most)
             for i, one in enumerate(found.metrics, start=1)
         ],
     )
 
 
-def _facts(found: Trust) -> list[Fact]:
+def _list_facts(found: Trust) -> list[RatingFact]:
     evidence, halves = found.evidence, found.halves
     given = int((~np.isnan(evidence.matrix.values)).sum())
     return [
-        Fact("rated replies", f"{len(evidence):,}"),
-        Fact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
-        Fact("agreement of the raters (Krippendorff's alpha, ordinal)", *_or_reason(found.agreement)),
-        Fact(f"one rater against the rest ({found.method.capitalize()})", *_or_reason(found.one_rater)),
-        Fact(
+        RatingFact("rated replies", f"{len(evidence):,}"),
+        RatingFact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
+        RatingFact("agreement of the raters (Krippendorff's alpha, ordinal)", *_value_or_reason(found.agreement)),
+        RatingFact(f"one rater against the rest ({found.method.capitalize()})", *_value_or_reason(found.one_rater)),
+        RatingFact(
             "systems ranked by half of the ratings against the other half",
-            shown(halves.value),
-            halves.reason or halves_range(found),
+            cell_text(halves.value),
+            halves.reason or format_halves_range(found),
         ),
     ]
 
 
-def _or_reason(found: object) -> tuple[str, str]:
-    return shown(getattr(found, "value", math.nan)), getattr(found, "reason", None) or ""
+def _value_or_reason(found: object) -> tuple[str, str]:
+    return cell_text(getattr(found, "value", math.nan)), getattr(found, "reason", None) or ""
 
 
-def _bars(found: Trust, level: Level) -> tuple[list[Bar], Markup | None]:
+def _make_bars(found: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
     """Metrics, best first, then baselines; 0 is always on the axis."""
     metrics = sorted(found.metrics, key=lambda one: -_number(one.levels[level].value))
     estimates = {one.name: _estimate(one, level) for one in [*metrics, *found.baselines]}
-    along = axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
+    along = make_axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
     bars = []
     for one in [*metrics, *found.baselines]:
         estimate = estimates[one.name]
         svg = interval_bar(one.name, estimate, along, mark=0.0) if along and not math.isnan(estimate.value) else None
-        bars.append(Bar(one.name, one.is_baseline, estimate, svg))
+        bars.append(AgreementBar(one.name, one.is_baseline, estimate, svg))
     return bars, axis_labels(along) if along else None
 
 
@@ -127,29 +127,29 @@ def _number(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _estimate(one: Agreeing, level: Level) -> Estimate:
+def _estimate(one: MetricAgreement, level: Level) -> Estimate:
     found = one.levels[level]
     return Estimate(found.value, found.low, found.high)
 
 
-def _figure(one: Agreeing, found: Trust, name: str, seed: int, most: int) -> Figure:
+def _make_figure(one: MetricAgreement, found: Trust, name: str, seed: int, most: int) -> ScatterFigure:
     evidence = found.evidence
     turned = one.name in evidence.turned
     scores = -evidence.scores[one.name] if turned else evidence.scores[one.name]
-    drawn = scatter(name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", one.name), seed, most)
+    drawn = draw_scatter(name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", one.name), seed, most)
     if drawn is None:
-        return Figure(one.name, None, "No reply has both a rating and a score that can be drawn.")
-    return Figure(one.name, drawn.svg, _caption(one, found, drawn, turned))
+        return ScatterFigure(one.name, None, "No reply has both a rating and a score that can be drawn.")
+    return ScatterFigure(one.name, drawn.svg, _describe_figure(one, found, drawn, turned))
 
 
-def _caption(one: Agreeing, found: Trust, drawn: Scatter, turned: bool) -> str:
+def _describe_figure(one: MetricAgreement, found: Trust, drawn: Scatter, turned: bool) -> str:
     told = [many(drawn.n, "reply", "replies")]
     if drawn.drawn < drawn.n:
         told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
     if drawn.line is not None:
         told.append(f"slope {drawn.line.slope:.3g} a rating point")
-    told.append(f"{found.method.capitalize()} {shown(_estimate(one, 'pooled'))} pooled")
+    told.append(f"{found.method.capitalize()} {cell_text(_estimate(one, 'pooled'))} pooled")
     within = _estimate(one, "within_system")
     if not math.isnan(within.value) and len(set(found.evidence.systems)) > 1:
-        told.append(f"{shown(within)} within systems")
+        told.append(f"{cell_text(within)} within systems")
     return "; ".join(told) + (" (lower is better: the correlation is of the score turned round)." if turned else ".")

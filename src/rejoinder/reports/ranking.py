@@ -4,48 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rejoinder.data.questions import DISTRACTORS, RELEVANT, shown
+from rejoinder.data.questions import DISTRACTORS, RELEVANT, limit_situation
 from rejoinder.reports.summary import many
-from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, Part
-from rejoinder.selection.ranking.evaluation import ALPHA, Evaluation
-from rejoinder.selection.ranking.output import order_of
-from rejoinder.selection.ranking.result import MEASURES, Ranked
-from rejoinder.selection.ranking.train_overlap import Counts
+from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
+from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
+from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_places
+from rejoinder.selection.ranking.train_overlap import OverlapCounts
 from rejoinder.table import Cell, Probability, Table
 
-_LONGEST = 60  # characters of a text in a table
+_MAX_TEXT = 60  # characters of a text in a table
 
 
-def order_table(ranked: Ranked, most: int) -> Table:
+def order_table(ranked: RankingResult, most: int) -> Table:
     """The first questions with their candidates in order, and what was read for each."""
-    asked = shown(ranked.questions[:most], ranked.given)
+    asked = limit_situation(ranked.questions[:most], ranked.given)
     rows: list[list[Cell]] = []
     for number, question in enumerate(asked):
-        request = _short(question.context[-1].text) if question.context else None
+        request = _shorten_text(question.context[-1].text) if question.context else None
         for name in ranked.rankers:
             scores = ranked.scores[name][number]
-            for place, at in enumerate(order_of(scores), start=1):
+            for place, at in enumerate(order_places(scores), start=1):
                 candidate = question.candidates[at]
                 used = ranked.used[name][number][at] if name in ranked.used else None
-                told = None if used is None else " ".join(_short(question.situation[n].text) for n in used) or "nothing"
+                told = (
+                    None
+                    if used is None
+                    else " ".join(_shorten_text(question.situation[n].text) for n in used) or "nothing"
+                )
                 grade = None if candidate.grade is None else str(candidate.grade)
-                rows.append([question.id, request, name, place, _short(candidate.text), scores[at], grade, told])
+                rows.append([question.id, request, name, place, _shorten_text(candidate.text), scores[at], grade, told])
     heads = ["question", "request", "ranker", "place", "candidate", "score", "grade", "read"]
     return Table(f"The first questions, input {ranked.given}", heads, rows)
 
 
-def evaluation_tables(found: Evaluation) -> list[Table]:
+def evaluation_tables(found: RankingEvaluation) -> list[Table]:
     """All tables of one input that there is something to put into."""
     made = [measure_table(found)]
     if found.differences:
         made.append(difference_table(found))
-    made += [part_table(name, some, found.ranked.given) for name, some in found.parts.items()]
+    made += [breakdown_table(name, some, found.ranked.given) for name, some in found.parts.items()]
     if found.readings:
-        made.append(reading_table(found))
+        made.append(statement_table(found))
     return made
 
 
-def measure_table(found: Evaluation) -> Table:
+def measure_table(found: RankingEvaluation) -> Table:
     """A line a ranker."""
     rows: list[list[Cell]] = []
     for one in found.standings:
@@ -63,7 +66,7 @@ def measure_table(found: Evaluation) -> Table:
     )
 
 
-def difference_table(found: Evaluation) -> Table:
+def difference_table(found: RankingEvaluation) -> Table:
     """A line a pair of rankers and measure."""
     rows: list[list[Cell]] = []
     for one in found.differences:
@@ -78,7 +81,7 @@ def difference_table(found: Evaluation) -> Table:
     return Table(f"Differences between rankers, input {found.ranked.given}", heads, rows, notes)
 
 
-def part_table(name: str, some: Sequence[Part], given: str) -> Table:
+def breakdown_table(name: str, some: Sequence[QuestionGroup], given: str) -> Table:
     """A line a kind of question and ranker."""
     rows: list[list[Cell]] = [
         [part.name, part.ranker, part.n, *(part.measures[measure].estimate for measure in MEASURES)] for part in some
@@ -90,7 +93,7 @@ def part_table(name: str, some: Sequence[Part], given: str) -> Table:
     return Table(f"By {name}, input {given}", [name, "ranker", "questions", *MEASURES], rows, notes)
 
 
-def reading_table(found: Evaluation) -> Table:
+def statement_table(found: RankingEvaluation) -> Table:
     """What rankers read against what matters."""
     rows: list[list[Cell]] = []
     for one in found.readings:
@@ -102,7 +105,7 @@ def reading_table(found: Evaluation) -> Table:
     return Table(f"Statements read, input {found.ranked.given}", heads, rows, notes)
 
 
-def curve_table(found: Mapping[str, Evaluation]) -> Table | None:
+def distractor_table(found: Mapping[str, RankingEvaluation]) -> Table | None:
     """The measures by the number of distractors, where rankers were asked with several."""
     steps = {RELEVANT: "0"} | {one: one for one in DISTRACTORS}
     known = {steps[given]: one for given, one in found.items() if given in steps}
@@ -118,7 +121,7 @@ def curve_table(found: Mapping[str, Evaluation]) -> Table | None:
     return Table("By number of distractors", heads, rows, ["0: only the statements that matter (u+S1)."])
 
 
-def sharing_table(counts: Counts) -> Table:
+def train_overlap_table(counts: OverlapCounts) -> Table:
     """What test questions share with training."""
     told = {
         "questions of the test": counts.questions,
@@ -134,6 +137,6 @@ def sharing_table(counts: Counts) -> Table:
     return Table("Seen in training", ["what", "questions", "share"], rows, ["Texts are compared by their words."])
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"

@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.reports.chart import Axis, Markup, axis, escaped, label
+from rejoinder.reports.chart import Axis, Markup, escape_html, make_axis, tick_label
 
 Values = NDArray[np.float64]
-MOST_DOTS = 2000
+MAX_DOTS = 2000
 _NOISE = 0.3  # of the step between two ratings: the papers' N(0, 0.3) on a scale of whole numbers
 _LAYERS = 8  # dots of one path do not darken each other, so they are dealt out to several
 _LEFT, _TOP, _WIDTH, _HEIGHT = 44, 22, 308, 190  # of the field
 _FEW = 400
 
 
-class Line(NamedTuple):
+class RegressionLine(NamedTuple):
     """A regression line."""
 
     slope: float
@@ -35,24 +35,24 @@ class Scatter(NamedTuple):
     svg: Markup
     n: int
     drawn: int
-    line: Line | None
+    line: RegressionLine | None
 
 
-class Target(NamedTuple):
+class LinkTarget(NamedTuple):
     """Where a click on a dot leads, and what is said of it."""
 
     address: str
     about: str
 
 
-def scatter(
+def draw_scatter(
     name: str,
     ratings: Values,
     scores: Values,
     labels: tuple[str, str],
     seed: int = 0,
-    most: int = MOST_DOTS,
-    targets: Sequence[Target] | None = None,
+    most: int = MAX_DOTS,
+    targets: Sequence[LinkTarget] | None = None,
 ) -> Scatter | None:
     """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
 
@@ -63,92 +63,92 @@ def scatter(
     x, y = ratings[known], scores[known]
     random = np.random.default_rng(seed)
     at = np.sort(random.choice(len(x), most, replace=False)) if len(x) > most else np.arange(len(x))
-    noisy = x[at] + random.normal(0.0, _noise(x), len(at))
-    along, upward = axis(x.tolist()), axis(y.tolist())
+    noisy = x[at] + random.normal(0.0, _jitter_scale(x), len(at))
+    along, upward = make_axis(x.tolist()), make_axis(y.tolist())
     if along is None or upward is None:
         return None
-    along, upward = _widened(along, noisy), _widened(upward, y)
-    line = regression(x, y)
-    across, up = _across(along, noisy.tolist()), _up(upward, y[at].tolist())
+    along, upward = _widen_axis(along, noisy), _widen_axis(upward, y)
+    line = fit_line(x, y)
+    across, up = _x_positions(along, noisy.tolist()), _y_positions(upward, y[at].tolist())
     drawn_places = np.flatnonzero(known)[at].tolist()
-    dots = _dots(across, up) if targets is None else _links(across, up, [targets[i] for i in drawn_places])
-    drawn = [_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
+    dots = _draw_dots(across, up) if targets is None else _draw_links(across, up, [targets[i] for i in drawn_places])
+    drawn = [_draw_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
     if line is not None:
-        drawn.append(_line(line, (float(x.min()), float(x.max())), along, upward))
+        drawn.append(_draw_line(line, (float(x.min()), float(x.max())), along, upward))
     said = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
     head = (
         f'<svg class="scatter" viewBox="0 0 360 250" role="{"img" if targets is None else "group"}" '
         f'aria-labelledby="{name}-t {name}-d" focusable="false">'
-        f'<title id="{name}-t">{escaped(labels[1])} against {escaped(labels[0])}</title>'
+        f'<title id="{name}-t">{escape_html(labels[1])} against {escape_html(labels[0])}</title>'
         f'<desc id="{name}-d">{said}</desc>'
     )
-    return Scatter(Markup(f"{head}{''.join(drawn)}{_names(labels)}</svg>"), len(x), len(at), line)
+    return Scatter(Markup(f"{head}{''.join(drawn)}{_draw_labels(labels)}</svg>"), len(x), len(at), line)
 
 
-def regression(x: Values, y: Values) -> Line | None:
+def fit_line(x: Values, y: Values) -> RegressionLine | None:
     """The line of least squares of y on x; None where x does not vary."""
     if len(x) < 2 or np.ptp(x) <= 1e-9 * np.abs(x).max():
         return None
     off = x - x.mean()
     slope = float(off @ (y - y.mean()) / (off @ off))
-    return Line(slope, float(y.mean() - slope * x.mean()))
+    return RegressionLine(slope, float(y.mean() - slope * x.mean()))
 
 
-def _noise(x: Values) -> float:
+def _jitter_scale(x: Values) -> float:
     """The standard deviation of the noise: small beside the smallest step between two ratings."""
     steps = np.diff(np.unique(np.round(x, 9)))
     return _NOISE * float(steps.min()) if len(steps) else 0.0
 
 
-def _widened(given: Axis, values: Values) -> Axis:
+def _widen_axis(given: Axis, values: Values) -> Axis:
     """The axis with some room behind its ends, so that no dot lies on the frame."""
     room = (given.high - given.low) / 40
     return Axis(min(given.low, float(values.min())) - room, max(given.high, float(values.max())) + room, given.ticks)
 
 
-def _across(along: Axis, values: Iterable[float]) -> list[float]:
+def _x_positions(along: Axis, values: Iterable[float]) -> list[float]:
     return [_LEFT + _WIDTH * along.share(value) for value in values]
 
 
-def _up(upward: Axis, values: Iterable[float]) -> list[float]:
+def _y_positions(upward: Axis, values: Iterable[float]) -> list[float]:
     return [_TOP + _HEIGHT * (1 - upward.share(value)) for value in values]
 
 
-def _dots(across: list[float], up: list[float]) -> str:
+def _draw_dots(across: list[float], up: list[float]) -> str:
     """Lines without length and with round ends: the shortest way to write many dots."""
     places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, up, strict=True)]
     layers = ("".join(places[i::_LAYERS]) for i in range(_LAYERS))
     return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
 
 
-def _links(across: list[float], up: list[float], targets: Sequence[Target]) -> str:
+def _draw_links(across: list[float], up: list[float], targets: Sequence[LinkTarget]) -> str:
     """Dots that can be clicked; none is a stop of the keyboard, for which a page has a list beside them."""
     return "".join(
-        f'<a href="{escaped(to.address)}" tabindex="-1" aria-label="{escaped(to.about)}">'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escaped(to.about)}</title></circle></a>'
+        f'<a href="{escape_html(to.address)}" tabindex="-1" aria-label="{escape_html(to.about)}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape_html(to.about)}</title></circle></a>'
         for x, y, to in zip(across, up, targets, strict=True)
     )
 
 
-def _line(line: Line, ends: tuple[float, float], along: Axis, upward: Axis) -> str:
-    (x1, x2), (y1, y2) = _across(along, ends), _up(upward, [line.start + line.slope * x for x in ends])
+def _draw_line(line: RegressionLine, ends: tuple[float, float], along: Axis, upward: Axis) -> str:
+    (x1, x2), (y1, y2) = _x_positions(along, ends), _y_positions(upward, [line.start + line.slope * x for x in ends])
     return f'<line class="regression" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _grid(along: Axis, upward: Axis) -> str:
+def _draw_grid(along: Axis, upward: Axis) -> str:
     bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
     parts = []
-    for tick, x in zip(along.ticks, _across(along, along.ticks), strict=True):
+    for tick, x in zip(along.ticks, _x_positions(along, along.ticks), strict=True):
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{label(tick)}</text>')
-    for tick, y in zip(upward.ticks, _up(upward, upward.ticks), strict=True):
+        parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{tick_label(tick)}</text>')
+    for tick, y in zip(upward.ticks, _y_positions(upward, upward.ticks), strict=True):
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{label(tick)}</text>')
+        parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{tick_label(tick)}</text>')
     return "".join(parts)
 
 
-def _names(labels: tuple[str, str]) -> str:
-    across, up = (escaped(text if len(text) <= 44 else text[:43] + "…") for text in labels)
+def _draw_labels(labels: tuple[str, str]) -> str:
+    across, up = (escape_html(text if len(text) <= 44 else text[:43] + "…") for text in labels)
     return (
         f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{_TOP + _HEIGHT + 34}">{across}</text>'
         f'<text class="name up" x="0" y="12">{up}</text>'

@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.reports.chart import Axis, Markup, axis, axis_labels, interval_bar
-from rejoinder.reports.leaderboard import Place
+from rejoinder.reports.chart import Axis, Markup, axis_labels, interval_bar, make_axis
+from rejoinder.reports.leaderboard import BoardRow
 
 # The page's frame is that of every report; only what stands in it differs.
-from rejoinder.reports.page import GENERATOR, digest, environment, template_text
-from rejoinder.reports.selection import accuracy_table, difference_table, group_table, place_table
-from rejoinder.reports.summary import typed
-from rejoinder.selection.accuracy import range_of_ranks
-from rejoinder.selection.disagreement import Disputed
-from rejoinder.selection.evaluate import Examined
-from rejoinder.selection.significance import sentence
+from rejoinder.reports.page import GENERATOR, csp_hash, make_environment, read_template
+from rejoinder.reports.selection import accuracy_table, difference_table, group_table, position_table
+from rejoinder.reports.summary import quote_command
+from rejoinder.selection.accuracy import format_rank_range
+from rejoinder.selection.evaluate import DisputedQuestion, SelectionEvaluation
+from rejoinder.selection.significance import summarise_differences
 from rejoinder.types import Candidate, Question
 
-_MOST_NAMES = 4
-_LONGEST_CARD = 20000
+_MAX_NAMES = 4
+_MAX_CARD = 20000
 
 
 @dataclass(frozen=True)
-class Shown:
+class CandidateView:
     """A candidate of a disputed question: whether it is right, and who selected it."""
 
     candidate: Candidate
@@ -34,55 +33,55 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class DisputedView:
     """A disputed question with its candidates; ``share`` is that of the systems that are right."""
 
     question: Question
     share: float
-    candidates: Sequence[Shown]
+    candidates: Sequence[CandidateView]
 
 
-def render(found: Examined, about: Mapping[str, Any], folder: Path) -> str:
+def render_selection_page(found: SelectionEvaluation, about: Mapping[str, Any], folder: Path) -> str:
     """A selection run as a page."""
-    style, script = (Markup(template_text(name)) for name in ("page.css", "page.js"))
-    places, labels = _places(found)
+    style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
+    places, labels = _board_rows(found)
     return (
-        environment()
+        make_environment()
         .get_template("selection.html")
         .render(
             generator=GENERATOR,
-            policy=f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; img-src data:; "
+            policy=f"default-src 'none'; style-src {csp_hash(style)}; script-src {csp_hash(script)}; img-src data:; "
             "base-uri 'none'; form-action 'none'",
             style=style,
             script=script,
             about=about,
             signatures=found.selected.signatures,
             chance=found.selected.chance,
-            sentence=sentence(found.order, found.differences),
+            sentence=summarise_differences(found.order, found.differences),
             accuracy=accuracy_table(found),
             places=places,
             labels=labels,
             differences=difference_table(found) if found.differences else None,
             groups=[group_table(name, groups) for name, groups in found.groups.items()],
-            by_place=place_table(found),
-            disputed=[_exhibit(found, one) for one in found.disputed],
+            by_place=position_table(found),
+            disputed=[_make_disputed_view(found, one) for one in found.disputed],
             nobody=len(found.agreement.none),
-            card=_card(folder),
-            command=_command(found, about),
+            card=_read_card(folder),
+            command=_format_command(found, about),
         )
     )
 
 
-def _places(found: Examined) -> tuple[list[Place], Markup | None]:
+def _board_rows(found: SelectionEvaluation) -> tuple[list[BoardRow], Markup | None]:
     """A line a system, its accuracy drawn on an axis on which chance is marked."""
     chance = found.selected.chance
-    plain = axis([end for one in found.standings for end in one.accuracy] + [chance], (0.0, 1.0))
+    plain = make_axis([end for one in found.standings for end in one.accuracy] + [chance], (0.0, 1.0))
     along = Axis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
-    ahead = _ahead(found)
+    ahead = _find_beaten(found)
     places = [
-        Place(
+        BoardRow(
             one.system,
-            range_of_ranks(one) or "–",
+            format_rank_range(one) or "–",
             one.accuracy,
             one.n,
             one.unanswered,
@@ -94,7 +93,7 @@ def _places(found: Examined) -> tuple[list[Place], Markup | None]:
     return places, axis_labels(plain) if plain else None
 
 
-def _ahead(found: Examined) -> dict[str, str]:
+def _find_beaten(found: SelectionEvaluation) -> dict[str, str]:
     beaten: dict[str, list[str]] = {}
     for one in found.differences:
         if one.survives:
@@ -102,28 +101,28 @@ def _ahead(found: Examined) -> dict[str, str]:
             beaten.setdefault(first, []).append(second)
     others = len(found.standings) - 1
     return {
-        system: ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} of {others}"
+        system: ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} of {others}"
         for system, names in beaten.items()
     }
 
 
-def _exhibit(found: Examined, one: Disputed) -> Exhibit:
+def _make_disputed_view(found: SelectionEvaluation, one: DisputedQuestion) -> DisputedView:
     question, good = found.selected.questions[one.place], found.selected.right[one.place]
-    return Exhibit(
+    return DisputedView(
         question,
         one.share,
-        [Shown(c, place in good, one.convinced[place]) for place, c in enumerate(question.candidates)],
+        [CandidateView(c, place in good, one.convinced[place]) for place, c in enumerate(question.candidates)],
     )
 
 
-def _card(folder: Path) -> str:
+def _read_card(folder: Path) -> str:
     """The card of the test set in words, where the run has one."""
     path = folder / "card.md"
-    return path.read_text(encoding="utf-8", errors="replace")[:_LONGEST_CARD] if path.is_file() else ""
+    return path.read_text(encoding="utf-8", errors="replace")[:_MAX_CARD] if path.is_file() else ""
 
 
-def _command(found: Examined, about: Mapping[str, Any]) -> str:
+def _format_command(found: SelectionEvaluation, about: Mapping[str, Any]) -> str:
     given = "-" if about["input"]["name"] == "<stdin>" else about["input"]["name"]
     systems = [word for system in found.selected.systems for word in ("--system", system)]
     seed = ["--seed", str(found.seed)] if found.seed else []
-    return typed(["rejoinder", "select", given, *systems, *seed, "-o", "RUN", "--report", "report.html"])
+    return quote_command(["rejoinder", "select", given, *systems, *seed, "-o", "RUN", "--report", "report.html"])

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rejoinder.indexes.speaker_coverage import Coverage
 from rejoinder.indexes.speaker_sets import Design
-from rejoinder.indexes.speaker_similarity import Similarity, apart, falls
+from rejoinder.indexes.speaker_similarity import Similarity, is_decreasing, is_separated
 from rejoinder.indexes.speakers import SpeakerSet
-from rejoinder.reports.chart import Axis, axis, escaped, label
+from rejoinder.reports.chart import Axis, escape_html, make_axis, tick_label
 from rejoinder.stats.interval import Interval
 from rejoinder.table import Cell, Estimate, Table
 
@@ -20,7 +20,7 @@ _MEANS = {
 }
 
 
-def name_of(of: SpeakerSet) -> str:
+def set_name(of: SpeakerSet) -> str:
     """A set as people read it."""
     return of.name.replace("_", " ") + (", exclusive" if of.exclusive else "")
 
@@ -28,7 +28,7 @@ def name_of(of: SpeakerSet) -> str:
 def coverage_table(found: Coverage, corpus: str) -> Table:
     """For how many moments a corpus has each set, and how large the sets are."""
     rows: list[list[Cell]] = [
-        [name_of(offer.of), offer.moments, 100 * offer.share, offer.median_size, offer.largest_size]
+        [set_name(offer.of), offer.moments, 100 * offer.share, offer.median_size, offer.largest_size]
         for offer in found.offers
     ]
     notes = [f"{found.dialogues:,} dialogues, {found.turns:,} turns, {found.moments:,} moments (turns with a context)."]
@@ -58,52 +58,52 @@ def similarity_table(found: Sequence[Similarity], design: Design, corpus: str, e
             one.n_sets,
             one.n_speakers,
             one.n_utterances,
-            estimate(one.cosine),
-            estimate(one.frobenius),
-            *([estimate(one.step) if one.step else None] if matched else []),
+            interval_estimate(one.cosine),
+            interval_estimate(one.frobenius),
+            *([interval_estimate(one.step) if one.step else None] if matched else []),
         ]
         for one in found
     ]
-    notes = [f"{_MEANS[design]}; vectors: {encoder}; 95% intervals, clustered by speaker.", verdict(found)]
+    notes = [f"{_MEANS[design]}; vectors: {encoder}; 95% intervals, clustered by speaker.", similarity_verdict(found)]
     title = f"{corpus}: similarity within sets, {design}"
     return Table(title, [*heads, *(["below the set before"] if matched else [])], rows, notes)
 
 
-def verdict(found: Sequence[Similarity]) -> str:
+def similarity_verdict(found: Sequence[Similarity]) -> str:
     """Whether similarity falls as SSREM says, in one sentence."""
     if not any(one.n_sets for one in found[:-1]):
         return "No set has two utterances that say different things."
-    order = "falls" if falls(found) else "does not fall"
+    order = "falls" if is_decreasing(found) else "does not fall"
     missing = [one.of.replace("_", " ") for one in found if not one.n_sets]
-    ends = "are apart" if apart(found) else "are not apart"
+    ends = "are apart" if is_separated(found) else "are not apart"
     rest = f" (there is no {' and no '.join(missing)})" if missing else ""
     return f"The mean cosine {order} from set to set{rest}; the first and the last {ends} by their intervals."
 
 
-def estimate(found: Interval) -> Estimate:
+def interval_estimate(found: Interval) -> Estimate:
     """An interval as a cell."""
     return Estimate(found.value, found.low, found.high)
 
 
-def plot(found: Mapping[str, Sequence[Similarity]], encoder: str) -> str:
+def plot_similarity(found: Mapping[str, Sequence[Similarity]], encoder: str) -> str:
     """The mean cosine within each kind of set with its interval, under the name of each corpus, as an SVG file."""
     shown = {corpus: [one for one in kinds if one.n_sets] for corpus, kinds in found.items()}
     ends = [end for kinds in shown.values() for one in kinds for end in one.cosine[:3]]
-    along = axis(ends) or Axis(0.0, 1.0, (0.0, 0.5, 1.0))
+    along = make_axis(ends) or Axis(0.0, 1.0, (0.0, 0.5, 1.0))
     parts, y = [], _HEAD + _LINE
     for corpus, kinds in shown.items():
-        parts.append(f'<text x="12" y="{y + 5}" font-weight="bold">{escaped(corpus)}</text>')
+        parts.append(f'<text x="12" y="{y + 5}" font-weight="bold">{escape_html(corpus)}</text>')
         y += _LINE
         for one in kinds:
-            parts += _mark(one, along, y)
+            parts += _draw_interval(one, along, y)
             y += _LINE
         y += _LINE // 2
     grid = [
         f'<line x1="{_x(along, tick)}" x2="{_x(along, tick)}" y1="{_HEAD}" y2="{y}" stroke="#dddddd"/>'
-        f'<text x="{_x(along, tick)}" y="{y + 16}" text-anchor="middle">{label(tick)}</text>'
+        f'<text x="{_x(along, tick)}" y="{y + 16}" text-anchor="middle">{tick_label(tick)}</text>'
         for tick in along.ticks
     ]
-    title = escaped(f"Mean cosine within speaker sets, with 95% intervals ({encoder})")
+    title = escape_html(f"Mean cosine within speaker sets, with 95% intervals ({encoder})")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y + 28}" viewBox="0 0 {_WIDTH} {y + 28}" '
         f'font-family="sans-serif" font-size="13" role="img" aria-label="{title}">\n'
@@ -113,12 +113,12 @@ def plot(found: Mapping[str, Sequence[Similarity]], encoder: str) -> str:
     )
 
 
-def _mark(one: Similarity, along: Axis, y: int) -> list[str]:
+def _draw_interval(one: Similarity, along: Axis, y: int) -> list[str]:
     """A dot for the mean and a line for its interval, with the set's name before and the number behind."""
     colour = _COLOURS[("same_conversation", "same_partner", "same_speaker", "random").index(one.of)]
     low, value, high = (_x(along, v) for v in (one.cosine.low, one.cosine.value, one.cosine.high))
-    name = escaped(one.of.replace("_", " "))
-    said = escaped(f"{one.cosine.value:.3f} [{one.cosine.low:.3f}, {one.cosine.high:.3f}], {one.n_sets:,} sets")
+    name = escape_html(one.of.replace("_", " "))
+    said = escape_html(f"{one.cosine.value:.3f} [{one.cosine.low:.3f}, {one.cosine.high:.3f}], {one.n_sets:,} sets")
     return [
         f'<text x="28" y="{y + 5}">{name}</text>',
         f'<line x1="{low}" x2="{high}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>',

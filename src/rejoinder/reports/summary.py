@@ -9,16 +9,16 @@ from typing import Any
 from rejoinder.comparison import trust_tables
 from rejoinder.reports.findings import Findings
 
-_MEANT = frozenset('"$`\\!')  # what a shell reads within double quotes
+_SHELL_CHARACTERS = frozenset('"$`\\!')  # what a shell reads within double quotes
 
 
-def typed(words: Sequence[str]) -> str:
+def quote_command(words: Sequence[str]) -> str:
     """The words of a command, quoted where they must be; one with quotes in it stands in double quotes, to be read."""
-    return " ".join(_quoted(word) for word in words)
+    return " ".join(_quote_word(word) for word in words)
 
 
-def _quoted(word: str) -> str:
-    if "'" in word and not _MEANT & set(word):
+def _quote_word(word: str) -> str:
+    if "'" in word and not _SHELL_CHARACTERS & set(word):
         return f'"{word}"'
     return shlex.quote(word)
 
@@ -31,23 +31,23 @@ _KINDS = {
     "rating": ("rating", "ratings"),
     "preference": ("preference", "preferences"),
 }
-_MOST_INPUTS = 3
-_MOST_OPEN = 2  # metrics under which nothing is sure, each with a sentence of its own
+_MAX_INPUTS = 3
+_MAX_OPEN = 2  # metrics under which nothing is sure, each with a sentence of its own
 
 
-def title(findings: Findings) -> str:
+def describe_inputs(findings: Findings) -> str:
     """The names of what was scored."""
     names = [one["name"] for one in findings.about["inputs"]]
-    more = f" and {len(names) - _MOST_INPUTS} more" if len(names) > _MOST_INPUTS else ""
-    return ", ".join(names[:_MOST_INPUTS]) + more
+    more = f" and {len(names) - _MAX_INPUTS} more" if len(names) > _MAX_INPUTS else ""
+    return ", ".join(names[:_MAX_INPUTS]) + more
 
 
-def records(findings: Findings) -> str:
+def describe_records(findings: Findings) -> str:
     """How many records of each kind there are."""
     return ", ".join(many(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
 
 
-def lead(findings: Findings) -> str:
+def describe_run(findings: Findings) -> str:
     """What was scored with what, in one sentence."""
     scores = findings.scores
     return (
@@ -62,14 +62,14 @@ def many(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
 
-def sentences(findings: Findings) -> list[str]:
+def verdict_sentences(findings: Findings) -> list[str]:
     """The verdicts in plain words; what would be said again and again is said once."""
     told = [trust_tables.sentence(found) for found in findings.trusts]
     if len(findings.scores.systems) == 1:
         return [f"There is one system ({findings.scores.systems[0]}), so there is nothing to compare it with.", *told]
     compared = findings.comparisons
     open_ = [one.metric for one in compared if one.differences and not any(d.survives for d in one.differences)]
-    if len(open_) <= _MOST_OPEN:
+    if len(open_) <= _MAX_OPEN:
         open_ = []
     said = [one.sentence() for one in compared if one.metric not in open_]
     if open_:
@@ -77,7 +77,7 @@ def sentences(findings: Findings) -> list[str]:
     return said + told
 
 
-def ratings(findings: Findings) -> str:
+def describe_ratings(findings: Findings) -> str:
     """One line about the judgements in the data, empty where there are none."""
     given = [r for r in findings.data.ratings if r.response is not None]
     whole = len(findings.data.ratings) - len(given)
@@ -96,7 +96,7 @@ def ratings(findings: Findings) -> str:
     return "; ".join(told) + "." if told else ""
 
 
-def commands(findings: Findings) -> list[str]:
+def repeat_commands(findings: Findings) -> list[str]:
     """What to type to get this page again."""
     about: Mapping[str, Any] = findings.about
     score = ["rejoinder", "score"]
@@ -108,4 +108,4 @@ def commands(findings: Findings) -> list[str]:
     page = ["rejoinder", "report", "RUN"]
     page += ["--aspect", findings.aspect] if findings.aspect is not None else []
     page += ["--seed", str(findings.seed)] if findings.seed else []
-    return [typed([*score, "-o", "RUN"]), typed(page)]
+    return [quote_command([*score, "-o", "RUN"]), quote_command(page)]

@@ -12,7 +12,7 @@ from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import Metric, Row, SetMetric, parse
 from rejoinder.scoring import compute, flags
-from rejoinder.scoring.result import Facts, Scores, Values
+from rejoinder.scoring.result import MetricFacts, Scores, Values
 from rejoinder.types import Pair
 
 
@@ -29,11 +29,11 @@ def score(
     ``data`` is what ``rejoinder.read`` gives, or a file's path, or a plain list of replies with ``contexts`` and
     ``references`` beside it. ``metrics`` are specs such as ``"bleu(n=2)"`` or metrics themselves.
     """
-    collection = _collection(data, contexts, references)
+    collection = _make_collection(data, contexts, references)
     pairs = list(collection.pairs())
     if not pairs:
         raise InputError(f"there are no responses to score in {collection!r}")
-    wanted = _metrics(metrics, pairs)
+    wanted = _parse_metrics(metrics, pairs)
     sources = {r.source for item in collection.items.values() for r in item.references}
     dialogues: dict[str, int] = {}
     items: dict[str, int] = {}
@@ -45,9 +45,9 @@ def score(
         own = items.setdefault(pair.item.id, len(items))
         clusters.append(-1 - own if name is None else dialogue_codes[-1])
         systems.setdefault(pair.response.system, len(systems))
-    raised = [flag for of_pair in flags.flags_of(pairs) for flag in of_pair]
+    raised = [flag for of_pair in flags.find_flags(pairs) for flag in of_pair]
     return Scores(
-        facts={str(metric): Facts.of(metric, sources) for metric in wanted},
+        facts={str(metric): MetricFacts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
         responses=[pair.response.id for pair in pairs],
         items=[pair.item.id for pair in pairs],
@@ -68,7 +68,7 @@ def default_metrics(has_context: bool, has_references: bool) -> list[str]:
     return ["aptness", *others] if has_context else others
 
 
-def _collection(
+def _make_collection(
     data: Collection | str | Path | Sequence[str],
     contexts: Sequence[Sequence[str] | str] | None,
     references: Sequence[Sequence[str] | str] | None,
@@ -82,7 +82,7 @@ def _collection(
     return from_lists(data, contexts, references)
 
 
-def _metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
+def _parse_metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
     if given is None:
         items = [pair.item for pair in pairs]
         given = default_metrics(any(item.context for item in items), any(item.references for item in items))

@@ -13,15 +13,15 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import RunError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.metric import Metric, Row, SetMetric, name_of, parse
-from rejoinder.scoring.cache import Store, address
-from rejoinder.scoring.chunks import Done, Job
-from rejoinder.scoring.compute import Column, columns_of, settle
+from rejoinder.scoring.cache import ScoreStore, address
+from rejoinder.scoring.chunks import ComputedChunk, ScoringJob
+from rejoinder.scoring.compute import Column, make_columns, settle
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DIALOGUES, SCORES
-from rejoinder.scoring.index import DataFile, Index
-from rejoinder.scoring.result import Facts, Scores, Values
+from rejoinder.scoring.index import DataFile, ResponseIndex
+from rejoinder.scoring.result import MetricFacts, Scores, Values
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Assembly:
 class _StoredRows:
     """The rows of one metric that have a statistic, read from the store as often as asked."""
 
-    def __init__(self, values: _Values, index: Index, n: int) -> None:
+    def __init__(self, values: _StoredValues, index: ResponseIndex, n: int) -> None:
         self._values, self._index, self._n = values, index, n
 
     def __len__(self) -> int:
@@ -50,10 +50,10 @@ class _StoredRows:
                 yield Row(response, items[item], systems[system], statistic)
 
 
-class _Values:
+class _StoredValues:
     """The values of one column in the order of the input, chunk by chunk from the store."""
 
-    def __init__(self, store: Store, done: Sequence[Done], column: int) -> None:
+    def __init__(self, store: ScoreStore, done: Sequence[ComputedChunk], column: int) -> None:
         self._store, self._done, self._column = store, done, column
 
     def __iter__(self) -> Iterator[Any]:
@@ -64,24 +64,24 @@ class _Values:
             yield from values
 
 
-def assemble(folder: Path, job: Job, index: Index, done: Sequence[Done]) -> Assembly:
+def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]) -> Assembly:
     """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and give the scores."""
-    columns = columns_of(job.specs, job.matched)
+    columns = make_columns(job.specs, job.matched)
     _check_signatures(columns, done)
-    stored = {column: _Values(Store(job.store), done, i) for i, column in enumerate(columns)}
+    stored = {column: _StoredValues(ScoreStore(job.store), done, i) for i, column in enumerate(columns)}
     values = {
-        str(column.metric): _settled(column.metric, stored[column], index)
+        str(column.metric): _settle_metric(column.metric, stored[column], index)
         for column in columns
         if column.kind == "score" and column.metric is not None
     }
     flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
-    scores = replace(_scores(columns, values, index, flag_counts), cut=cut)
+    scores = replace(_make_scores(columns, values, index, flag_counts), cut=cut)
     _write_dialogues(folder / DIALOGUES, scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
 
-def _check_signatures(columns: Sequence[Column], done: Sequence[Done]) -> None:
+def _check_signatures(columns: Sequence[Column], done: Sequence[ComputedChunk]) -> None:
     """Raise where a worker computed something else than the run will say: a file of the user's was edited meanwhile."""
     for place, column in enumerate(columns):
         expected = address(column.signature, "")
@@ -89,7 +89,7 @@ def _check_signatures(columns: Sequence[Column], done: Sequence[Done]) -> None:
             raise RunError(f"{column.metric}: its file was changed during the run; give the same command again")
 
 
-def _settled(metric: Metric, stored: _Values, index: Index) -> Values:
+def _settle_metric(metric: Metric, stored: _StoredValues, index: ResponseIndex) -> Values:
     if not isinstance(metric, SetMetric):
         return np.fromiter((math.nan if v is None else v for v in stored), np.float64, len(index))
     known = np.fromiter((v is not None for v in stored), bool, len(index))
@@ -100,7 +100,11 @@ def _settled(metric: Metric, stored: _Values, index: Index) -> Values:
 
 
 def _write_scores(
-    path: Path, columns: Sequence[Column], stored: dict[Column, _Values], values: dict[str, Values], index: Index
+    path: Path,
+    columns: Sequence[Column],
+    stored: dict[Column, _StoredValues],
+    values: dict[str, Values],
+    index: ResponseIndex,
 ) -> dict[str, int]:
     """Write a line a response; how often each flag was raised."""
     counts = dict.fromkeys(MEANINGS, 0)
@@ -108,7 +112,7 @@ def _write_scores(
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
     names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         for i, ((response, item, system), flags) in enumerate(zip(names, stored[Column("flags")], strict=True)):
             line: dict[str, Any] = {"response": response, "item": items[item], "system": systems[system]}
             if index.dialogue_of_item[item] >= 0:
@@ -127,15 +131,17 @@ def _write_scores(
 def _write_dialogues(path: Path, scores: Scores) -> None:
     if not len(scores.dialogues):
         return
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         for one in scores.dialogue_scores():
             file.write(orjson.dumps(one._asdict(), option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _scores(columns: Sequence[Column], values: dict[str, Values], index: Index, flags: dict[str, int]) -> Scores:
+def _make_scores(
+    columns: Sequence[Column], values: dict[str, Values], index: ResponseIndex, flags: dict[str, int]
+) -> Scores:
     metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
     return Scores(
-        facts={str(m): Facts.of(m, index.reference_sources) for m in metrics},
+        facts={str(m): MetricFacts.of(m, index.reference_sources) for m in metrics},
         values=values,
         responses=index.responses,
         items=index.item_names(),
@@ -148,23 +154,23 @@ def _scores(columns: Sequence[Column], values: dict[str, Values], index: Index, 
     )
 
 
-def write_traces(folder: Path, job: Job, index: Index) -> None:
+def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
     """Write the traces of every metric that leaves some; metrics of one name share a file."""
-    for name, of_name in _metrics(job.specs).items():
-        lines = _lines(of_name, job, index)
+    for name, of_name in _tracing_metrics(job.specs).items():
+        lines = _trace_lines(of_name, job, index)
         first = next(lines, None)
         if first is None:
             continue
-        with whole_file(folder / name) as file:
+        with atomic_write(folder / name) as file:
             file.writelines(chain([first], lines))
 
 
 def trace_files(specs: Sequence[str]) -> list[str]:
     """The files that metrics may leave."""
-    return list(_metrics(specs))
+    return list(_tracing_metrics(specs))
 
 
-def _metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
+def _tracing_metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
     """The metrics that leave traces, by the file of those of one name; a metric of the user's is named by its file."""
     metrics: dict[str, list[Metric]] = {}
     for metric in map(parse, specs):
@@ -174,7 +180,7 @@ def _metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
     return metrics
 
 
-def _lines(metrics: list[Metric], job: Job, index: Index) -> Iterator[bytes]:
+def _trace_lines(metrics: list[Metric], job: ScoringJob, index: ResponseIndex) -> Iterator[bytes]:
     data = DataFile(job.data)
     try:
         for metric in metrics:

@@ -21,12 +21,12 @@ from rejoinder.data.objects import to_object
 from rejoinder.errors import RunError
 from rejoinder.types import Pair
 
-_CHECK = 16
-_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+_DIGEST_SIZE = 16
+_SORTED_KEYS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 EVERYTHING = frozenset({"everything"})  # what somebody may read of whom nothing is known
 
 
-class Store:
+class ScoreStore:
     """A folder of values by content address."""
 
     def __init__(self, root: Path) -> None:
@@ -38,8 +38,8 @@ class Store:
             raw = (self._root / address).read_bytes()
         except OSError:
             return None
-        check, payload = raw[:_CHECK], raw[_CHECK:]
-        if _digest(payload, _CHECK) != check:
+        check, payload = raw[:_DIGEST_SIZE], raw[_DIGEST_SIZE:]
+        if _digest(payload, _DIGEST_SIZE) != check:
             return None
         value = orjson.loads(payload)
         return value if isinstance(value, list) else None
@@ -51,7 +51,7 @@ class Store:
         part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")  # process ids repeat on other nodes
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(_digest(payload, _CHECK) + payload)
+            part.write_bytes(_digest(payload, _DIGEST_SIZE) + payload)
             os.replace(part, target)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -67,30 +67,30 @@ def address(signature: str, content: str) -> str:
     return f"{_digest(signature.encode(), 10).hex()}/{content}"
 
 
-def content_of(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
+def content_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
     """The digest of all that somebody with such needs reads of these pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)
     if needs == EVERYTHING:
         for pair in pairs:
-            content.update(_framed(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED)))
+            content.update(_frame(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED_KEYS)))
         return content.hexdigest()
     item, prefix = None, b""
     for pair in pairs:
         if pair.item is not item:
             item, prefix = pair.item, _item_bytes(pair, parts)
         content.update(prefix)
-        content.update(_framed(pair.response.text.encode()))
+        content.update(_frame(pair.response.text.encode()))
     return content.hexdigest()
 
 
 def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
     """What the item contributes to the address; dataclasses serialise field by field."""
     item = pair.item
-    return _framed(orjson.dumps([getattr(item, part) for part in parts]))
+    return _frame(orjson.dumps([getattr(item, part) for part in parts]))
 
 
-def _framed(raw: bytes) -> bytes:
+def _frame(raw: bytes) -> bytes:
     return len(raw).to_bytes(8, "little") + raw
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.engines import request_counts
-from rejoinder.engines.base import Engine, Work
-from rejoinder.scoring.cache import Store
-from rejoinder.scoring.compute import Column, Kept, columns_of, keep
+from rejoinder.engines.base import Engine, WorkerSpec
+from rejoinder.scoring.cache import ScoreStore
+from rejoinder.scoring.compute import CachedColumn, Column, compute_cached, make_columns
 from rejoinder.scoring.index import DataFile
 
-Where = list[tuple[int, int]]
+ChunkPositions = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Job:
+class ScoringJob:
     """What a run computes from what, and where it keeps it."""
 
     data: Path
@@ -26,19 +26,19 @@ class Job:
     specs: tuple[str, ...]
     matched: bool
 
-    def work(self) -> Work:
+    def work(self) -> WorkerSpec:
         """All that a worker needs to know, in values that any process can read."""
         given = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched)
-        return Work("rejoinder.scoring.chunks:ChunkWorker", given)
+        return WorkerSpec("rejoinder.scoring.chunks:ChunkWorker", given)
 
 
 @dataclass(frozen=True)
-class Done:
+class ComputedChunk:
     """A computed chunk: where each column's values are, and the seconds that each took."""
 
     number: int
     size: int
-    kept: tuple[Kept, ...]
+    kept: tuple[CachedColumn, ...]
     seconds: tuple[float, ...]
 
 
@@ -47,8 +47,8 @@ class ChunkWorker:
 
     def __init__(self, data: str, store: str, specs: Sequence[str], matched: bool) -> None:
         self._data = DataFile(Path(data))
-        self._store = Store(Path(store))
-        self._columns: list[Column] = columns_of(specs, matched)
+        self._store = ScoreStore(Path(store))
+        self._columns: list[Column] = make_columns(specs, matched)
 
     def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
         """All columns of one chunk: its size, where each is kept and whether it was there, seconds, failed requests."""
@@ -56,10 +56,10 @@ class ChunkWorker:
         kept, seconds = [], []
         contents: dict[frozenset[str], str] = {}
         report: dict[str, Any] = {}
-        with request_counts.reporting(report):
+        with request_counts.fill_report(report):
             for column in self._columns:
                 begun = time.perf_counter()
-                found = keep(column, pairs, self._store, contents)
+                found = compute_cached(column, pairs, self._store, contents)
                 kept.append([found.address, found.found])
                 seconds.append(time.perf_counter() - begun)
         return [len(pairs), kept, seconds, report]
@@ -69,9 +69,11 @@ class ChunkWorker:
         self._data.close()
 
 
-def compute(job: Job, chunks: Sequence[range], where: Callable[[range], Where], engine: Engine) -> Iterator[Done]:
+def compute(
+    job: ScoringJob, chunks: Sequence[range], where: Callable[[range], ChunkPositions], engine: Engine
+) -> Iterator[ComputedChunk]:
     """Every chunk of a run, in the order in which they are done."""
     for outcome in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
         size, kept, seconds, report = outcome.value
-        request_counts.add(report)
-        yield Done(outcome.number, size, tuple(Kept(*one) for one in kept), tuple(seconds))
+        request_counts.add_report(report)
+        yield ComputedChunk(outcome.number, size, tuple(CachedColumn(*one) for one in kept), tuple(seconds))

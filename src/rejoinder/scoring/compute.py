@@ -12,11 +12,11 @@ import rejoinder
 from rejoinder.errors import RejoinderError, brief
 from rejoinder.metric import Metric, Rows, SetMetric, Statistic, is_packaged, parse, signature
 from rejoinder.scoring import flags
-from rejoinder.scoring.cache import EVERYTHING, Store, address, content_of
+from rejoinder.scoring.cache import EVERYTHING, ScoreStore, address, content_digest
 from rejoinder.types import Item, Pair
 
 Found = TypeVar("Found")
-_PART: dict[str, Callable[[Item], Sequence[Any]]] = {
+_ITEM_PARTS: dict[str, Callable[[Item], Sequence[Any]]] = {
     "context": lambda item: item.context,
     "references": lambda item: item.references,
     "future": lambda item: item.future,
@@ -29,7 +29,7 @@ def missing_part(metric: Metric, pair: Pair) -> str | None:
     if not pair.response.text or pair.response.text.isspace():
         return "reply"
     for part in sorted(metric.needs):
-        if not _PART[part](pair.item):
+        if not _ITEM_PARTS[part](pair.item):
             return part
     return None
 
@@ -37,13 +37,13 @@ def missing_part(metric: Metric, pair: Pair) -> str | None:
 def measure(metric: Metric, pairs: Sequence[Pair]) -> list[Statistic]:
     """The statistic of each pair: the score itself, or what a SetMetric will settle; None where it cannot be had."""
     if isinstance(metric, SetMetric):
-        return _over_scorable(metric, pairs, metric.statistic)
-    return [_checked(metric, value) for value in _over_scorable(metric, pairs, metric.score)]
+        return _apply_to_scorable(metric, pairs, metric.statistic)
+    return [_check_score(metric, value) for value in _apply_to_scorable(metric, pairs, metric.score)]
 
 
 def match(metric: Metric, pairs: Sequence[Pair]) -> list[int | None]:
     """Which reference each response matched best."""
-    return _over_scorable(metric, pairs, metric.match)
+    return _apply_to_scorable(metric, pairs, metric.match)
 
 
 def reads_whole(metric: Metric) -> bool:
@@ -53,7 +53,7 @@ def reads_whole(metric: Metric) -> bool:
 
 def cut(metric: Metric, pairs: Sequence[Pair]) -> list[bool | None]:
     """Which pairs hold a text that the metric could not read whole."""
-    return _over_scorable(metric, pairs, metric.cut)
+    return _apply_to_scorable(metric, pairs, metric.cut)
 
 
 def settle(metric: Metric, rows: Rows) -> list[float | None]:
@@ -61,11 +61,11 @@ def settle(metric: Metric, rows: Rows) -> list[float | None]:
     if not isinstance(metric, SetMetric):
         return [row.statistic for row in rows]
     values = metric.settle(rows)
-    _same_number(metric, values, len(rows))
-    return [_checked(metric, value) for value in values]
+    _check_count(metric, values, len(rows))
+    return [_check_score(metric, value) for value in values]
 
 
-def _over_scorable(
+def _apply_to_scorable(
     metric: Metric, pairs: Sequence[Pair], verb: Callable[[Sequence[Pair]], Sequence[Found]]
 ) -> list[Found | None]:
     known = [missing_part(metric, pair) is None for pair in pairs]
@@ -78,19 +78,19 @@ def _over_scorable(
         if type(metric).__module__.startswith("rejoinder."):
             raise
         raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
-    _same_number(metric, found, len(scorable))
+    _check_count(metric, found, len(scorable))
     values = iter(found)
     return [next(values) if all_there else None for all_there in known]
 
 
-def _same_number(metric: Metric, found: Sequence[Any], expected: int) -> None:
+def _check_count(metric: Metric, found: Sequence[Any], expected: int) -> None:
     if len(found) != expected:
         raise RejoinderError(
             f"the metric {metric} gave {len(found)} values for {expected} pairs; it must give one each"
         )
 
 
-def _checked(metric: Metric, value: Any) -> float | None:
+def _check_score(metric: Metric, value: Any) -> float | None:
     """A score as it is kept: a finite number within the metric's range, or None for NaN."""
     if value is None:
         return None
@@ -110,7 +110,7 @@ def _checked(metric: Metric, value: Any) -> float | None:
 
 
 @runtime_checkable
-class Asking(Protocol):
+class AskingMetric(Protocol):
     """A metric that asks somebody: what was refused once may be answered another time, so it does not stay as it is."""
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
@@ -140,25 +140,25 @@ class Column:
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether values that were kept are all that can be had."""
-        return not (self.kind == "score" and isinstance(self.metric, Asking) and self.metric.is_open(pairs))
+        return not (self.kind == "score" and isinstance(self.metric, AskingMetric) and self.metric.is_open(pairs))
 
     def compute(self, pairs: Sequence[Pair]) -> list[Any]:
         """One JSON value a pair."""
         if self.metric is None:
-            return list(flags.flags_of(pairs))
+            return list(flags.find_flags(pairs))
         work = {"score": measure, "match": match, "cut": cut}[self.kind]
         return list(work(self.metric, pairs))
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedColumn:
     """Where a column's values for one chunk are kept, and whether they were there already."""
 
     address: str
     found: bool
 
 
-def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
+def make_columns(specs: Sequence[str], matched: bool = False) -> list[Column]:
     """The columns that specs ask for: one a metric, then matches, cuts and flags."""
     metrics = [parse(spec) for spec in specs]
     matches = [Column("match", m) for m in metrics if matched and "references" in m.needs]
@@ -166,13 +166,15 @@ def columns_of(specs: Sequence[str], matched: bool = False) -> list[Column]:
     return [*(Column("score", m) for m in metrics), *matches, *cuts, Column("flags")]
 
 
-def keep(column: Column, pairs: Sequence[Pair], store: Store, contents: dict[frozenset[str], str]) -> Kept:
+def compute_cached(
+    column: Column, pairs: Sequence[Pair], store: ScoreStore, contents: dict[frozenset[str], str]
+) -> CachedColumn:
     """Compute a column over a chunk unless the store has it for good; ``contents`` are digests of the same chunk."""
     if column.needs not in contents:
-        contents[column.needs] = content_of(pairs, column.needs)
+        contents[column.needs] = content_digest(pairs, column.needs)
     place = address(column.signature, contents[column.needs])
     known = store.get(place)
     if known is not None and len(known) == len(pairs) and column.is_final(pairs):
-        return Kept(place, True)
+        return CachedColumn(place, True)
     store.put(place, column.compute(pairs))
-    return Kept(place, False)
+    return CachedColumn(place, False)

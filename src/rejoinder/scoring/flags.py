@@ -29,18 +29,18 @@ _LANGUAGES = frozenset(
     """en de fr es pt it nl sv da no nb nn fi pl cs sk hu ro bg el tr ru uk sr hr sl lt lv et ar fa he hi bn ur ta te th
     vi id ms tl sw zh ja ko""".split()
 )
-_SURE = 0.6
+_MIN_CONFIDENCE = 0.6
 _BEGINNING = 40
 _LETTERS = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-def flags_of(pairs: Sequence[Pair]) -> list[list[str]]:
+def find_flags(pairs: Sequence[Pair]) -> list[list[str]]:
     """The flags of each pair, in the order of MEANINGS."""
-    return [_flags(pair) for pair in pairs]
+    return [_find_pair_flags(pair) for pair in pairs]
 
 
-def _flags(pair: Pair) -> list[str]:
+def _find_pair_flags(pair: Pair) -> list[str]:
     text = pair.response.text
     found = []
     if not text or text.isspace():
@@ -63,12 +63,12 @@ def looks_english(text: str) -> bool:
     words = _WORD.findall(text.lower().replace("’", "'"))
     if len(words) < 3 or sum(w in _ENGLISH for w in words) * 4 >= len(words):
         return True
-    language, probability = _identifier().classify(text)
-    return bool(language == "en" or probability < _SURE)
+    language, probability = _language_identifier().classify(text)
+    return bool(language == "en" or probability < _MIN_CONFIDENCE)
 
 
 @functools.cache
-def _identifier() -> Any:
+def _language_identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

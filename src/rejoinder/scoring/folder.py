@@ -14,9 +14,9 @@ from typing import IO, Any
 import orjson
 
 from rejoinder.data.shape import fits
-from rejoinder.errors import InputError, RunError, shorten
-from rejoinder.files import is_part, whole_file
-from rejoinder.scoring.sharded.reader import merged, parts
+from rejoinder.errors import InputError, RunError, shorten_path
+from rejoinder.files import atomic_write, is_part
+from rejoinder.scoring.sharded.reader import list_run_parts, merge_parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
@@ -34,13 +34,13 @@ _ABOUT = {
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
-def finished(folder: Path, identity: str) -> dict[str, Any] | None:
+def read_finished(folder: Path, identity: str) -> dict[str, Any] | None:
     """What a finished run in a folder says of itself; None where there is none yet."""
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return None
     except OSError as error:
-        raise RunError(f"{shorten(folder)}: cannot be used ({error.strerror}); choose another with -o") from None
+        raise RunError(f"{shorten_path(folder)}: cannot be used ({error.strerror}); choose another with -o") from None
     if not folder.is_dir():
         raise RunError(f"{folder}: is a file; a run needs a folder of its own")
     if (folder / "run.json").exists():
@@ -55,21 +55,21 @@ def finished(folder: Path, identity: str) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def claimed(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
+def claim_folder(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
     """A folder in which this process alone works; what a plan left there unfinished is removed, and nothing else.
 
     Where another process has finished the run meanwhile, what it says of itself. ``traces`` are files that the run
     writes beside those of every run.
     """
     mark = folder / ".unfinished"
-    with _locked(folder, mark) as lock:
+    with _lock_folder(folder, mark) as lock:
         if (folder / "run.json").exists():
             mark.unlink()
-            yield finished(folder, identity)
+            yield read_finished(folder, identity)
             return
         lock.seek(0)
         left, *names = lock.read().splitlines() or [""]
-        _clear(folder, names, chunks=left != identity)
+        _clear_folder(folder, names, chunks=left != identity)
         lock.seek(0)
         lock.truncate()
         lock.write("\n".join([identity, *traces]))
@@ -77,7 +77,7 @@ def claimed(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator
         try:
             yield None
         except InputError:  # nothing can go on from here: leave no trace
-            _clear(folder, traces)
+            _clear_folder(folder, traces)
             mark.unlink()
             with contextlib.suppress(OSError):
                 folder.rmdir()
@@ -86,7 +86,7 @@ def claimed(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, mark: Path) -> Iterator[IO[str]]:
+def _lock_folder(folder: Path, mark: Path) -> Iterator[IO[str]]:
     """The mark of an unfinished run, held by this process alone."""
     while True:
         try:
@@ -109,7 +109,7 @@ def _locked(folder: Path, mark: Path) -> Iterator[IO[str]]:
                 return
 
 
-def _clear(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
+def _clear_folder(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
     """Remove the files of an unfinished run, their unfinished parts and, where asked, its chunks."""
     names = [*FILES, "timings.json", "run.json", *traces]
     for entry in folder.iterdir():
@@ -121,34 +121,34 @@ def _clear(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file that appears whole or not at all."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def describe_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Those of the named files that a folder has, each with its sha256, its bytes and its lines."""
-    return {name: _describe(folder / name) for name in names if (folder / name).is_file()}
+    return {name: _describe_file(folder / name) for name in names if (folder / name).is_file()}
 
 
 def check_files(folder: Path, names: Collection[str] | None = None) -> None:
     """Raise where a file of a run (of each of its shards), or one of these, is not as the run wrote it."""
-    for part in parts(folder):
+    for part in list_run_parts(folder):
         about = _read_about(part)
-        expected = about.get("files") or _counted(about)
-        check_against(part, {name: of for name, of in expected.items() if names is None or name in names})
+        expected = about.get("files") or _count_lines(about)
+        check_described_files(part, {name: of for name, of in expected.items() if names is None or name in names})
 
 
-def check_against(folder: Path, files: Mapping[str, dict[str, Any]]) -> None:
+def check_described_files(folder: Path, files: Mapping[str, dict[str, Any]]) -> None:
     """Raise where one of the files is not as it was described."""
     for name, expected in files.items():
-        _check(folder, name, expected)
+        _check_file(folder, name, expected)
 
 
-def _check(folder: Path, name: str, expected: dict[str, Any]) -> None:
+def _check_file(folder: Path, name: str, expected: dict[str, Any]) -> None:
     path = folder / name
     cure = f"the run is damaged: remove {folder} and give the command that wrote it again"
     try:
-        found = _describe(path)
+        found = _describe_file(path)
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror}); {cure}") from None
     if found["lines"] != expected["lines"]:
@@ -157,12 +157,12 @@ def _check(folder: Path, name: str, expected: dict[str, Any]) -> None:
         raise RunError(f"{path}: is not as it was written (its sha256 is another); {cure}")
 
 
-def _counted(about: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _count_lines(about: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """What is known of the files of a run of an earlier version, which kept no digests: how many lines they have."""
     return {SCORES: {"lines": sum(about["systems"].values())}, DATA: {"lines": sum(about["counts"].values())}}
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def _describe_file(path: Path) -> dict[str, Any]:
     digest, size, lines = hashlib.sha256(), 0, 0
     with path.open("rb") as file:
         while block := file.read(2**20):
@@ -177,10 +177,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not os.path.isdir(folder) and _ADDRESS.match(str(folder)):
         raise RunError(f"{folder}: an address; copy the run here first, and name that folder")
     if not os.path.isdir(folder):
-        shown = shorten(folder)
+        shown = shorten_path(folder)
         raise RunError(f"{shown}: no such run folder; make one with: rejoinder score FILE -o {shown}")
-    found = parts(folder)
-    return _read_about(folder) if found == [folder] else merged([_read_about(part) for part in found])
+    found = list_run_parts(folder)
+    return _read_about(folder) if found == [folder] else merge_parts([_read_about(part) for part in found])
 
 
 def _read_about(folder: Path) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.validation import Ledger
+from rejoinder.data.validation import IdChecker
 from rejoinder.data.writer import encode
 from rejoinder.errors import InputError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -38,7 +38,7 @@ _MEAN_CHUNK, _SMALLEST_CHUNK, _LARGEST_CHUNK = 512, 128, 2048
 
 
 @dataclass
-class Index:
+class ResponseIndex:
     """Who answers what, as numbers: positions in ``data.jsonl`` and codes for names, one entry a response."""
 
     responses: list[str] = field(default_factory=list)
@@ -116,10 +116,10 @@ class Index:
             self.chunk_ends.append(len(self))
 
 
-def take_in(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Index:
+def index_inputs(inputs: Sequence[Input], target: Path, allow_empty: bool) -> ResponseIndex:
     """Check every record of the inputs and write them to ``target``; the index of what stands there."""
-    index, ledger, at = Index(), Ledger(), 0
-    with whole_file(target) as file:
+    index, ledger, at = ResponseIndex(), IdChecker(), 0
+    with atomic_write(target) as file:
         for given in inputs:
             for record, place in given.records(allow_empty):
                 if ledger.add(record, place):
@@ -165,16 +165,16 @@ class DataFile:
         kind = found["kind"]
         if kind == "response":
             return Response(found["id"], found["item"], found["system"], found["text"], found.get("meta", {}))
-        return _item(found) if kind == "item" else from_object(found, self._place, allow_empty=True)
+        return _parse_item(found) if kind == "item" else from_object(found, self._place, allow_empty=True)
 
 
-def _item(o: dict[str, Any]) -> Item:
+def _parse_item(o: dict[str, Any]) -> Item:
     """An item that was checked when it was written to ``data.jsonl``: looking again would take twice as long."""
     return Item(
         o["id"],
-        _turns(o["context"]),
+        _parse_turns(o["context"]),
         tuple([Reference(one) if isinstance(one, str) else Reference(**one) for one in o.get("references", ())]),
-        _turns(o.get("future", ())),
+        _parse_turns(o.get("future", ())),
         tuple([Statement(**one) for one in o.get("situation", ())]),
         o.get("dialogue"),
         o.get("truncated", False),
@@ -182,5 +182,5 @@ def _item(o: dict[str, Any]) -> Item:
     )
 
 
-def _turns(found: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
+def _parse_turns(found: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
     return tuple([Turn(one["text"], one.get("speaker")) for one in found])

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rejoinder.data.arrow import arrow, arrow_path
+from rejoinder.data.arrow import arrow_path, import_arrow
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
 from rejoinder.scoring.folder import DATA, SCORES, check_files, read_about
-from rejoinder.scoring.result import Facts, Scores
-from rejoinder.scoring.sharded.reader import parts
+from rejoinder.scoring.result import MetricFacts, Scores
+from rejoinder.scoring.sharded.reader import list_run_parts
 
 
 def load_data(folder: Path) -> Collection:
     """The input of a run as it was checked: items, responses, ratings and all."""
     check_files(folder, {DATA})
-    return read_files([part / DATA for part in parts(folder)], allow_empty=True)
+    return read_files([part / DATA for part in list_run_parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
@@ -45,7 +45,7 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
     dialogues: dict[str, int] = {}
     conversations: dict[tuple[str, str], int] = {}
-    for line in chain.from_iterable(_lines(part / SCORES) for part in parts(folder)):
+    for line in chain.from_iterable(_read_lines(part / SCORES) for part in list_run_parts(folder)):
         responses.append(line["response"])
         items.append(line["item"])
         system_codes.append(systems[line["system"]])
@@ -59,7 +59,7 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         for spec, place in line.get("matched", {}).items():
             matched.setdefault(spec, []).append(place)
     return Scores(
-        facts={metric["spec"]: _facts(metric) for metric in about["metrics"]},
+        facts={metric["spec"]: _parse_facts(metric) for metric in about["metrics"]},
         values={spec: np.array(column, dtype=np.float64) for spec, column in columns.items()},
         responses=responses,
         items=items,
@@ -74,13 +74,13 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     )
 
 
-def _facts(metric: dict[str, Any]) -> Facts:
+def _parse_facts(metric: dict[str, Any]) -> MetricFacts:
     low, high = metric["range"]
     bounds = -math.inf if low is None else low, math.inf if high is None else high
-    return Facts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]))
+    return MetricFacts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]))
 
 
-def _lines(path: Path) -> Any:
+def _read_lines(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             for raw in file:
@@ -95,7 +95,7 @@ _ROWS = 65_536
 
 def write_table(folder: Path) -> Path:
     """Write ``scores.parquet`` beside ``scores.jsonl``: a row a response, a column a metric."""
-    pa = arrow("writing Parquet")
+    pa = import_arrow("writing Parquet")
     from pyarrow.parquet import ParquetWriter
 
     specs = [metric["spec"] for metric in read_about(folder)["metrics"]]
@@ -105,12 +105,12 @@ def write_table(folder: Path) -> Path:
         (folder / SCORES).open("rb") as lines,
         ParquetWriter(arrow_path(folder / TABLE), schema, compression="zstd") as file,
     ):
-        while rows := [_row(orjson.loads(line), specs) for line in islice(lines, _ROWS)]:
+        while rows := [_make_row(orjson.loads(line), specs) for line in islice(lines, _ROWS)]:
             file.write_table(pa.Table.from_pylist(rows, schema=schema))
     return folder / TABLE
 
 
-def _row(line: dict[str, Any], specs: list[str]) -> dict[str, Any]:
+def _make_row(line: dict[str, Any], specs: list[str]) -> dict[str, Any]:
     scores = line["scores"]
     known = {name: line.get(name) for name in ("response", "item", "system", "dialogue")}
     return {**known, **{spec: scores[spec] for spec in specs}, "flags": line.get("flags", [])}

@@ -32,7 +32,7 @@ class DialogueScore(NamedTuple):
     n: int
 
 
-class Facts(NamedTuple):
+class MetricFacts(NamedTuple):
     """What a reader of scores must know of a metric, kept with them: its file need not be there any more."""
 
     signature: str
@@ -41,7 +41,7 @@ class Facts(NamedTuple):
     needs: frozenset[str]
 
     @classmethod
-    def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> Facts:
+    def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> MetricFacts:
         """The facts of a metric, its references coming from these sources."""
         return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs)
 
@@ -53,7 +53,7 @@ class Scores:
     ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation.
     """
 
-    facts: Mapping[str, Facts]
+    facts: Mapping[str, MetricFacts]
     values: Mapping[str, Values]
     responses: Sequence[str]
     items: Sequence[str]
@@ -138,7 +138,7 @@ class Scores:
         groups, first, place = np.unique(key, return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         for spec, column in self.values.items():
-            mean, low, last, n = _fold(column[inside], place, len(groups))
+            mean, low, last, n = _reduce_groups(column[inside], place, len(groups))
             for g in order.tolist():
                 dialogue, system = divmod(int(groups[g]), max(len(self.systems), 1))
                 names = self.dialogues[dialogue], self.systems[system], spec
@@ -175,7 +175,7 @@ class Scores:
         return self.table()._repr_html_()
 
 
-def _fold(column: Values, place: Codes, groups: int) -> tuple[Values, Values, Values, Codes]:
+def _reduce_groups(column: Values, place: Codes, groups: int) -> tuple[Values, Values, Values, Codes]:
     """Mean, minimum, last value and number of the scores of each group."""
     known = ~np.isnan(column)
     where, values = place[known], column[known]

@@ -31,26 +31,26 @@ from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
 from rejoinder.scoring.assembly import Assembly, assemble, trace_files, write_traces
-from rejoinder.scoring.chunks import Done, Job, compute
+from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute
 from rejoinder.scoring.folder import (
     CHUNKS,
     DATA,
     FILES,
     FORMAT,
-    claimed,
+    claim_folder,
     describe_files,
-    finished,
     read_about,
+    read_finished,
     write_json,
 )
-from rejoinder.scoring.index import Index, take_in
+from rejoinder.scoring.index import ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores
 
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
 
 
-class Named(Protocol):
+class NamedInput(Protocol):
     """A file by its name and the digest of what it holds."""
 
     @property
@@ -77,7 +77,7 @@ class Plan:
             raise SpecError(f"the metric {twice[0]} was given twice; leave one out")
         return cls(specs, empty, matched)
 
-    def identity(self, inputs: Sequence[Named]) -> str:
+    def identity(self, inputs: Sequence[NamedInput]) -> str:
         """The digest of a run: the same input and the same plan give the same run."""
         signatures = [signature(parse(spec)) for spec in self.specs]
         whole = [
@@ -116,30 +116,33 @@ def run(
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
     """
-    begun, before, engine = time.time(), request_counts.counted(), engine or LocalEngine(processes)
+    begun, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
     opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
     try:
         if not plan.specs:
-            plan = replace(plan, specs=tuple(default_metrics(*_offered(opened))))
+            plan = replace(plan, specs=tuple(default_metrics(*_available_parts(opened))))
         identity = plan.identity(opened)
         folder = Path(folder or f"runs/{opened[0].stem}-{identity[:8]}")
-        found = finished(folder, identity)
+        found = read_finished(folder, identity)
         if found is not None:
             return Run(folder, found, load(folder), fresh=False)
         traces = trace_files(plan.specs)
-        with claimed(folder, identity, traces) as found:
+        with claim_folder(folder, identity, traces) as found:
             if found is not None:
                 return Run(folder, found, load(folder), fresh=False)
-            index = take_in(opened, folder / DATA, plan.empty == "nan")
+            index = index_inputs(opened, folder / DATA, plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / CHUNKS
-            job = Job(folder / DATA, store, plan.specs, plan.matched)
-            done = _all_chunks(job, index, engine, progress)
+            job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
+            done = _compute_all_chunks(job, index, engine, progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
-            about = _about(identity, opened, plan, index, assembly) | {
+            about = _describe_run(identity, opened, plan, index, assembly) | {
                 "files": describe_files(folder, [*FILES, *traces])
             }
-            write_json(folder / "timings.json", _timings(begun, engine, plan, done, request_counts.counted() - before))
+            write_json(
+                folder / "timings.json",
+                _describe_timings(begun, engine, plan, done, request_counts.get_counts() - before),
+            )
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
@@ -148,7 +151,7 @@ def run(
             given.close()
 
 
-def _offered(inputs: Sequence[Input]) -> tuple[bool, bool]:
+def _available_parts(inputs: Sequence[Input]) -> tuple[bool, bool]:
     """Whether items of the inputs have a context, and references."""
     context = references = False
     for item in itertools.chain.from_iterable(given.first_items() for given in inputs):
@@ -158,11 +161,13 @@ def _offered(inputs: Sequence[Input]) -> tuple[bool, bool]:
     return context, references
 
 
-def _all_chunks(job: Job, index: Index, engine: Engine, progress: Progress | None) -> list[Done]:
+def _compute_all_chunks(
+    job: ScoringJob, index: ResponseIndex, engine: Engine, progress: Progress | None
+) -> list[ComputedChunk]:
     chunks = index.chunks()
-    done: list[Done | None] = [None] * len(chunks)
+    done: list[ComputedChunk | None] = [None] * len(chunks)
     ready = 0
-    for one in compute(job, chunks, index.where, _no_more_than(engine, len(chunks))):
+    for one in compute(job, chunks, index.where, _limit_processes(engine, len(chunks))):
         done[one.number] = one
         ready += one.size
         if progress is not None:
@@ -170,14 +175,16 @@ def _all_chunks(job: Job, index: Index, engine: Engine, progress: Progress | Non
     return [one for one in done if one is not None]
 
 
-def _no_more_than(engine: Engine, chunks: int) -> Engine:
+def _limit_processes(engine: Engine, chunks: int) -> Engine:
     """The engine with no more local processes than there are chunks: starting one costs more than a chunk."""
     if isinstance(engine, LocalEngine) and engine.workers > chunks:
         return LocalEngine(max(1, chunks), counts=engine.counts)
     return engine
 
 
-def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, assembly: Assembly) -> dict[str, Any]:
+def _describe_run(
+    identity: str, inputs: Sequence[Input], plan: Plan, index: ResponseIndex, assembly: Assembly
+) -> dict[str, Any]:
     metrics = []
     for spec in plan.specs:
         metric, missing = parse(spec), assembly.missing[spec]
@@ -197,7 +204,7 @@ def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, ass
     return {
         "format": FORMAT,
         "id": identity,
-        "inputs": [_input(i) for i in inputs],
+        "inputs": [_describe_input(i) for i in inputs],
         "empty": plan.empty,
         "matched": plan.matched,
         "metrics": metrics,
@@ -208,15 +215,15 @@ def _about(identity: str, inputs: Sequence[Input], plan: Plan, index: Index, ass
     }
 
 
-def _input(given: Input) -> dict[str, Any]:
+def _describe_input(given: Input) -> dict[str, Any]:
     about: dict[str, Any] = {"name": given.name, "sha256": given.digest, "bytes": given.size}
     if given.imported_as is not None:
         about |= {"imported_as": given.imported_as, "left_out": given.left_out}
     return about
 
 
-def _timings(
-    begun: float, engine: Engine, plan: Plan, done: Sequence[Done], requests: Mapping[str, int]
+def _describe_timings(
+    begun: float, engine: Engine, plan: Plan, done: Sequence[ComputedChunk], requests: Mapping[str, int]
 ) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
     found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]

@@ -11,14 +11,14 @@ import numpy as np
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
-from rejoinder.engines.base import Engine, Work, in_order
-from rejoinder.engines.caching import KeepingEngine
+from rejoinder.engines.base import Engine, WorkerSpec, order_results
+from rejoinder.engines.caching import CachingEngine
 from rejoinder.metric import Metric, SetMetric, parse, signature
 from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.result import Values
 from rejoinder.types import Item, Pair, Response
 
-_AT_ONCE = 512
+_PAIRS_AT_ONCE = 512
 _PLACE = Place("pairs", 0)
 
 
@@ -43,26 +43,26 @@ class PairWorker:
         """There is nothing to let go of."""
 
 
-def score_pairs_by(engine: Engine | None, metric: Metric, pairs: Sequence[Pair]) -> Values:
+def score_pairs_with_engine(engine: Engine | None, metric: Metric, pairs: Sequence[Pair]) -> Values:
     """The scores of pairs, as ``score_pairs`` gives them; a metric of a whole set is computed here."""
-    alone = engine is None or (engine.workers < 2 and not isinstance(engine, KeepingEngine))
-    if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _AT_ONCE:
+    alone = engine is None or (engine.workers < 2 and not isinstance(engine, CachingEngine))
+    if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _PAIRS_AT_ONCE:
         return score_pairs(metric, pairs)
-    work = Work(
+    work = WorkerSpec(
         "rejoinder.scoring.worker:PairWorker",
         (str(metric), signature(metric)),
         address="rejoinder.scoring.by_engine:PairWorker",
     )
     found: list[float | None] = []
-    for values in in_order(engine.compute(work, _tasks(pairs))):
+    for values in order_results(engine.compute(work, _make_tasks(pairs))):
         found += values
     return np.array([math.nan if value is None else value for value in found], np.float64)
 
 
-def _tasks(pairs: Sequence[Pair]) -> Iterator[list[Any]]:
+def _make_tasks(pairs: Sequence[Pair]) -> Iterator[list[Any]]:
     """Some pairs at a time; an item that several neighbouring pairs share is written once."""
-    for start in range(0, len(pairs), _AT_ONCE):
-        grouped = itertools.groupby(pairs[start : start + _AT_ONCE], key=lambda pair: pair.item.id)
+    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+        grouped = itertools.groupby(pairs[start : start + _PAIRS_AT_ONCE], key=lambda pair: pair.item.id)
         task = []
         for _, group in grouped:
             some = list(group)

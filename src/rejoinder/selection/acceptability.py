@@ -17,17 +17,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, Graded, auc_interval
+from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, GradedScores, auc_interval
 from rejoinder.stats.arrays import Bools, Floats
 from rejoinder.stats.interval import Interval, share_interval
 
-MISSED = 0.15
+MAX_MISSED = 0.15
 _DECIMALS = 4
 _STEPS = 50
 
 
 @dataclass(frozen=True)
-class Rates:
+class ErrorRates:
     """What a threshold does on one split: intervals are clustered by question.
 
     ``auc`` is of positive against adversarial replies, ``missed`` the share of positive ones below the threshold,
@@ -54,8 +54,8 @@ class Acceptability:
     repeating: float
     intercept: float
     threshold: float  # a probability
-    chosen: Rates
-    measured: Rates
+    chosen: ErrorRates
+    measured: ErrorRates
 
     def probability(self, score: float, repeated: int) -> float:
         """How probable it is that a candidate is acceptable, were one of two so; to as many decimals as are written."""
@@ -63,28 +63,35 @@ class Acceptability:
         return round(1 / (1 + math.exp(-max(-500.0, min(500.0, raised)))), _DECIMALS)
 
 
-def settle(metric: str, signature: str, dev: Graded, test: Graded, missed: float = MISSED) -> Acceptability:
+def fit_acceptability(
+    metric: str, signature: str, dev: GradedScores, test: GradedScores, missed: float = MAX_MISSED
+) -> Acceptability:
     """Choose the curve and the threshold on the one split, and measure them on the other."""
     if not 0 <= missed < 1:
         raise InputError(f"the share of acceptable replies that may be missed must be from 0 to 1, not {missed:g}")
     both = dev.rows(POSITIVE, ADVERSARIAL)
-    slope, repeating, intercept = _logistic(dev.scores[both], dev.repeated[both], dev.rows(POSITIVE)[both])
+    slope, repeating, intercept = _fit_logistic(dev.scores[both], dev.repeated[both], dev.rows(POSITIVE)[both])
     unknown = Interval(math.nan, math.nan, math.nan, 0, 0, 0)
-    nothing = Rates(0, 0, unknown, unknown, {})
+    nothing = ErrorRates(0, 0, unknown, unknown, {})
     known = Acceptability(metric, signature, slope, repeating, intercept, 0.0, nothing, nothing)
-    on_dev, on_test = (_judged(part, known) for part in (dev, test))
+    on_dev, on_test = (_score_by_probability(part, known) for part in (dev, test))
     fitting = np.sort(on_dev.scores[on_dev.rows(POSITIVE)])
     threshold = float(fitting[int(missed * len(fitting))])
-    return replace(known, threshold=threshold, chosen=_rates(on_dev, threshold), measured=_rates(on_test, threshold))
+    return replace(
+        known,
+        threshold=threshold,
+        chosen=_measure_rates(on_dev, threshold),
+        measured=_measure_rates(on_test, threshold),
+    )
 
 
-def _judged(found: Graded, known: Acceptability) -> Graded:
+def _score_by_probability(found: GradedScores, known: Acceptability) -> GradedScores:
     """The same rows with probabilities for scores."""
     pairs = zip(found.scores.tolist(), found.repeated.tolist(), strict=True)
     return found._replace(scores=np.array([known.probability(score, int(again)) for score, again in pairs]))
 
 
-def _rates(found: Graded, threshold: float) -> Rates:
+def _measure_rates(found: GradedScores, threshold: float) -> ErrorRates:
     names = np.array(found.questions)
 
     def share(grade: str, below: bool) -> Interval:
@@ -92,7 +99,7 @@ def _rates(found: Graded, threshold: float) -> Rates:
         return share_interval(((found.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
 
     others = sorted(set(found.grades) - {POSITIVE})
-    return Rates(
+    return ErrorRates(
         len(set(found.questions)),
         found.n_missing,
         auc_interval(found, POSITIVE, ADVERSARIAL),
@@ -101,7 +108,7 @@ def _rates(found: Graded, threshold: float) -> Rates:
     )
 
 
-def _logistic(x: Floats, again: Floats, y: Bools) -> tuple[float, float, float]:
+def _fit_logistic(x: Floats, again: Floats, y: Bools) -> tuple[float, float, float]:
     """The weights of two inputs and the intercept of a logistic curve, by Newton's method, held back a little."""
     inputs = np.stack([x, again, np.ones_like(x)])
     weights = np.zeros(3)

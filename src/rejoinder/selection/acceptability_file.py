@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.metric import Metric, parse, signature
-from rejoinder.selection.acceptability import MISSED, Acceptability, Rates, settle
-from rejoinder.selection.grade_separation import graded
+from rejoinder.selection.acceptability import MAX_MISSED, Acceptability, ErrorRates, fit_acceptability
+from rejoinder.selection.grade_separation import collect_graded_scores
 from rejoinder.selection.model_pass import Progress, check_judge, score_candidates
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Question
@@ -23,20 +23,20 @@ DEV, TEST = "dailydialogpp/dev", "dailydialogpp/test"
 _DECIMALS = 4
 
 
-def measure(
+def measure_judge(
     dev: Sequence[Question],
     test: Sequence[Question],
     metric: Metric | str,
-    missed: float = MISSED,
+    missed: float = MAX_MISSED,
     progress: Progress | None = None,
 ) -> Acceptability:
     """A metric as a judge of what is acceptable: threshold and curve from ``dev``, error rates from ``test``."""
     metric = parse(metric) if isinstance(metric, str) else metric
-    on_dev, on_test = (graded(part, score_candidates(part, metric, progress)) for part in (dev, test))
-    return settle(str(metric), signature(metric), on_dev, on_test, missed)
+    on_dev, on_test = (collect_graded_scores(part, score_candidates(part, metric, progress)) for part in (dev, test))
+    return fit_acceptability(str(metric), signature(metric), on_dev, on_test, missed)
 
 
-def published(name: str) -> list[Question]:
+def read_published_questions(name: str) -> list[Question]:
     """The questions of a published set such as DailyDialog++."""
     from rejoinder.data.datasets import read_dataset
 
@@ -45,8 +45,8 @@ def published(name: str) -> list[Question]:
 
 def write_acceptability(found: Sequence[Acceptability], path: str | Path) -> None:
     """Write what was measured."""
-    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [to_object(one) for one in found]}
-    with whole_file(path) as file:
+    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [acceptability_to_object(one) for one in found]}
+    with atomic_write(path) as file:
         file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
@@ -55,7 +55,7 @@ def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
     path = Path(path)
     try:
         found = orjson.loads(path.read_bytes())
-        return {one["metric"]: _acceptability(one) for one in found["judges"]}
+        return {one["metric"]: _parse_acceptability(one) for one in found["judges"]}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
@@ -64,7 +64,7 @@ def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
         ) from None
 
 
-def known_of(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
+def load_acceptability(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
     """What is known of a metric as a judge; it must have been measured as it is now."""
     check_judge(metric)
     again = f'measure it with: rejoinder build FILE.json --measure-acceptability --judge-with "{metric}"'
@@ -76,27 +76,27 @@ def known_of(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
     return found
 
 
-def to_object(one: Acceptability) -> dict[str, Any]:
+def acceptability_to_object(one: Acceptability) -> dict[str, Any]:
     """What was measured, as JSON."""
     plain = asdict(one)
     for name in ("chosen", "measured"):
-        rates: Rates = getattr(one, name)
+        rates: ErrorRates = getattr(one, name)
         plain[name] = {
             "questions": rates.questions,
             "n_missing": rates.n_missing,
-            "auc": _interval(rates.auc),
-            "missed": _interval(rates.missed),
-            "passed": {grade: _interval(share) for grade, share in rates.passed.items()},
+            "auc": _interval_to_object(rates.auc),
+            "missed": _interval_to_object(rates.missed),
+            "passed": {grade: _interval_to_object(share) for grade, share in rates.passed.items()},
         }
     return plain
 
 
-def _interval(found: Interval) -> dict[str, Any]:
+def _interval_to_object(found: Interval) -> dict[str, Any]:
     ends = {key: round(getattr(found, key), _DECIMALS) for key in ("value", "low", "high")}
     return {**ends, "n": found.n, "n_clusters": found.n_clusters}
 
 
-def _acceptability(o: Mapping[str, Any]) -> Acceptability:
+def _parse_acceptability(o: Mapping[str, Any]) -> Acceptability:
     return Acceptability(
         str(o["metric"]),
         str(o["signature"]),
@@ -104,20 +104,20 @@ def _acceptability(o: Mapping[str, Any]) -> Acceptability:
         float(o["repeating"]),
         float(o["intercept"]),
         float(o["threshold"]),
-        _rates(o["chosen"]),
-        _rates(o["measured"]),
+        _parse_rates(o["chosen"]),
+        _parse_rates(o["measured"]),
     )
 
 
-def _rates(o: Mapping[str, Any]) -> Rates:
-    return Rates(
+def _parse_rates(o: Mapping[str, Any]) -> ErrorRates:
+    return ErrorRates(
         int(o["questions"]),
         int(o["n_missing"]),
-        _read_interval(o["auc"]),
-        _read_interval(o["missed"]),
-        {grade: _read_interval(share) for grade, share in o["passed"].items()},
+        _parse_interval(o["auc"]),
+        _parse_interval(o["missed"]),
+        {grade: _parse_interval(share) for grade, share in o["passed"].items()},
     )
 
 
-def _read_interval(o: Mapping[str, Any]) -> Interval:
+def _parse_interval(o: Mapping[str, Any]) -> Interval:
     return Interval(float(o["value"]), float(o["low"]), float(o["high"]), int(o["n"]), 0, int(o["n_clusters"]))

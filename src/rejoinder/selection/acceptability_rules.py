@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-Verdict: TypeAlias = Literal["false", "acceptable", "ungrammatical", "unjudged"]
+CandidateVerdict: TypeAlias = Literal["false", "acceptable", "ungrammatical", "unjudged"]
 TruthVerdict: TypeAlias = Literal["true", "doubtful", "unjudged"]
 
 SCALE = (0, 1, 2, 3, 4, 5)
@@ -19,27 +19,27 @@ UNGRAMMATICAL = 0
 ACCEPTABLE = 3  # or higher, of a candidate
 DOUBTFUL = 3  # or lower, of a true reply
 APPROPRIATE = 3  # scores above it are one of the two classes of Table 1
-LEAST = 3
+MIN_RATERS = 3
 
 
-def verdict_of(scores: Sequence[int], least: int = LEAST) -> Verdict:
+def judge_candidate(scores: Sequence[int], least: int = MIN_RATERS) -> CandidateVerdict:
     """What people make of a candidate."""
     if len(scores) < max(least, 1):
         return "unjudged"
-    if _most(scores, lambda score: score >= ACCEPTABLE):
+    if _is_majority(scores, lambda score: score >= ACCEPTABLE):
         return "acceptable"
-    if _most(scores, lambda score: score == UNGRAMMATICAL):
+    if _is_majority(scores, lambda score: score == UNGRAMMATICAL):
         return "ungrammatical"
     return "false"
 
 
-def verdict_of_truth(scores: Sequence[int], least: int = LEAST) -> TruthVerdict:
+def judge_truth(scores: Sequence[int], least: int = MIN_RATERS) -> TruthVerdict:
     """What people make of a true reply."""
     if len(scores) < max(least, 1):
         return "unjudged"
-    return "doubtful" if _most(scores, lambda score: score <= DOUBTFUL) else "true"
+    return "doubtful" if _is_majority(scores, lambda score: score <= DOUBTFUL) else "true"
 
 
-def _most(scores: Sequence[int], is_such: Callable[[int], bool]) -> bool:
+def _is_majority(scores: Sequence[int], is_such: Callable[[int], bool]) -> bool:
     """Whether more than half of the scores are such."""
     return 2 * sum(map(is_such, scores)) > len(scores)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.result import Selected
+from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import Labels, Numbers
 from rejoinder.stats.interval import share_interval
 from rejoinder.stats.rank_range import rank_ranges
@@ -17,7 +17,7 @@ from rejoinder.table import Estimate
 RESAMPLES = 2000
 
 
-class Standing(NamedTuple):
+class SystemStanding(NamedTuple):
     """One system: how many questions it answered, how many with a tie for the top, its accuracy and its ranks."""
 
     system: str
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     high: float
 
 
-def standings(selected: Selected, seed: int = 0) -> list[Standing]:
+def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
     """All systems, the most accurate first; whole dialogues (or contexts) are drawn again for the ranks."""
     systems, size = selected.systems, len(selected.questions)
     values = np.concatenate([selected.points[system] for system in systems])
@@ -43,7 +43,9 @@ def standings(selected: Selected, seed: int = 0) -> list[Standing]:
         unanswered = int(np.isnan(mine).sum())
         ties = sum(len(places) > 1 for places in selected.chosen[system])
         accuracy = proportion(mine, selected.clusters)
-        found.append(Standing(system, size - unanswered, unanswered, ties, accuracy, place.rank, place.low, place.high))
+        found.append(
+            SystemStanding(system, size - unanswered, unanswered, ties, accuracy, place.rank, place.low, place.high)
+        )
     return found
 
 
@@ -53,18 +55,18 @@ def proportion(values: Numbers, clusters: Labels | None = None, level: float = 0
     return Estimate(found.value, found.low, found.high)
 
 
-def range_of_ranks(one: Standing) -> str | None:
+def format_rank_range(one: SystemStanding) -> str | None:
     """The ranks as they are shown: 2 or 1–3."""
     if math.isnan(one.low) or math.isnan(one.high):
         return None
     return f"{one.low:g}" if one.low == one.high else f"{one.low:g}–{one.high:g}"
 
 
-def wrong_if_unanswered(one: Standing) -> float:
+def accuracy_over_all(one: SystemStanding) -> float:
     """The accuracy of a system if what it did not answer were wrong."""
     return one.accuracy.value * one.n / (one.n + one.unanswered) if one.n else 0.0
 
 
-def answered(found: Sequence[Standing]) -> list[str]:
+def list_answering_systems(found: Sequence[SystemStanding]) -> list[str]:
     """The systems that answered anything, in their order."""
     return [one.system for one in found if one.n]

@@ -17,19 +17,19 @@ from typing import Any, TypeAlias
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines import request_counts
-from rejoinder.engines.base import Engine, Work, in_order
+from rejoinder.engines.base import Engine, WorkerSpec, order_results
 from rejoinder.errors import InputError, RejoinderError, brief
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Question
 
-Line: TypeAlias = tuple[float, ...]
+ScoreLine: TypeAlias = tuple[float, ...]
 Progress: TypeAlias = Callable[[int, int], None]
-_AT_ONCE = 64
+_BATCH_SIZE = 64
 # A metric or a function is a system by a spec of one quoted parameter.
 _WRAPPED = re.compile(r"""(?:metric\(spec|function\(path)=('[^'\\]*'|"[^"\\]*")\)""")
 
 
-def ask(system: System, questions: Sequence[Question]) -> list[Line]:
+def score_questions(system: System, questions: Sequence[Question]) -> list[ScoreLine]:
     """The scores of a system, one line a question, checked and rounded."""
     try:
         found = system.score(questions)
@@ -41,10 +41,10 @@ def ask(system: System, questions: Sequence[Question]) -> list[Line]:
         raise InputError(f"{system} failed with {type(error).__name__}: {brief(str(error), 200)}") from error
     if len(found) != len(questions):
         raise InputError(f"{system} gave {len(found)} lines of scores for {len(questions)} questions; it must give one")
-    return [_checked(system, question, line) for question, line in zip(questions, found, strict=True)]
+    return [_check_scores(system, question, line) for question, line in zip(questions, found, strict=True)]
 
 
-def name_of(system: System) -> str:
+def system_name(system: System) -> str:
     """What a system is called in tables: what one types for it, where that is shorter than its spec."""
     spec = str(system)
     found = _WRAPPED.fullmatch(spec)
@@ -52,17 +52,17 @@ def name_of(system: System) -> str:
     return short if short == spec or parse_system(short) == system else spec
 
 
-def parts(system: System, questions: Sequence[Question]) -> list[Sequence[Question]]:
+def split_questions(system: System, questions: Sequence[Question]) -> list[Sequence[Question]]:
     """The questions as they can be asked: a few at a time of a system that says it takes each by itself.
 
     Others may learn something from all questions together (how rare a word is), so they get all at once.
     """
     if not getattr(system, "alone", False):
         return [questions]
-    return [questions[start : start + _AT_ONCE] for start in range(0, len(questions), _AT_ONCE)]
+    return [questions[start : start + _BATCH_SIZE] for start in range(0, len(questions), _BATCH_SIZE)]
 
 
-def _checked(system: System, question: Question, line: Sequence[float]) -> Line:
+def _check_scores(system: System, question: Question, line: Sequence[float]) -> ScoreLine:
     if len(line) != len(question.candidates):
         raise InputError(
             f"{system} gave {len(line)} scores for the {len(question.candidates)} candidates of question "
@@ -79,7 +79,7 @@ def _checked(system: System, question: Question, line: Sequence[float]) -> Line:
     return tuple(round(score, system.decimals) if math.isfinite(score) else score for score in numbers)
 
 
-def chosen(scores: Line) -> tuple[int, ...]:
+def find_top_places(scores: ScoreLine) -> tuple[int, ...]:
     """The places of the candidates with the highest score; none where a score is NaN."""
     if any(math.isnan(score) for score in scores):
         return ()
@@ -87,7 +87,7 @@ def chosen(scores: Line) -> tuple[int, ...]:
     return tuple(place for place, score in enumerate(scores) if score == best)
 
 
-def points(right: frozenset[int], selected: tuple[int, ...]) -> float:
+def compute_points(right: frozenset[int], selected: tuple[int, ...]) -> float:
     """The share of the selected candidates that are right; NaN where none was selected."""
     return sum(place in right for place in selected) / len(selected) if selected else math.nan
 
@@ -105,24 +105,24 @@ class SystemWorker:
         """The scores of some questions, as texts, for JSON has no NaN and no infinity; and failed requests."""
         questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
         report: dict[str, Any] = {}
-        with request_counts.reporting(report):
-            lines = ask(self._system, questions)
+        with request_counts.fill_report(report):
+            lines = score_questions(self._system, questions)
         return [[[repr(score) for score in line] for line in lines], report]
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
-def ask_parts(
+def score_parts(
     system: System, parts: Sequence[Sequence[Question]], engine: Engine | None
-) -> Iterator[tuple[Sequence[Question], list[Line]]]:
+) -> Iterator[tuple[Sequence[Question], list[ScoreLine]]]:
     """Every part with its lines, in order; one at a time here, or several by an engine."""
     if engine is None or engine.workers < 2 or len(parts) < 2:
         for some in parts:
-            yield some, ask(system, some)
+            yield some, score_questions(system, some)
         return
-    work = Work("rejoinder.selection.answers:SystemWorker", (str(system),))
+    work = WorkerSpec("rejoinder.selection.answers:SystemWorker", (str(system),))
     tasks = ([to_object(question) for question in some] for some in parts)
-    for some, (lines, report) in zip(parts, in_order(engine.compute(work, tasks)), strict=True):
-        request_counts.add(report)
+    for some, (lines, report) in zip(parts, order_results(engine.compute(work, tasks)), strict=True):
+        request_counts.add_report(report)
         yield some, [tuple(float(score) for score in line) for line in lines]

@@ -14,27 +14,27 @@ from dataclasses import dataclass, field
 from rejoinder.data.questions import FALSE, TRUE
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.acceptability_rules import Verdict, verdict_of, verdict_of_truth
-from rejoinder.selection.human_scores import ratings_of
-from rejoinder.selection.model_pass import ACCEPTABLE, is_acceptable
-from rejoinder.selection.pools import LEFT_OUT
-from rejoinder.selection.sampling import arrange, pick
-from rejoinder.selection.settings import Settings
-from rejoinder.text.normalise import same_words
+from rejoinder.selection.acceptability_rules import CandidateVerdict, judge_candidate, judge_truth
+from rejoinder.selection.human_scores import get_ratings
+from rejoinder.selection.model_pass import ACCEPTABILITY_KEY, is_acceptable
+from rejoinder.selection.pools import LEFT_OUT_KEY
+from rejoinder.selection.sampling import draw_candidates, shuffle_candidates
+from rejoinder.selection.settings import SelectionSettings
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Candidate, Question
 
-SECOND = "-2"  # behind the id of a second question
+SECOND_SUFFIX = "-2"  # behind the id of a second question
 
 
 @dataclass(eq=False)
-class Assembling:
+class QuestionAssembler:
     """Makes questions of pools, one after the other, and counts what becomes of everything.
 
     ``by_people`` says that people have scored the pools: then they decide alone, and what they did not score is out.
     Otherwise the model decides where there is one (``known``), else nobody does.
     """
 
-    settings: Settings
+    settings: SelectionSettings
     by_people: bool
     known: Acceptability | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -42,38 +42,38 @@ class Assembling:
     def questions(self, pool: Question) -> list[Question]:
         """No question, one, or two."""
         self.counts["pools"] += 1
-        truth = truth_of(pool)
+        truth = find_truth(pool)
         others = [one for one in pool.candidates if one is not truth and self._differs(one, truth)]
         verdicts = {str(one.id): self._verdict(one) for one in others}
         self.counts["candidates"] += len(others)
         self.counts.update(f"candidates {verdict}" for verdict in verdicts.values())
-        if self.by_people and (of_truth := verdict_of_truth(ratings_of(truth), self.settings.least_raters)) != TRUE:
+        if self.by_people and (of_truth := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
             self.counts[f"pools with a truth that is {of_truth}"] += 1
             return []
         usable = [one for one in others if verdicts[str(one.id)] == FALSE]
         if len(usable) < self.settings.false:
             self.counts["pools with too few false candidates"] += 1
             return []
-        first = pick(usable, self.settings.false, self.settings.seed, "pick", pool.id)
+        first = draw_candidates(usable, self.settings.false, self.settings.seed, "pick", pool.id)
         made = [self._question(pool, pool.id, truth, first)]
         rest = [one for one in usable if one not in first]
         accepted = [one for one in others if verdicts[str(one.id)] == "acceptable"]
         if len(rest) >= self.settings.false and (instead := self._accepted(accepted)) is not None:
-            others_yet = pick(rest, self.settings.false, self.settings.seed, "second", pool.id)
-            made.append(self._question(pool, pool.id + SECOND, instead, others_yet))
+            others_yet = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
+            made.append(self._question(pool, pool.id + SECOND_SUFFIX, instead, others_yet))
             self.counts["second questions"] += 1
         self.counts["questions"] += len(made)
         return made
 
     def _differs(self, candidate: Candidate, truth: Candidate) -> bool:
         """Whether a candidate says something else than the true reply; proposing sees to it, a file need not."""
-        differs = same_words(candidate.text) != same_words(truth.text)
+        differs = normalise_text(candidate.text) != normalise_text(truth.text)
         self.counts["candidates that say the same as the truth"] += not differs
         return differs
 
-    def _verdict(self, candidate: Candidate) -> Verdict:
+    def _verdict(self, candidate: Candidate) -> CandidateVerdict:
         if self.by_people:
-            return verdict_of(ratings_of(candidate), self.settings.least_raters)
+            return judge_candidate(get_ratings(candidate), self.settings.least_raters)
         if self.known is None:
             return "false"
         accepted = is_acceptable(candidate, self.known)
@@ -86,20 +86,20 @@ class Assembling:
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
-            return max(accepted, key=lambda one: (_mean(ratings_of(one)), -_place(one)))
-        return max(accepted, key=lambda one: (one.meta[ACCEPTABLE], -_place(one)))
+            return max(accepted, key=lambda one: (_mean(get_ratings(one)), -_pool_place(one)))
+        return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
     def _question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
-        ordered = arrange([truth, *false], self.settings.seed, "order", name)
+        ordered = shuffle_candidates([truth, *false], self.settings.seed, "order", name)
         return dataclasses.replace(
             pool,
             id=name,
             candidates=tuple(dataclasses.replace(one, grade=TRUE if one is truth else FALSE) for one in ordered),
-            meta={key: value for key, value in pool.meta.items() if key != LEFT_OUT},
+            meta={key: value for key, value in pool.meta.items() if key != LEFT_OUT_KEY},
         )
 
 
-def truth_of(pool: Question) -> Candidate:
+def find_truth(pool: Question) -> Candidate:
     """The true reply of a pool."""
     found = [one for one in pool.candidates if one.grade == TRUE]
     ids = {one.id for one in pool.candidates}
@@ -115,5 +115,5 @@ def _mean(scores: Sequence[int]) -> float:
     return sum(scores) / len(scores)
 
 
-def _place(candidate: Candidate) -> int:
+def _pool_place(candidate: Candidate) -> int:
     return int(candidate.meta.get("place", 0))

@@ -12,15 +12,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.selection.accuracy import proportion
-from rejoinder.selection.result import Selected
+from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import NAN
 from rejoinder.table import Estimate
 from rejoinder.types import Candidate
 
-Key: TypeAlias = Callable[[Candidate], Iterable[str]]
+GroupKey: TypeAlias = Callable[[Candidate], Iterable[str]]
 
 
-class Group(NamedTuple):
+class CandidateGroup(NamedTuple):
     """One group under one system; ``blind`` is how often who selects blindly would select such a candidate."""
 
     name: str
@@ -53,7 +53,7 @@ def by_grade(candidate: Candidate) -> Iterable[str]:
     return (candidate.grade,) if isinstance(candidate.grade, str) else ()
 
 
-def breakdown(selected: Selected, key: Key, only_wrong: bool = True) -> list[Group]:
+def breakdown(selected: SelectionResult, key: GroupKey, only_wrong: bool = True) -> list[CandidateGroup]:
     """Every group of candidates (of the wrong ones, unless all are asked for) under every system."""
     members: dict[str, list[frozenset[int]]] = {}
     empty = [frozenset[int]()] * len(selected.questions)
@@ -65,13 +65,15 @@ def breakdown(selected: Selected, key: Key, only_wrong: bool = True) -> list[Gro
                 places = members.setdefault(name, list(empty))
                 places[number] |= {place}
     return [
-        _group(selected, name, places, system)
+        _measure_group(selected, name, places, system)
         for name, places in sorted(members.items())
         for system in selected.systems
     ]
 
 
-def _group(selected: Selected, name: str, members: Sequence[frozenset[int]], system: str) -> Group:
+def _measure_group(
+    selected: SelectionResult, name: str, members: Sequence[frozenset[int]], system: str
+) -> CandidateGroup:
     offering = np.array([bool(places) for places in members])
     points, clusters = selected.points[system][offering], selected.clusters[offering]
     taken, blind = [], []
@@ -80,7 +82,7 @@ def _group(selected: Selected, name: str, members: Sequence[frozenset[int]], sys
         taken.append(len(own.intersection(places)) / len(places) if places else NAN)
         blind.append(len(own) / len(selected.questions[number].candidates))
     unanswered = int(np.isnan(points).sum())
-    return Group(
+    return CandidateGroup(
         name,
         system,
         len(points) - unanswered,

@@ -13,17 +13,17 @@ from typing import Any
 
 from rejoinder.errors import InputError
 from rejoinder.metric import parse
-from rejoinder.seeded import shuffled
+from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.acceptability_file import known_of
-from rejoinder.selection.assembly import Assembling
-from rejoinder.selection.card import card_of
-from rejoinder.selection.human_scores import Scores, ratings_of, with_scores
-from rejoinder.selection.leakage import Training
-from rejoinder.selection.model_pass import Progress, with_acceptability
-from rejoinder.selection.prepare import Work, open_work
-from rejoinder.selection.settings import Settings
-from rejoinder.selection.worker import Elsewhere
+from rejoinder.selection.acceptability_file import load_acceptability
+from rejoinder.selection.assembly import QuestionAssembler
+from rejoinder.selection.card import make_card
+from rejoinder.selection.human_scores import HumanScores, attach_scores, get_ratings
+from rejoinder.selection.leakage import TrainingTexts
+from rejoinder.selection.model_pass import Progress, attach_acceptability
+from rejoinder.selection.pools import PoolSearch, open_pool_search
+from rejoinder.selection.settings import SelectionSettings
+from rejoinder.selection.worker import PoolEngine
 from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question, Record
 
@@ -31,7 +31,7 @@ _WINDOW = 256  # pools that are found and judged together
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltTestSet:
     """A test set: its questions, its card, and the pools that they were made of."""
 
     questions: tuple[Question, ...]
@@ -40,7 +40,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Pools:
+class PoolSet:
     """Pools on their way to people, and what the card will say of how they were found."""
 
     questions: tuple[Question, ...]
@@ -50,81 +50,85 @@ class Pools:
 def build(
     dialogues: Iterable[Dialogue | Item | Question],
     repository: Iterable[Dialogue] | Corpus,
-    settings: Settings | None = None,
+    settings: SelectionSettings | None = None,
     *,
-    training: Iterable[Record] | Training = (),
+    training: Iterable[Record] | TrainingTexts = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
-    elsewhere: Elsewhere | None = None,
-) -> Built:
+    elsewhere: PoolEngine | None = None,
+) -> BuiltTestSet:
     """A test set that nobody but the model has judged.
 
     ``training`` is what systems were trained on and must not meet again; ``known`` says from which score on the judge
     of the settings calls a candidate acceptable (what the package knows of it, where nothing is given); ``inputs`` are
     what the card says of files. Workers of an engine find the pools where one is given (``elsewhere``).
     """
-    settings = settings or Settings()
-    known = _judge(settings, known)
-    work = open_work(dialogues, repository, settings, training)
-    assembling = Assembling(settings, by_people=False, known=known)
+    settings = settings or SelectionSettings()
+    known = _resolve_judge(settings, known)
+    work = open_pool_search(dialogues, repository, settings, training)
+    assembling = QuestionAssembler(settings, by_people=False, known=known)
     pools: list[Question] = []
     made: dict[str, list[Question]] = {}
     wanted, n = settings.questions or 2 * len(work.items), 0
-    for pool in _pools(work, known, wanted, progress, elsewhere):
+    for pool in _iterate_pools(work, known, wanted, progress, elsewhere):
         made[pool.id] = assembling.questions(pool)[: wanted - n]
         pools.append(pool)
         n += len(made[pool.id])
         if n == wanted:
             break
     questions = [question for item in work.items for question in made.get(item.id, ())]
-    return _built(questions, pools, assembling, work.facts, inputs)
+    return _finish_test_set(questions, pools, assembling, work.facts, inputs)
 
 
 def find_pools(
     dialogues: Iterable[Dialogue | Item | Question],
     repository: Iterable[Dialogue] | Corpus,
-    settings: Settings | None = None,
+    settings: SelectionSettings | None = None,
     *,
-    training: Iterable[Record] | Training = (),
+    training: Iterable[Record] | TrainingTexts = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
-    elsewhere: Elsewhere | None = None,
-) -> Pools:
+    elsewhere: PoolEngine | None = None,
+) -> PoolSet:
     """Pools for people to score, as many as questions are wanted; the model's opinion goes with them."""
-    settings = settings or Settings()
-    work = open_work(dialogues, repository, settings, training)
+    settings = settings or SelectionSettings()
+    work = open_pool_search(dialogues, repository, settings, training)
     wanted = settings.questions or len(work.items)
     found = {
-        pool.id: pool for pool in islice(_pools(work, _judge(settings, known), wanted, progress, elsewhere), wanted)
+        pool.id: pool
+        for pool in islice(_iterate_pools(work, _resolve_judge(settings, known), wanted, progress, elsewhere), wanted)
     }
     in_order = tuple(found[item.id] for item in work.items if item.id in found)
-    return Pools(in_order, {**work.facts, "inputs": list(inputs)})
+    return PoolSet(in_order, {**work.facts, "inputs": list(inputs)})
 
 
 def make_questions(
-    pools: Pools, settings: Settings | None = None, scores: Scores | None = None, known: Acceptability | None = None
-) -> Built:
+    pools: PoolSet,
+    settings: SelectionSettings | None = None,
+    scores: HumanScores | None = None,
+    known: Acceptability | None = None,
+) -> BuiltTestSet:
     """The test set that people's scores (or else the model's) make of pools."""
-    settings = settings or Settings()
-    scored = with_scores(pools.questions, scores) if scores is not None else list(pools.questions)
-    by_people = any(ratings_of(one) for pool in scored for one in pool.candidates)
-    known = _judge(settings, known)
+    settings = settings or SelectionSettings()
+    scored = attach_scores(pools.questions, scores) if scores is not None else list(pools.questions)
+    by_people = any(get_ratings(one) for pool in scored for one in pool.candidates)
+    known = _resolve_judge(settings, known)
     if known is not None:
-        scored = with_acceptability(scored, parse(known.metric), known)
-    assembling = Assembling(settings, by_people, known)
+        scored = attach_acceptability(scored, parse(known.metric), known)
+    assembling = QuestionAssembler(settings, by_people, known)
     questions = [question for pool in scored for question in assembling.questions(pool)][: settings.questions]
-    return _built(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
+    return _finish_test_set(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
 
 
-def _pools(
-    work: Work, known: Acceptability | None, wanted: int, progress: Progress | None, elsewhere: Elsewhere | None
+def _iterate_pools(
+    work: PoolSearch, known: Acceptability | None, wanted: int, progress: Progress | None, elsewhere: PoolEngine | None
 ) -> Iterator[Question]:
     """The pools one after the other, in an order that the seed draws where not all are wanted."""
     settings = work.proposing.settings
     by_id = {item.id: item for item in work.items}
-    order = shuffled(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
+    order = stable_shuffle(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
     if elsewhere is not None and elsewhere.engine.workers > 1:
         done = 0
         for pools in elsewhere.pools(settings, order):
@@ -137,7 +141,7 @@ def _pools(
     def found(names: Sequence[str]) -> list[Question]:
         pools = work.proposing.pools([by_id[name] for name in names])
         if known is not None and not settings.random:
-            pools = with_acceptability(pools, parse(known.metric), known)
+            pools = attach_acceptability(pools, parse(known.metric), known)
         return pools
 
     for start in range(0, len(order), _WINDOW):
@@ -148,24 +152,24 @@ def _pools(
         yield from pools
 
 
-def _judge(settings: Settings, known: Acceptability | None) -> Acceptability | None:
+def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> Acceptability | None:
     """What is known of the judge of the settings; None where there is none."""
     if settings.judge is None or settings.random:
         return None
-    return known if known is not None else known_of(parse(settings.judge))
+    return known if known is not None else load_acceptability(parse(settings.judge))
 
 
-def _built(
+def _finish_test_set(
     questions: Sequence[Question],
     pools: Sequence[Question],
-    assembling: Assembling,
+    assembling: QuestionAssembler,
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
-) -> Built:
+) -> BuiltTestSet:
     if not questions:
         why = ", ".join(f"{n:,} {what}" for what, n in sorted(assembling.counts.items()) if n)
         raise InputError(
             f"no question can be made of {len(pools):,} pools ({why}); "
             f"{assembling.settings.false} false candidates are needed: give a larger repository or a larger --pool"
         )
-    return Built(tuple(questions), card_of(questions, pools, assembling, facts, inputs), tuple(pools))
+    return BuiltTestSet(tuple(questions), make_card(questions, pools, assembling, facts, inputs), tuple(pools))

@@ -4,57 +4,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rejoinder.seeded import draw
-from rejoinder.selection.leakage import Training
-from rejoinder.selection.settings import Settings
-from rejoinder.selection.text_form import form_of, near_in_length, tidy
-from rejoinder.text.normalise import digest_of, same_words
-from rejoinder.text.similarity import near_any
+from rejoinder.seeded import stable_hash
+from rejoinder.selection.leakage import TrainingTexts
+from rejoinder.selection.settings import SelectionSettings
+from rejoinder.selection.text_form import describe_form, is_near_in_length, tidy_text
+from rejoinder.text.normalise import normalise_text, text_digest
+from rejoinder.text.similarity import is_near_any
 from rejoinder.text.tokens import content_words
 from rejoinder.types import Item
 
-OUTSIDE = ""  # the reason of what lies outside the drawn share of the repository, which is not counted
-_DRAWN = 2**64
+NOT_DRAWN = ""  # the reason of what lies outside the drawn share of the repository, which is not counted
+_HASH_RANGE = 2**64
 
 
 @dataclass(eq=False)
-class Sieve:
+class CandidateFilter:
     """What an item lets through; ``copies`` are the dialogues of the repository that are copies of its own."""
 
     item: Item
-    settings: Settings
-    training: Training
+    settings: SelectionSettings
+    training: TrainingTexts
     copies: frozenset[str]
     _kept: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         truth = self.item.references[0].text
-        self._truth = same_words(truth)
-        self._context = [same_words(turn.text) for turn in self.item.context]
+        self._truth = normalise_text(truth)
+        self._context = [normalise_text(turn.text) for turn in self.item.context]
         chosen = not self.settings.random
         self._words = content_words(truth) if chosen and self.settings.related else frozenset()
-        self._form = form_of(tidy(truth)) if chosen and self.settings.alike else None
+        self._form = describe_form(tidy_text(truth)) if chosen and self.settings.alike else None
 
     def reason(self, text: str, dialogue: str) -> str | None:
         """Why a text is left out; None where it stays, and then nothing like it does again."""
         share = self.settings.share
-        if share < 1 and draw(self.settings.seed, "share", dialogue) >= share * _DRAWN:
-            return OUTSIDE
+        if share < 1 and stable_hash(self.settings.seed, "share", dialogue) >= share * _HASH_RANGE:
+            return NOT_DRAWN
         if dialogue in self.copies:
             return "from a copy of the question's own dialogue"
-        if self.training.said and digest_of(text) in self.training.said:
+        if self.training.said and text_digest(text) in self.training.said:
             return "said in the training files"
         if self._words and not self._words & content_words(text):
             return "without a content word of the true reply"
-        if self._form is not None and form_of(tidy(text)) != self._form:
+        if self._form is not None and describe_form(tidy_text(text)) != self._form:
             return "written in another form than the true reply"
-        words = same_words(text)
-        if self._form is not None and not near_in_length(words.count(" "), self._truth.count(" ")):
+        words = normalise_text(text)
+        if self._form is not None and not is_near_in_length(words.count(" "), self._truth.count(" ")):
             return "much longer or shorter than the true reply"
         for others, what in ((self._kept, "another candidate"), (self._context, "a turn of the context")):
-            if near_any(words, others):
+            if is_near_any(words, others):
                 return f"nearly the same as {what}"
-        if near_any(words, [self._truth]):
+        if is_near_any(words, [self._truth]):
             return "nearly the same as the true reply"
         self._kept.append(words)
         return None

@@ -11,39 +11,39 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.data.questions import TRUE, right
-from rejoinder.files import whole_file
+from rejoinder.data.questions import TRUE, find_right_candidates
+from rejoinder.files import atomic_write
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.acceptability_file import to_object
-from rejoinder.selection.acceptability_rules import verdict_of
-from rejoinder.selection.assembly import Assembling, truth_of
-from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, auc_interval, graded
-from rejoinder.selection.human_scores import agreement_of, ratings_of
-from rejoinder.selection.model_pass import ACCEPTABLE
-from rejoinder.selection.overlap import overlap_of
-from rejoinder.selection.pools import LEFT_OUT
-from rejoinder.selection.settings import FINDING
+from rejoinder.selection.acceptability_file import acceptability_to_object
+from rejoinder.selection.acceptability_rules import judge_candidate
+from rejoinder.selection.assembly import QuestionAssembler, find_truth
+from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, auc_interval, collect_graded_scores
+from rejoinder.selection.human_scores import get_ratings, measure_agreement
+from rejoinder.selection.model_pass import ACCEPTABILITY_KEY
+from rejoinder.selection.overlap import measure_overlap
+from rejoinder.selection.pools import LEFT_OUT_KEY
+from rejoinder.selection.settings import POOL_SETTINGS
 from rejoinder.stats.interval import Interval, share_interval
 from rejoinder.table import Cell, Estimate, Table, to_markdown
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Candidate, Question
 
 _DECIMALS = 4
 
 
-def card_of(
+def make_card(
     questions: Sequence[Question],
     pools: Sequence[Question],
-    assembling: Assembling,
+    assembling: QuestionAssembler,
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """All there is to say of a test set."""
     settings = assembling.settings
-    false = [one for question in questions for one in _false(question)]
+    false = [one for question in questions for one in _list_false_candidates(question)]
     left_out: Counter[str] = Counter()
     for pool in pools:
-        left_out.update(pool.meta.get(LEFT_OUT, {}))
+        left_out.update(pool.meta.get(LEFT_OUT_KEY, {}))
     by = "people" if assembling.by_people else "model" if assembling.known is not None else "nobody"
     return {
         "rejoinder": rejoinder.__version__,
@@ -51,106 +51,110 @@ def card_of(
         "questions": len(questions),
         "candidates": len(questions[0].candidates),
         **{key: value for key, value in facts.items() if key not in ("inputs", "settings")},
-        "settings": _settings(assembling, facts.get("settings", {})),
+        "settings": _describe_settings(assembling, facts.get("settings", {})),
         "inputs": [dict(one) for one in inputs],
         "pools": len(pools),
         "found": dict(sorted(Counter(one.source or "unknown" for one in false).items())),
         "left out of pools": dict(sorted(left_out.items())),
         "counts": {what: n for what, n in sorted(assembling.counts.items()) if n},
         "judged by": by,
-        "model": _model(pools, assembling.known, settings.least_raters),
-        "people": _people(pools),
-        "overlap": _overlap(questions),
-        "places of the truth": _places(questions),
-        "words a text": _words(questions),
+        "model": _describe_model(pools, assembling.known, settings.least_raters),
+        "people": _describe_people(pools),
+        "overlap": _describe_overlap(questions),
+        "places of the truth": _count_truth_places(questions),
+        "words a text": _mean_lengths(questions),
     }
 
 
-def _settings(assembling: Assembling, of_pools: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_settings(assembling: QuestionAssembler, of_pools: Mapping[str, Any]) -> dict[str, Any]:
     """The settings; what decided on the pools is as it was when they were found."""
-    found = {key: of_pools[key] for key in FINDING if key in of_pools}
+    found = {key: of_pools[key] for key in POOL_SETTINGS if key in of_pools}
     return {**asdict(assembling.settings), **found, "seed of the pools": of_pools.get("seed", assembling.settings.seed)}
 
 
-def _false(question: Question) -> list[Candidate]:
-    return [one for n, one in enumerate(question.candidates) if n not in right(question)]
+def _list_false_candidates(question: Question) -> list[Candidate]:
+    return [one for n, one in enumerate(question.candidates) if n not in find_right_candidates(question)]
 
 
-def _places(questions: Sequence[Question]) -> list[int]:
-    places = Counter(min(right(question)) for question in questions)
+def _count_truth_places(questions: Sequence[Question]) -> list[int]:
+    places = Counter(min(find_right_candidates(question)) for question in questions)
     return [places[n] for n in range(max(len(question.candidates) for question in questions))]
 
 
-def _words(questions: Sequence[Question]) -> dict[str, float]:
+def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
     """The mean length of true replies and of false candidates: where they differ, length alone gives some away."""
-    count = tokenizer_of("words")
+    count = get_tokenizer("words")
     truths = [len(count(one.text)) for question in questions for one in question.candidates if one.grade == TRUE]
-    false = [len(count(one.text)) for question in questions for one in _false(question)]
+    false = [len(count(one.text)) for question in questions for one in _list_false_candidates(question)]
     return {"truths": round(sum(truths) / len(truths), 2), "false": round(sum(false) / len(false), 2)}
 
 
-def _overlap(questions: Sequence[Question]) -> dict[str, Any]:
-    found = overlap_of(questions)
+def _describe_overlap(questions: Sequence[Question]) -> dict[str, Any]:
+    found = measure_overlap(questions)
     return {
-        "share": interval_object(found.all),
-        "share where the truth has content words": interval_object(found.where_possible),
+        "share": interval_to_object(found.all),
+        "share where the truth has content words": interval_to_object(found.where_possible),
         "by source": {name: round(value, _DECIMALS) for name, value in found.by_source.items()},
         "truths without content words": found.truths_without,
     }
 
 
-def _people(pools: Sequence[Question]) -> dict[str, Any] | None:
-    found = agreement_of(ratings_of(one) for pool in pools for one in pool.candidates)
+def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
+    found = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
     if found is None:
         return None
     return {
         "candidates": found.candidates,
         "scores a candidate": list(found.raters),
-        "kappa of six classes": interval_object(found.six),
-        "kappa of two classes": interval_object(found.two),
+        "kappa of six classes": interval_to_object(found.six),
+        "kappa of two classes": interval_to_object(found.two),
     }
 
 
-def _model(pools: Sequence[Question], known: Acceptability | None, least_raters: int) -> dict[str, Any] | None:
+def _describe_model(pools: Sequence[Question], known: Acceptability | None, least_raters: int) -> dict[str, Any] | None:
     """The model pass: how it does on DailyDialog++, on the true replies here, and against people where they scored."""
     if known is None:
         return None
-    truths = [float(truth_of(pool).meta[ACCEPTABLE] >= known.threshold) for pool in pools if _judged(truth_of(pool))]
+    truths = [
+        float(find_truth(pool).meta[ACCEPTABILITY_KEY] >= known.threshold)
+        for pool in pools
+        if _has_probability(find_truth(pool))
+    ]
     return {
-        **to_object(known),
-        "true replies that it accepts": interval_object(share_interval(truths)) if truths else None,
-        "against people": _against_people(pools, least_raters),
+        **acceptability_to_object(known),
+        "true replies that it accepts": interval_to_object(share_interval(truths)) if truths else None,
+        "against people": _compare_with_people(pools, least_raters),
     }
 
 
-def _against_people(pools: Sequence[Question], least_raters: int) -> dict[str, Any] | None:
+def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[str, Any] | None:
     """How well the model's probability tells what people accept from what they do not."""
     grades = {"acceptable": POSITIVE, "false": ADVERSARIAL}
     rows = [
         (pool.id, one, grades[verdict])
         for pool in pools
         for one in pool.candidates
-        if one is not truth_of(pool) and _judged(one)
-        if (verdict := verdict_of(ratings_of(one), least_raters)) in grades
+        if one is not find_truth(pool) and _has_probability(one)
+        if (verdict := judge_candidate(get_ratings(one), least_raters)) in grades
     ]
     if len({grade for _, _, grade in rows}) < 2:
         return None
     questions = [Question(name, (), (Candidate(one.text, grade=grade),)) for name, one, grade in rows]
-    found = graded(questions, [[float(one.meta[ACCEPTABLE])] for _, one, _ in rows])
-    return {"candidates": len(rows), "auc": interval_object(auc_interval(found, POSITIVE, ADVERSARIAL))}
+    found = collect_graded_scores(questions, [[float(one.meta[ACCEPTABILITY_KEY])] for _, one, _ in rows])
+    return {"candidates": len(rows), "auc": interval_to_object(auc_interval(found, POSITIVE, ADVERSARIAL))}
 
 
-def _judged(candidate: Candidate) -> bool:
-    return ACCEPTABLE in candidate.meta
+def _has_probability(candidate: Candidate) -> bool:
+    return ACCEPTABILITY_KEY in candidate.meta
 
 
-def interval_object(found: Interval) -> dict[str, Any]:
+def interval_to_object(found: Interval) -> dict[str, Any]:
     """An interval as JSON; what is not known is null."""
     ends: Iterable[tuple[str, float]] = (("value", found.value), ("low", found.low), ("high", found.high))
     return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": found.n}
 
 
-_JUDGED = {
+_JUDGES = {
     "people": "by people, by the rules of Sato et al. 2020, section 3.1",
     "model": "by the model pass alone: no person has looked at it",
     "nobody": "by nobody: some of its false candidates may be acceptable",
@@ -167,19 +171,19 @@ def card_paths(path: str | Path) -> tuple[Path, Path]:
 def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
     """Write both cards beside a set."""
     machine, page = card_paths(path)
-    with whole_file(machine) as file:
+    with atomic_write(machine) as file:
         file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with whole_file(page) as file:
-        file.write(page_of(card, Path(path).name).encode())
+    with atomic_write(page) as file:
+        file.write(render_card(card, Path(path).name).encode())
     return machine, page
 
 
-def page_of(card: Mapping[str, Any], name: str) -> str:
+def render_card(card: Mapping[str, Any], name: str) -> str:
     """The whole page."""
     found = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
     head = (
         f"# {name}\n\n{card['questions']:,} questions with {card['candidates']} candidates, one of them true. "
-        f"The false ones were {found}, and judged {_JUDGED[card['judged by']]}. "
+        f"The false ones were {found}, and judged {_JUDGES[card['judged by']]}. "
         f"Made by rejoinder {card['rejoinder']} with the seed {card['settings']['seed']}.\n"
     )
     tables = [step_table(card), _source_table(card), _model_table(card), _people_table(card), _input_table(card)]
@@ -199,7 +203,7 @@ def step_table(card: Mapping[str, Any]) -> Table:
     rows.append(["questions", card["questions"]])
     share = card["overlap"]["share"]
     notes = [
-        f"{_percent(share)} of the false candidates share a content word with the truth "
+        f"{_format_percent(share)} of the false candidates share a content word with the truth "
         f"({card['overlap']['truths without content words']:,} truths have none).",
         f"The truth stands in place 1, 2, ... {', '.join(map(str, card['places of the truth']))} times.",
         f"True replies have {card['words a text']['truths']} words, false candidates {card['words a text']['false']}.",
@@ -220,9 +224,9 @@ def _model_table(card: Mapping[str, Any]) -> Table | None:
     model = card["model"]
     if model is None:
         return None
-    notes = [f"It accepts {_percent(model['true replies that it accepts'])} of the true replies of this set."]
+    notes = [f"It accepts {_format_percent(model['true replies that it accepts'])} of the true replies of this set."]
     if model["against people"] is not None:
-        notes.append(f"Against what people accept here its AUC is {_shown(model['against people']['auc'])}.")
+        notes.append(f"Against what people accept here its AUC is {_format_estimate(model['against people']['auc'])}.")
     if card["judged by"] == "model":
         notes.append(
             "The false candidates of this set are those that this metric rejects: a system that is this metric, or was "
@@ -236,7 +240,7 @@ def acceptability_table(model: Mapping[str, Any], notes: Sequence[str]) -> Table
     rows: list[list[Cell]] = []
     for split, rates in (("dev, chosen on", model["chosen"]), ("test", model["measured"])):
         others = [rates["passed"].get(grade) for grade in ("adversarial", "random")]
-        cells = [_estimate(one) for one in (rates["auc"], rates["missed"], *others)]
+        cells = [_to_estimate(one) for one in (rates["auc"], rates["missed"], *others)]
         rows.append([f"DailyDialog++ {split}", rates["questions"], *cells])
     heads = ["on", "contexts", "AUC", "acceptable, missed", "adversarial, accepted", "random, accepted"]
     told = [
@@ -253,7 +257,9 @@ def _people_table(card: Mapping[str, Any]) -> Table | None:
     if people is None:
         return None
     few, many = people["scores a candidate"]
-    rows: list[list[Cell]] = [[name, _estimate(people[f"kappa of {name}"])] for name in ("six classes", "two classes")]
+    rows: list[list[Cell]] = [
+        [name, _to_estimate(people[f"kappa of {name}"])] for name in ("six classes", "two classes")
+    ]
     notes = [f"{people['candidates']:,} candidates and true replies with {few} to {many} scores each."]
     return Table("Agreement of people (Fleiss' kappa)", ["scores in", "kappa"], rows, notes)
 
@@ -263,16 +269,16 @@ def _input_table(card: Mapping[str, Any]) -> Table | None:
     return Table("Inputs", ["as", "name", "licence", "sha256"], rows) if rows else None
 
 
-def _estimate(found: Mapping[str, Any] | None) -> Estimate | None:
+def _to_estimate(found: Mapping[str, Any] | None) -> Estimate | None:
     if found is None or found["value"] is None:
         return None
     nan = float("nan")
     return Estimate(found["value"], *(nan if found[end] is None else found[end] for end in ("low", "high")))
 
 
-def _shown(found: Mapping[str, Any] | None) -> str:
-    return Table("", [], []).text(_estimate(found))
+def _format_estimate(found: Mapping[str, Any] | None) -> str:
+    return Table("", [], []).text(_to_estimate(found))
 
 
-def _percent(found: Mapping[str, Any] | None) -> str:
+def _format_percent(found: Mapping[str, Any] | None) -> str:
     return "–" if found is None or found["value"] is None else f"{found['value']:.1%}"

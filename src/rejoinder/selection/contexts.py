@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
-from rejoinder.seeded import draw
-from rejoinder.selection.settings import Settings
-from rejoinder.text.normalise import same_words
+from rejoinder.seeded import stable_hash
+from rejoinder.selection.settings import SelectionSettings
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Dialogue, Item, Question, Reference
 
 
 @dataclass(frozen=True)
-class Taken:
+class ContextItems:
     """Items with their true reply as the first reference, and what became of the dialogues."""
 
     items: tuple[Item, ...]
@@ -25,7 +25,7 @@ class Taken:
     twice: int = 0  # the same context and reply as another's
 
 
-def take(given: Iterable[Dialogue | Item | Question], settings: Settings) -> Taken:
+def collect_contexts(given: Iterable[Dialogue | Item | Question], settings: SelectionSettings) -> ContextItems:
     """One item a dialogue.
 
     An item that is given as such keeps its last turns, and its first reference is the true reply; a question keeps its
@@ -38,11 +38,11 @@ def take(given: Iterable[Dialogue | Item | Question], settings: Settings) -> Tak
         if one.id in ids:
             raise InputError(f"two dialogues have the id {one.id!r}; give each its own")
         ids.add(one.id)
-        item = _item(one, settings)
+        item = _to_item(one, settings)
         if isinstance(item, str):
             left_out[item] += 1
             continue
-        said = tuple(same_words(text) for text in (*(t.text for t in item.context), item.references[0].text))
+        said = tuple(normalise_text(text) for text in (*(t.text for t in item.context), item.references[0].text))
         if items.setdefault(said, item) is not item:
             left_out["twice"] += 1
     if not ids:
@@ -52,19 +52,21 @@ def take(given: Iterable[Dialogue | Item | Question], settings: Settings) -> Tak
             f"none of the {len(ids):,} dialogues has {settings.context_turns} turns of context and a reply behind "
             "them; take fewer with --context-turns"
         )
-    return Taken(tuple(items.values()), len(ids), left_out["too_short"], left_out["without_reply"], left_out["twice"])
+    return ContextItems(
+        tuple(items.values()), len(ids), left_out["too_short"], left_out["without_reply"], left_out["twice"]
+    )
 
 
-def _item(one: Dialogue | Item | Question, settings: Settings) -> Item | str:
+def _to_item(one: Dialogue | Item | Question, settings: SelectionSettings) -> Item | str:
     match one:
         case Dialogue():
-            return _of_dialogue(one, settings)
+            return _item_from_dialogue(one, settings)
         case Item():
-            return _of_item(one, settings)
-    return _of_question(one)
+            return _shorten_item(one, settings)
+    return _item_from_question(one)
 
 
-def _of_dialogue(dialogue: Dialogue, settings: Settings) -> Item | str:
+def _item_from_dialogue(dialogue: Dialogue, settings: SelectionSettings) -> Item | str:
     n, size = settings.context_turns, len(dialogue.turns)
     if size <= n:
         return "too_short"
@@ -74,7 +76,7 @@ def _of_dialogue(dialogue: Dialogue, settings: Settings) -> Item | str:
         case "last":
             at = size - 1
         case "random":
-            at = n + draw(settings.seed, "position", dialogue.id) % (size - n)
+            at = n + stable_hash(settings.seed, "position", dialogue.id) % (size - n)
         case number:
             at = number - 1
     if at >= size:
@@ -91,7 +93,7 @@ def _of_dialogue(dialogue: Dialogue, settings: Settings) -> Item | str:
     )
 
 
-def _of_item(item: Item, settings: Settings) -> Item | str:
+def _shorten_item(item: Item, settings: SelectionSettings) -> Item | str:
     if not item.references:
         return "without_reply"
     if len(item.context) < settings.context_turns:
@@ -100,8 +102,8 @@ def _of_item(item: Item, settings: Settings) -> Item | str:
     return replace(item, context=item.context[-settings.context_turns :], truncated=item.truncated or cut)
 
 
-def _of_question(question: Question) -> Item:
-    places = right(question)
+def _item_from_question(question: Question) -> Item:
+    places = find_right_candidates(question)
     truth = question.candidates[min(places)]
     if len(places) > 1:
         raise InputError(f"question {question.id}: has {len(places)} right candidates; one must be the best")

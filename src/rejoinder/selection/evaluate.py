@@ -1,47 +1,102 @@
-"""Everything that is told of a selection, computed once."""
+"""Everything that is reported of a selection, computed once, with the questions on which systems disagree most."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from rejoinder.selection.accuracy import Standing, answered, standings
-from rejoinder.selection.breakdown import Group, breakdown, by_grade, by_label, by_source, by_suggestion
-from rejoinder.selection.disagreement import Agreement, Disputed, agreement, disputed
-from rejoinder.selection.position_bias import Places, is_shuffled, places
-from rejoinder.selection.result import Selected
-from rejoinder.selection.significance import Difference, differences
+import numpy as np
 
-MOST = 10  # questions that are listed
-LABELLED, SUGGESTED, SOURCE, GRADE = "error label", "suggested error label", "source", "grade"
+from rejoinder.selection.accuracy import SystemStanding, list_answering_systems, standings
+from rejoinder.selection.breakdown import CandidateGroup, breakdown, by_grade, by_label, by_source, by_suggestion
+from rejoinder.selection.position_bias import PlaceShares, is_shuffled, places
+from rejoinder.selection.result import SelectionResult
+from rejoinder.selection.significance import SystemDifference, differences
+
+
+class DisputedQuestion(NamedTuple):
+    """A question with who got it right, and whom each candidate convinced (a tie convinces by halves)."""
+
+    place: int
+    share: float
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+    convinced: tuple[tuple[str, ...], ...]
+
+
+class SystemAgreement(NamedTuple):
+    """How many questions all systems that answered got right, and none; ``none`` holds their places."""
+
+    n: int
+    all_right: int
+    none: tuple[int, ...]
+
+
+def disputed(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion]:
+    """The questions whose points are nearest to half of the systems; of equal ones, those with more opinions first."""
+    if len(selected.systems) < 2:
+        return []
+    each = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
+    found = [one for one in each if one is not None]
+    found.sort(key=lambda one: (-one.share * (1 - one.share), -sum(map(bool, one.convinced)), one.place))
+    return found[:most]
+
+
+def _describe_dispute(selected: SelectionResult, place: int) -> DisputedQuestion | None:
+    points = {system: float(selected.points[system][place]) for system in selected.systems}
+    known = {system: value for system, value in points.items() if value == value}
+    if len(known) < 2 or not 0 < sum(known.values()) < len(known) or len(set(known.values())) == 1:
+        return None
+    convinced = tuple(
+        tuple(system for system in known if candidate in selected.chosen[system][place])
+        for candidate in range(len(selected.questions[place].candidates))
+    )
+    right = tuple(system for system, value in known.items() if value == 1)
+    wrong = tuple(system for system, value in known.items() if value == 0)
+    return DisputedQuestion(place, sum(known.values()) / len(known), right, wrong, convinced)
+
+
+def agreement(selected: SelectionResult) -> SystemAgreement:
+    """On how many questions all systems that answered were right, and on which none was."""
+    table = np.stack(list(selected.points.values()))
+    known = ~np.isnan(table)
+    some = known.any(axis=0)
+    all_right = some & (np.where(known, table, 1) == 1).all(axis=0)
+    none = some & (np.where(known, table, 0) == 0).all(axis=0)
+    return SystemAgreement(int(some.sum()), int(all_right.sum()), tuple(np.flatnonzero(none).tolist()))
+
+
+MAX_LISTED = 10  # questions that are listed
+ERROR_LABEL, SUGGESTED_LABEL, SOURCE, GRADE = "error label", "suggested error label", "source", "grade"
 
 
 @dataclass(frozen=True)
-class Examined:
+class SelectionEvaluation:
     """A selection with what was found of it; ``groups`` by what they go by, only where there is something to tell."""
 
-    selected: Selected
-    standings: Sequence[Standing]
-    differences: Sequence[Difference]
-    groups: Mapping[str, Sequence[Group]]
-    places: Sequence[Places]
+    selected: SelectionResult
+    standings: Sequence[SystemStanding]
+    differences: Sequence[SystemDifference]
+    groups: Mapping[str, Sequence[CandidateGroup]]
+    places: Sequence[PlaceShares]
     shuffled: bool
-    disputed: Sequence[Disputed]
-    agreement: Agreement
+    disputed: Sequence[DisputedQuestion]
+    agreement: SystemAgreement
     seed: int
 
     @property
     def order(self) -> list[str]:
         """The systems that answered, the most accurate first."""
-        return answered(self.standings)
+        return list_answering_systems(self.standings)
 
 
-def examine(selected: Selected, most: int = MOST, seed: int = 0) -> Examined:
+def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: int = 0) -> SelectionEvaluation:
     """Accuracies, differences, breakdowns, places and disputed questions of a selection."""
     found = standings(selected, seed)
     groups = {
-        LABELLED: breakdown(selected, by_label),
-        SUGGESTED: breakdown(selected, by_suggestion),
+        ERROR_LABEL: breakdown(selected, by_label),
+        SUGGESTED_LABEL: breakdown(selected, by_suggestion),
         SOURCE: breakdown(selected, by_source),
         GRADE: breakdown(selected, by_grade, only_wrong=False),
     }
@@ -49,10 +104,10 @@ def examine(selected: Selected, most: int = MOST, seed: int = 0) -> Examined:
     for name, few in ((SOURCE, 1), (GRADE, 2)):
         if len({group.name for group in groups[name]}) <= few:
             groups[name] = []
-    return Examined(
+    return SelectionEvaluation(
         selected,
         found,
-        differences(selected, answered(found), seed),
+        differences(selected, list_answering_systems(found), seed),
         {name: some for name, some in groups.items() if some},
         places(selected),
         is_shuffled(selected),

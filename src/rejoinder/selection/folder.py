@@ -27,22 +27,22 @@ from rejoinder.data.writer import write
 from rejoinder.engines.base import Engine
 from rejoinder.errors import InputError, RunError, brief
 from rejoinder.scoring.folder import write_json
-from rejoinder.selection.answers import Line, Progress, ask_parts, name_of, parts
-from rejoinder.selection.position_bias import turn_round
-from rejoinder.selection.result import Turned
+from rejoinder.selection.answers import Progress, ScoreLine, score_parts, split_questions, system_name
+from rejoinder.selection.position_bias import check_order
+from rejoinder.selection.result import OrderCheck
 from rejoinder.systems import System
 from rejoinder.types import Question
 
 FORMAT = 1
 ABOUT, QUESTIONS, SYSTEMS, TIMINGS = "selection.json", "questions.jsonl", "systems", "timings.json"
-_ABOUT = {
+_ABOUT_SHAPE = {
     "input": {"name": str, "sha256": str, "bytes": int}, "digest": str, "questions": int, "versions": {str: str},
     "systems": [{"system": str, "signature": str, "file": str}],
     "files?": {str: {"lines": int, "bytes": int, "sha256": str}},
 }  # fmt: skip
 
 
-def digest_of(questions: Sequence[Question]) -> str:
+def digest_questions(questions: Sequence[Question]) -> str:
     """A sha256 over all that a system may look at: not over grades, labels or sources, which may come later."""
     whole = hashlib.sha256()
     for question in questions:
@@ -57,19 +57,19 @@ def digest_of(questions: Sequence[Question]) -> str:
     return whole.hexdigest()
 
 
-def is_run(path: Path) -> bool:
+def is_selection_run(path: Path) -> bool:
     """Whether a path is the folder of a selection run."""
     return os.path.isfile(path / ABOUT)  # False, too, where it cannot be seen
 
 
-def prepare(folder: Path, questions: Sequence[Question], digest: str) -> None:
+def prepare_folder(folder: Path, questions: Sequence[Question], digest: str) -> None:
     """Make the folder ready for these questions; one that holds anything else is an error."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; a run needs a folder of its own")
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / QUESTIONS).is_file():
             raise RunError(f"{folder}: is not empty and holds no selection; choose another folder with -o")
-        if digest_of(read_questions(folder)) != digest:
+        if digest_questions(read_questions(folder)) != digest:
             raise RunError(f"{folder}: holds a selection of other questions; choose another folder with -o")
     try:
         (folder / SYSTEMS).mkdir(parents=True, exist_ok=True)
@@ -107,12 +107,12 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; select again")
-    if not fits(about, _ABOUT) or not about["systems"]:
+    if not fits(about, _ABOUT_SHAPE) or not about["systems"]:
         raise RunError(f"{folder / ABOUT}: is not as it was written; select again")
     return about
 
 
-def note_time(folder: Path, system: str, seconds: float, n: int) -> None:
+def record_time(folder: Path, system: str, seconds: float, n: int) -> None:
     """Add how long a system took to what earlier commands noted."""
     try:
         told = orjson.loads((folder / TIMINGS).read_bytes())
@@ -121,23 +121,23 @@ def note_time(folder: Path, system: str, seconds: float, n: int) -> None:
     write_json(folder / TIMINGS, {**told, system: {"seconds": round(seconds, 3), "questions": n}})
 
 
-class Answers(NamedTuple):
+class SystemAnswers(NamedTuple):
     """What one system said of all questions."""
 
     system: str
     signature: str
     digest: str
-    lines: list[Line]
-    turned: Turned
+    lines: list[ScoreLine]
+    turned: OrderCheck
 
 
-def file_name(system: str, signature: str) -> str:
+def answer_file_name(system: str, signature: str) -> str:
     """A system's file: what a person can read, and what tells it from others."""
     told = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
     return f"{told}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
 
 
-def fill(
+def complete_answers(
     path: Path,
     system: System,
     signature: str,
@@ -148,21 +148,21 @@ def fill(
     engine: Engine | None = None,
 ) -> None:
     """Ask the system what is not yet in its file, by an engine if there is one; all there, the file gets its name."""
-    head = {"system": name_of(system), "spec": str(system), "signature": signature, "questions": digest}
-    with _held(path.with_name(f".{path.name}.part")) as part:
-        done = _kept(part, head, questions) if len(parts(system, questions)) > 1 else 0
+    head = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
+    with _lock_file(path.with_name(f".{path.name}.part")) as part:
+        done = _count_complete(part, head, questions) if len(split_questions(system, questions)) > 1 else 0
         if not done:
             part.seek(0)
             part.truncate()
             part.write(orjson.dumps(head) + b"\n")
-        waiting = parts(system, questions[done:]) if done < len(questions) else []
-        for some, lines in ask_parts(system, waiting, engine):
+        waiting = split_questions(system, questions[done:]) if done < len(questions) else []
+        for some, lines in score_parts(system, waiting, engine):
             for question, line in zip(some, lines, strict=True):
-                part.write(orjson.dumps({"question": question.id, "scores": [_told(s) for s in line]}) + b"\n")
+                part.write(orjson.dumps({"question": question.id, "scores": [_encode_score(s) for s in line]}) + b"\n")
             part.flush()
             done += len(some)
             show(done, len(questions))
-        check = turn_round(system, questions, turned)
+        check = check_order(system, questions, turned)
         part.seek(0)
         last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": _sha256(part.read())}
         part.write(orjson.dumps(last) + b"\n")
@@ -171,20 +171,20 @@ def fill(
         os.replace(part.name, path)
 
 
-def read(path: Path) -> Answers:
+def read_answers(path: Path) -> SystemAnswers:
     """A finished file."""
     try:
         raw = path.read_bytes().splitlines(keepends=True)
         head, *lines, last = [orjson.loads(line) for line in raw]
         if last.get("sha256", digest := _sha256(b"".join(raw[:-1]))) != digest:
             raise ValueError("it was changed since it was written")
-        scores = [tuple(_meant(score) for score in line["scores"]) for line in lines]
-        return Answers(head["system"], head["signature"], head["questions"], scores, Turned(**last["turned"]))
+        scores = [tuple(_decode_score(score) for score in line["scores"]) for line in lines]
+        return SystemAnswers(head["system"], head["signature"], head["questions"], scores, OrderCheck(**last["turned"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path}: cannot be read ({brief(str(error), 200)}); remove it and select again") from None
 
 
-def _kept(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) -> int:
+def _count_complete(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) -> int:
     """How many questions an unfinished file has for good; what follows them is cut off."""
     part.seek(0)
     first = part.readline()
@@ -201,7 +201,7 @@ def _kept(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) 
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[IO[bytes]]:
+def _lock_file(path: Path) -> Iterator[IO[bytes]]:
     """An unfinished file that this process alone writes."""
     with open(path, "a+b") as file:
         try:
@@ -220,11 +220,11 @@ def _sha256(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def _told(score: float) -> Any:
+def _encode_score(score: float) -> Any:
     if math.isnan(score):
         return None
     return score if math.isfinite(score) else ("inf" if score > 0 else "-inf")
 
 
-def _meant(score: Any) -> float:
+def _decode_score(score: Any) -> float:
     return math.nan if score is None else float(score)

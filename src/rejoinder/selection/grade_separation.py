@@ -18,7 +18,7 @@ from rejoinder.types import Question
 POSITIVE, ADVERSARIAL = "positive", "adversarial"
 
 
-class Graded(NamedTuple):
+class GradedScores(NamedTuple):
     """Scores with the grade and the question of each; those without a score are left out and counted.
 
     ``repeated`` is how many content words each reply has from its context.
@@ -35,7 +35,7 @@ class Graded(NamedTuple):
         return np.array([grade in grades for grade in self.grades], bool)
 
 
-def graded(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> Graded:
+def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> GradedScores:
     """The scores of candidates that have a grade in words, in one row."""
     rows = [
         (score, str(one.grade), question.id, repeated(question.context, one.text))
@@ -45,14 +45,14 @@ def graded(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> 
     ]
     values, again = (np.array([row[column] for row in rows], np.float64) for column in (0, 3))
     n_missing = sum(map(len, scores)) - len(rows)
-    found = Graded(values, again, [row[1] for row in rows], [row[2] for row in rows], n_missing)
+    found = GradedScores(values, again, [row[1] for row in rows], [row[2] for row in rows], n_missing)
     for grade in (POSITIVE, ADVERSARIAL):
         if not found.rows(grade).any():
             raise InputError(f"no candidate with a score has the grade {grade!r}; measure on DailyDialog++")
     return found
 
 
-def auc_interval(found: Graded, higher: str, lower: str) -> Interval:
+def auc_interval(found: GradedScores, higher: str, lower: str) -> Interval:
     """How probable it is that a reply of one grade is above one of another, ties half, clustered by question.
 
     The standard error is that of Obuchowski (1997): each reply counts by how many of the other grade it is above.

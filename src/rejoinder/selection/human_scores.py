@@ -17,12 +17,12 @@ from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Rating, Record
 
 ASPECT = "appropriate"  # what the form "candidates" asks
-RATINGS = "ratings"  # where a candidate's scores stand in its meta
-Scores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
+RATINGS_KEY = "ratings"  # where a candidate's scores stand in its meta
+HumanScores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RaterAgreement:
     """How well people agree on candidates, in six classes (0 to 5) and in two (above 3 or not)."""
 
     candidates: int
@@ -31,7 +31,7 @@ class Agreement:
     two: Interval
 
 
-def scores_of(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> Scores:
+def collect_scores(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> HumanScores:
     """The scores of each candidate among some ratings, in the order of the raters' names.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
@@ -45,7 +45,7 @@ def scores_of(records: Iterable[Record], pools: Sequence[Question], aspect: str 
             continue
         aspects.add(record.aspect)
         if record.aspect == aspect:
-            found.setdefault(known[record.response], {})[record.rater] = _score(record)
+            found.setdefault(known[record.response], {})[record.rater] = _check_score(record)
     if not found:
         if aspects:
             raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
@@ -55,7 +55,7 @@ def scores_of(records: Iterable[Record], pools: Sequence[Question], aspect: str 
     return {key: tuple(of_rater[rater] for rater in sorted(of_rater)) for key, of_rater in found.items()}
 
 
-def _score(rating: Rating) -> int:
+def _check_score(rating: Rating) -> int:
     if rating.value not in SCALE:
         raise InputError(
             f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; "
@@ -64,24 +64,24 @@ def _score(rating: Rating) -> int:
     return int(rating.value)
 
 
-def with_scores(pools: Sequence[Question], scores: Scores) -> list[Question]:
+def attach_scores(pools: Sequence[Question], scores: HumanScores) -> list[Question]:
     """Pools whose candidates carry what people gave them."""
 
     def scored(pool: Question, candidate: Candidate) -> Candidate:
         given = scores.get((pool.id, str(candidate.id)))
         if given is None:
             return candidate
-        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS: list(given)})
+        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS_KEY: list(given)})
 
     return [dataclasses.replace(pool, candidates=tuple(scored(pool, one) for one in pool.candidates)) for pool in pools]
 
 
-def ratings_of(candidate: Candidate) -> tuple[int, ...]:
+def get_ratings(candidate: Candidate) -> tuple[int, ...]:
     """The scores that a candidate carries."""
-    return tuple(candidate.meta.get(RATINGS, ()))
+    return tuple(candidate.meta.get(RATINGS_KEY, ()))
 
 
-def agreement_of(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0) -> Agreement | None:
+def measure_agreement(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0) -> RaterAgreement | None:
     """How well the scores of candidates agree, a row a candidate; None where nobody scored any."""
     rows = [row for row in scores if row]
     if not rows:
@@ -91,4 +91,4 @@ def agreement_of(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: i
         matrix[number, : len(row)] = row
     classes: Floats = np.where(np.isnan(matrix), np.nan, matrix > APPROPRIATE)
     six, two = (fleiss_interval(one, n_resamples=resamples, seed=seed) for one in (matrix, classes))
-    return Agreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)
+    return RaterAgreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)

@@ -11,24 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.inputs import DATASET, Input
-from rejoinder.data.reader import Source
+from rejoinder.data.reader import InputFile
 from rejoinder.data.spool import is_pipe
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
-UNKNOWN = "not known"
+UNKNOWN_LICENCE = "not known"
 
 
 @dataclass(frozen=True)
-class Given:
+class BuildInput:
     """A file or a published set, and the splits of it that are meant (none for all)."""
 
     name: str
     splits: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, text: str) -> Given:
+    def of(cls, text: str) -> BuildInput:
         """What somebody typed."""
         if text == "-" or is_pipe(text):
             what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
@@ -48,7 +48,7 @@ class Given:
     def records(self) -> Iterator[Record]:
         """Everything that it holds of its splits; an utterance of a plain text is a dialogue of one turn."""
         found = False
-        for record in _utterances(self.name) if self.is_plain else _records(self.name):
+        for record in _read_plain_text(self.name) if self.is_plain else _read_records(self.name):
             split = getattr(record, "split", None)
             if self.splits and isinstance(record, Dialogue | Question) and split not in self.splits:
                 continue
@@ -61,7 +61,7 @@ class Given:
     def facts(self, role: str) -> dict[str, Any]:
         """What a card says of it."""
         if self.is_plain:
-            sha256 = Source(self.name).measure()[0]
+            sha256 = InputFile(self.name).measure()[0]
         else:
             opened = Input(self.name)
             sha256 = opened.digest
@@ -72,13 +72,13 @@ class Given:
 
     def _licence(self) -> str:
         if not self.name.startswith(DATASET):
-            return UNKNOWN
+            return UNKNOWN_LICENCE
         from rejoinder.data.datasets import dataset
 
         return dataset(self.name.removeprefix(DATASET)).licence
 
 
-def _records(name: str) -> Iterator[Record]:
+def _read_records(name: str) -> Iterator[Record]:
     opened = Input(name)
     try:
         yield from (record for record, _ in opened.records(allow_empty=True))
@@ -86,13 +86,13 @@ def _records(name: str) -> Iterator[Record]:
         opened.close()
 
 
-def _utterances(name: str) -> Iterator[Record]:
-    for line in Source(name).lines():
+def _read_plain_text(name: str) -> Iterator[Record]:
+    for line in InputFile(name).lines():
         text = line.text.decode("utf-8", "replace").strip()
         yield Dialogue(f"{Path(name).name}:{line.place.line}", (Turn(text),))
 
 
-def contexts(given: Sequence[Given]) -> Iterator[Dialogue | Item | Question]:
+def read_contexts(given: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
     """What questions can be made of: dialogues, items with a reference, questions."""
     for one in given:
         if one.is_plain:
@@ -100,7 +100,7 @@ def contexts(given: Sequence[Given]) -> Iterator[Dialogue | Item | Question]:
         yield from (record for record in one.records() if isinstance(record, Dialogue | Item | Question))
 
 
-def repository(given: Sequence[Given]) -> Iterator[Dialogue]:
+def read_repository(given: Sequence[BuildInput]) -> Iterator[Dialogue]:
     """What candidates are found among: the turns of dialogues, and responses, each by itself."""
     for one in given:
         for record in one.records():
@@ -110,7 +110,7 @@ def repository(given: Sequence[Given]) -> Iterator[Dialogue]:
                 yield Dialogue(record.id, (Turn(record.text),))
 
 
-def training(given: Sequence[Given]) -> Iterator[Record]:
+def read_training(given: Sequence[BuildInput]) -> Iterator[Record]:
     """What systems were trained on, whatever its kind."""
     for one in given:
         yield from one.records()

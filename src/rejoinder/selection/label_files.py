@@ -9,23 +9,23 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.annotation.exports.csv import rows_of, table
-from rejoinder.annotation.exports.texts import enough
+from rejoinder.annotation.exports.csv import read_rows, to_csv
+from rejoinder.annotation.exports.texts import majority
 from rejoinder.annotation.fields import NONE
-from rejoinder.data.questions import right
-from rejoinder.data.reader import Line, decode
+from rejoinder.data.questions import find_right_candidates
+from rejoinder.data.reader import Line, decode_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
-from rejoinder.selection.labels import LABELS, check_labels, false_places, response_id, with_labels
+from rejoinder.selection.labels import LABELS, attach_labels, check_labels, find_false_places, response_id
 from rejoinder.types import Item, Question, Rating, Record, Response
 
-SHEET = ("question", "candidate", "context", "true reply", "text", "suggested", "labels")
+SHEET_COLUMNS = ("question", "candidate", "context", "true reply", "text", "suggested", "labels")
 # What each rater said of each candidate, by the candidate's id.
-Said: TypeAlias = dict[str, dict[str, set[str]]]
+LabelVotes: TypeAlias = dict[str, dict[str, set[str]]]
 
 
-class Labelled(NamedTuple):
+class LabelledQuestions(NamedTuple):
     """Questions with labels from people, and how many candidates got how many labels."""
 
     questions: list[Question]
@@ -33,32 +33,32 @@ class Labelled(NamedTuple):
     given: Counter[str]
 
 
-def for_page(questions: Iterable[Question]) -> Iterator[Record]:
+def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:
     """Items and responses for a project with the form ``errors``: every false candidate is a response."""
     for question in questions:
         yield Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
-        for place in false_places(question):
+        for place in find_false_places(question):
             candidate = question.candidates[place]
             system = candidate.source or "candidate"
             yield Response(response_id(question, place), question.id, system, candidate.text)
 
 
-def for_spreadsheet(questions: Iterable[Question]) -> bytes:
+def to_spreadsheet(questions: Iterable[Question]) -> bytes:
     """A table with a row a false candidate; people write labels into the last column, with commas between them."""
-    return table(SHEET, (row for question in questions for row in _rows(question)))
+    return to_csv(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
 
 
-def _rows(question: Question) -> Iterator[tuple[str, ...]]:
+def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
     context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in question.context)
-    truth = question.candidates[min(right(question))].text
-    for place in false_places(question):
+    truth = question.candidates[min(find_right_candidates(question))].text
+    for place in find_false_places(question):
         candidate = question.candidates[place]
         suggested = ", ".join(map(str, candidate.meta.get("suggested_labels", ())))
         labels = ", ".join(candidate.labels)
         yield question.id, response_id(question, place), context, truth, candidate.text, suggested, labels
 
 
-def read_labels(questions: Sequence[Question], path: Path) -> Labelled:
+def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
     """The questions with what people said in a file: ratings or CSV of the annotation page, or our table.
 
     A label is given where more than half of those who judged the candidate gave it.
@@ -67,35 +67,39 @@ def read_labels(questions: Sequence[Question], path: Path) -> Labelled:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    said = _of_ratings(content, path.name) if content.lstrip()[:1] == b"{" else _of_table(content, path.name)
+    said = (
+        _read_rating_votes(content, path.name)
+        if content.lstrip()[:1] == b"{"
+        else _read_table_votes(content, path.name)
+    )
     known = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
     by_question: dict[str, dict[int, Sequence[str]]] = {}
     given: Counter[str] = Counter()
     for name, raters in said.items():
         if name not in known:
             raise InputError(f"{path.name}: the test set has no candidate {brief(name)}; label the set it was made of")
-        labels = _decided(list(raters.values()))
+        labels = _majority_labels(list(raters.values()))
         given.update(labels or [NONE])
         by_question.setdefault(known[name][0], {})[known[name][1]] = labels
     by = {len(raters) for raters in said.values()}
     told = (
         f"people ({min(by)} to {max(by)} a candidate)" if len(by) > 1 else f"people ({max(by, default=0)} a candidate)"
     )
-    return Labelled([with_labels(q, by_question.get(q.id, {}), told) for q in questions], len(said), given)
+    return LabelledQuestions([attach_labels(q, by_question.get(q.id, {}), told) for q in questions], len(said), given)
 
 
-def _decided(votes: Sequence[set[str]]) -> list[str]:
-    return [label for label in LABELS if sum(label in vote for vote in votes) >= enough(len(votes))]
+def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
+    return [label for label in LABELS if sum(label in vote for vote in votes) >= majority(len(votes))]
 
 
-def _of_ratings(content: bytes, name: str) -> Said:
-    said: Said = {}
+def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
+    said: LabelVotes = {}
     other: Counter[str] = Counter()
     for number, text in enumerate(content.splitlines(), start=1):
         if not text.strip():
             continue
         place = Place(name, number)
-        record = from_object(decode(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating) or record.response is None:
             continue
         if record.aspect not in LABELS:
@@ -110,21 +114,21 @@ def _of_ratings(content: bytes, name: str) -> Said:
     return said
 
 
-def _of_table(content: bytes, name: str) -> Said:
-    said: Said = {}
+def _read_table_votes(content: bytes, name: str) -> LabelVotes:
+    said: LabelVotes = {}
     try:
-        rows = list(rows_of(content, ()))
+        rows = list(read_rows(content, ()))
         columns: Mapping[str, str] = rows[0][1] if rows else {}
         if "labels" in columns and "candidate" in columns:
             for number, row in rows:
                 words = [
                     word.strip() for word in unescape_cell(row["labels"]).replace(";", ",").split(",") if word.strip()
                 ]
-                said[unescape_cell(row["candidate"])] = {"people": _votes(words, f"{name} line {number}")}
+                said[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
             return said
-        for number, row in rows_of(content, ("response", "rater", "value")):
+        for number, row in read_rows(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
-                votes = _votes(orjson.loads(row["value"]), f"{name} line {number}")
+                votes = _parse_votes(orjson.loads(row["value"]), f"{name} line {number}")
                 said.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
     except orjson.JSONDecodeError:
         raise InputError(f"{name}: a value is no list of labels; export it again as csv") from None
@@ -133,5 +137,5 @@ def _of_table(content: bytes, name: str) -> Said:
     return said
 
 
-def _votes(words: Iterable[str], where: str) -> set[str]:
+def _parse_votes(words: Iterable[str], where: str) -> set[str]:
     return set(check_labels((word for word in words if word != NONE), where))

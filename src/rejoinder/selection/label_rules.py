@@ -20,21 +20,33 @@ How often they are right is measured (``measuring``; docs/selecting.md): they sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import brief
-from rejoinder.selection.labels import INCONSISTENT, INSUFFICIENT, SUBJECT, TENSE, false_places, with_suggestions
-from rejoinder.text.english import words as english
-from rejoinder.text.english.subjects import expected_subject, subject
-from rejoinder.text.english.tenses import tense
+from rejoinder.selection.accuracy import proportion
+from rejoinder.selection.labels import (
+    INCONSISTENT,
+    INSUFFICIENT,
+    LABELS,
+    SUBJECT,
+    TENSE,
+    attach_suggestions,
+    find_false_places,
+)
+from rejoinder.table import Estimate
+from rejoinder.text.english import grammar as english
+from rejoinder.text.english.grammar import find_expected_subject, find_subject, find_tense
 from rejoinder.types import Question
 
 _NEAR = 0.5
 _FEW, _FRAGMENT = 6, 2  # words
 _BREAKS_OFF = ("...", "…", "--", "-")
-_UNTOLD = english.AUXILIARIES | english.SPEAKER | english.OTHERS | english.NEGATIONS | {"you", "it", "a", "an", "the"}
-_WHOM = {"speaker": "the speaker", "hearer": "the hearer", "others": "somebody else"}
-_ALIKE = (
+_IGNORED_WORDS = (
+    english.AUXILIARIES | english.SPEAKER | english.OTHERS | english.NEGATIONS | {"you", "it", "a", "an", "the"}
+)
+_PERSON_NAMES = {"speaker": "the speaker", "hearer": "the hearer", "others": "somebody else"}
+_EXCLUSIVE_GROUPS = (
     frozenset("one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty".split()),
     frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
     frozenset("january february march april may june july august september october november december".split()),
@@ -42,73 +54,112 @@ _ALIKE = (
 )
 
 
-def suggest(question: Question) -> Question:
+def suggest_labels(question: Question) -> Question:
     """The question with suggested labels for its false candidates."""
-    truth = question.candidates[min(right(question))].text
+    truth = question.candidates[min(find_right_candidates(question))].text
     context = [turn.text for turn in question.context]
-    return with_suggestions(
-        question, {place: reasons(context, truth, question.candidates[place].text) for place in false_places(question)}
+    return attach_suggestions(
+        question,
+        {
+            place: find_label_reasons(context, truth, question.candidates[place].text)
+            for place in find_false_places(question)
+        },
     )
 
 
-def reasons(context: Sequence[str], truth: str, candidate: str) -> dict[str, str]:
+def find_label_reasons(context: Sequence[str], truth: str, candidate: str) -> dict[str, str]:
     """Every label that a rule suggests for a candidate, with the reason."""
-    words = english.words_of(candidate)
+    words = english.split_words(candidate)
     if candidate.rstrip().endswith(_BREAKS_OFF) and len(words) <= _FEW:
         return {INSUFFICIENT: "it breaks off"}
-    whole = english.words_of(truth)
+    whole = english.split_words(truth)
     if len(words) <= _FRAGMENT and set(words) <= set(whole):
         return {INSUFFICIENT: "it is a small part of the true reply"} if len(whole) >= 3 * len(words) else {}
-    if len(english.sentences_of(candidate)) > 1:
+    if len(english.split_english_sentences(candidate)) > 1:
         return {}
     found = {
-        INCONSISTENT: _inconsistent(context, truth, candidate),
-        SUBJECT: _wrong_subject(context, truth, candidate),
-        TENSE: _wrong_tense(context, truth, candidate),
+        INCONSISTENT: _find_inconsistency(context, truth, candidate),
+        SUBJECT: _find_wrong_subject(context, truth, candidate),
+        TENSE: _find_wrong_tense(context, truth, candidate),
     }
     return {label: reason for label, reason in found.items() if reason}
 
 
-def _near(one: str, other: str) -> bool:
-    mine, theirs = _bare(one), _bare(other)
+def _is_near(one: str, other: str) -> bool:
+    mine, theirs = _content_stems(one), _content_stems(other)
     return len(mine & theirs) > 1 and 2 * len(mine & theirs) >= _NEAR * (len(mine) + len(theirs))
 
 
-def _bare(text: str) -> frozenset[str]:
+def _content_stems(text: str) -> frozenset[str]:
     """The words of a text, without endings, pronouns and auxiliaries."""
-    return frozenset(map(english.stem, english.words_of(text))) - _UNTOLD
+    return frozenset(map(english.stem, english.split_words(text))) - _IGNORED_WORDS
 
 
-def _wrong_subject(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine = subject(candidate)
-    theirs = subject(truth) or (expected_subject(context[-1]) if context else None)
-    if mine is None or theirs is None or mine == theirs or not _near(truth, candidate):
+def _find_wrong_subject(context: Sequence[str], truth: str, candidate: str) -> str | None:
+    mine = find_subject(candidate)
+    theirs = find_subject(truth) or (find_expected_subject(context[-1]) if context else None)
+    if mine is None or theirs is None or mine == theirs or not _is_near(truth, candidate):
         return None
-    return f"its subject is {_WHOM[mine]}; that of the true reply is {_WHOM[theirs]}"
+    return f"its subject is {_PERSON_NAMES[mine]}; that of the true reply is {_PERSON_NAMES[theirs]}"
 
 
-def _wrong_tense(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine, theirs = tense(candidate), tense(truth)
-    if mine is None or theirs is None or (mine == "past") == (theirs == "past") or not _near(truth, candidate):
+def _find_wrong_tense(context: Sequence[str], truth: str, candidate: str) -> str | None:
+    mine, theirs = find_tense(candidate), find_tense(truth)
+    if mine is None or theirs is None or (mine == "past") == (theirs == "past") or not _is_near(truth, candidate):
         return None
-    last = english.sentences_of(context[-1])[-1:] if context else []
-    if (subject(candidate) is None) != (subject(truth) is None) or (last and tense(last[0]) == mine):
+    last = english.split_english_sentences(context[-1])[-1:] if context else []
+    if (find_subject(candidate) is None) != (find_subject(truth) is None) or (last and find_tense(last[0]) == mine):
         return None
     return f"it is in the {mine}, the true reply in the {theirs}"
 
 
-def _inconsistent(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine, theirs = english.answer(candidate), english.answer(truth)
-    if mine and theirs and mine != theirs and _near(truth, candidate):
+def _find_inconsistency(context: Sequence[str], truth: str, candidate: str) -> str | None:
+    mine, theirs = english.find_answer(candidate), english.find_answer(truth)
+    if mine and theirs and mine != theirs and _is_near(truth, candidate):
         return f"it answers {mine}, the true reply {theirs}"
-    words = frozenset(english.words_of(candidate))
+    words = frozenset(english.split_words(candidate))
     for text in (truth, *context[::-1]):
-        if candidate.endswith("?") or text.endswith("?") or not _near(text, candidate):
+        if candidate.endswith("?") or text.endswith("?") or not _is_near(text, candidate):
             continue
-        if english.negations(candidate) and not english.negations(text):
+        if english.count_negations(candidate) and not english.count_negations(text):
             return f"it denies what was said: {brief(text)}"
-        before = frozenset(english.words_of(text))
-        for alike in _ALIKE:
+        before = frozenset(english.split_words(text))
+        for alike in _EXCLUSIVE_GROUPS:
             if words & alike and before & alike and not words & before & alike:
                 return f"it says {min(words & alike)}, and {min(before & alike)} was said"
     return None
+
+
+class LabelAccuracy(NamedTuple):
+    """One label: of those suggested, the share that people gave too (precision), and of those given, the share found.
+
+    ``suggested`` and ``given`` are how many there are of each, ``n`` the false candidates that were looked at.
+    """
+
+    label: str
+    precision: Estimate
+    recall: Estimate
+    suggested: int
+    given: int
+    n: int
+
+
+def measure_suggestions(questions: Sequence[Question]) -> list[LabelAccuracy]:
+    """The rules against the labels of all false candidates, label by label; no label counts as having been looked at.
+
+    Intervals take questions as the unit that varies.
+    """
+    rows = []
+    for number, question in enumerate(questions):
+        told = suggest_labels(question)
+        for place in find_false_places(question):
+            found = told.candidates[place].meta.get("suggested_labels", ())
+            rows.append((number, frozenset(question.candidates[place].labels), frozenset(found)))
+    return [_measure_label(label, rows) for label in LABELS]
+
+
+def _measure_label(label: str, rows: Sequence[tuple[int, frozenset[str], frozenset[str]]]) -> LabelAccuracy:
+    suggested = [(number, label in given) for number, given, found in rows if label in found]
+    given = [(number, label in found) for number, given, found in rows if label in given]
+    shares = [proportion([hit for _, hit in some], [number for number, _ in some]) for some in (suggested, given)]
+    return LabelAccuracy(label, shares[0], shares[1], len(suggested), len(given), len(rows))

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, nearest
 from rejoinder.types import Candidate, Question
@@ -27,7 +27,7 @@ MEANINGS = {
     TENSE: "speaks of the wrong time: in another tense it would fit",
 }
 LABELS = tuple(MEANINGS)
-_SUGGESTED = ("suggested_labels", "suggested_because")
+_SUGGESTION_KEYS = ("suggested_labels", "suggested_because")
 
 
 def response_id(question: Question, place: int) -> str:
@@ -35,9 +35,9 @@ def response_id(question: Question, place: int) -> str:
     return f"{question.id}/{question.candidates[place].id or place}"
 
 
-def false_places(question: Question) -> list[int]:
+def find_false_places(question: Question) -> list[int]:
     """The places of the candidates that are not right."""
-    good = right(question)
+    good = find_right_candidates(question)
     return [place for place in range(len(question.candidates)) if place not in good]
 
 
@@ -50,32 +50,32 @@ def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
     return tuple(label for label in LABELS if label in given)
 
 
-def with_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
+def attach_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
     """The question with labels for the candidates at some places; ``by`` says whose they are."""
 
     def change(place: int, candidate: Candidate) -> Candidate:
         if place not in labels:
             return candidate
         found = check_labels(labels[place], f"question {question.id}")
-        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTED}
+        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
         return dataclasses.replace(candidate, labels=found, meta={**meta, "labelled_by": by})
 
-    return _changed(question, change)
+    return _change_candidates(question, change)
 
 
-def with_suggestions(question: Question, reasons: Mapping[int, Mapping[str, str]]) -> Question:
+def attach_suggestions(question: Question, reasons: Mapping[int, Mapping[str, str]]) -> Question:
     """The question with what rules suggest for its candidates: each label with its reason; labels stay as they are."""
 
     def change(place: int, candidate: Candidate) -> Candidate:
-        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTED}
+        meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
         if found := reasons.get(place):
             meta |= {"suggested_labels": list(found), "suggested_because": dict(found)}
         return dataclasses.replace(candidate, meta=meta)
 
-    return _changed(question, change)
+    return _change_candidates(question, change)
 
 
-def accepted(question: Question) -> Question:
+def accept_suggestions(question: Question) -> Question:
     """The question with its suggestions as labels, where a candidate has no labels yet."""
 
     def change(_: int, candidate: Candidate) -> Candidate:
@@ -86,29 +86,32 @@ def accepted(question: Question) -> Question:
         meta = {key: value for key, value in candidate.meta.items() if key != "suggested_labels"}
         return dataclasses.replace(candidate, labels=labels, meta={**meta, "labelled_by": "rules, accepted"})
 
-    return _changed(question, change)
+    return _change_candidates(question, change)
 
 
-def _changed(question: Question, change: Callable[[int, Candidate], Candidate]) -> Question:
+def _change_candidates(question: Question, change: Callable[[int, Candidate], Candidate]) -> Question:
     candidates = tuple(change(place, candidate) for place, candidate in enumerate(question.candidates))
     return dataclasses.replace(question, candidates=candidates)
 
 
-FILE = "labelled.json"
+LABELLED_FILE = "labelled.json"
 
 
 @functools.cache
-def _read() -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads((files("rejoinder.selection") / FILE).read_bytes())
+def _read_labelled_file() -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads((files("rejoinder.selection") / LABELLED_FILE).read_bytes())
     return found
 
 
-def about() -> str:
+def describe_labelled_set() -> str:
     """What the set is, in its own words."""
-    return str(_read()["about"])
+    return str(_read_labelled_file()["about"])
 
 
-def labelled_questions(split: str | None = None) -> list[Question]:
+def read_labelled_questions(split: str | None = None) -> list[Question]:
     """All questions of the set, or those of one split: rules are developed on ``valid``, reported on ``test``."""
-    records = [from_object(one, Place(FILE, number)) for number, one in enumerate(_read()["questions"], start=1)]
+    records = [
+        from_object(one, Place(LABELLED_FILE, number))
+        for number, one in enumerate(_read_labelled_file()["questions"], start=1)
+    ]
     return [one for one in records if isinstance(one, Question) and split in (None, one.split)]

@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.text.normalise import digest_of, same_words
+from rejoinder.text.normalise import normalise_text, text_digest
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
-ENOUGH = 30  # letters in two neighbouring turns
-Pair = tuple[int, int]
+MIN_LETTERS = 30  # letters in two neighbouring turns
+DigestPair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingTexts:
     """What training files say, as digests, and which of the pairs that were looked for they have."""
 
     said: frozenset[int] = frozenset()
-    pairs: frozenset[Pair] = frozenset()
+    pairs: frozenset[DigestPair] = frozenset()
 
     def leaked(self, item: Item) -> bool:
         """Whether an item is known from training."""
-        return any(pair in self.pairs for pair in pairs_of(item))
+        return any(pair in self.pairs for pair in list_turn_pairs(item))
 
     def blocked(self, corpus: Corpus) -> NDArray[np.bool_]:
         """For each different thing that a corpus says, whether training said it."""
@@ -41,31 +41,31 @@ class Training:
         return np.isin(corpus.digests, known)
 
 
-def scan(records: Iterable[Record], items: Sequence[Item]) -> Training:
+def scan_training(records: Iterable[Record], items: Sequence[Item]) -> TrainingTexts:
     """What some records say, held against the items that questions shall be made of; gone through once."""
-    wanted = {pair for item in items for pair in pairs_of(item)}
+    wanted = {pair for item in items for pair in list_turn_pairs(item)}
     said: set[int] = set()
-    pairs: set[Pair] = set()
+    pairs: set[DigestPair] = set()
     for record in records:
-        for texts in _texts(record):
-            digests = [digest_of(text) for text in texts]
+        for texts in _list_texts(record):
+            digests = [text_digest(text) for text in texts]
             said.update(digests)
             pairs.update(pair for pair in pairwise(digests) if pair in wanted)
-    return Training(frozenset(said), frozenset(pairs))
+    return TrainingTexts(frozenset(said), frozenset(pairs))
 
 
-def pairs_of(item: Item) -> Iterator[Pair]:
+def list_turn_pairs(item: Item) -> Iterator[DigestPair]:
     """The pairs of neighbouring turns that tell an item's dialogue from others, as digests."""
     turns = [turn.text for turn in item.context]
     for first, second in [*pairwise(turns), *pairwise(turn.text for turn in item.future)]:
-        if len(same_words(first)) + len(same_words(second)) >= ENOUGH:
-            yield digest_of(first), digest_of(second)
+        if len(normalise_text(first)) + len(normalise_text(second)) >= MIN_LETTERS:
+            yield text_digest(first), text_digest(second)
     for reference in item.references[:1]:
         if turns:
-            yield digest_of(turns[-1]), digest_of(reference.text)
+            yield text_digest(turns[-1]), text_digest(reference.text)
 
 
-def copies_of(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
+def find_copies(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
     """For each item the dialogues of a corpus that are copies of its own, its own included."""
     size = len(corpus.digests)
     inside = np.flatnonzero(corpus.dialogue[:-1] == corpus.dialogue[1:])
@@ -74,7 +74,7 @@ def copies_of(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
     keys, owners = keys[order], corpus.dialogue[inside][order]
     found = []
     for item in items:
-        pairs = np.array(list(pairs_of(item)), np.int64).reshape(-1, 2)
+        pairs = np.array(list(list_turn_pairs(item)), np.int64).reshape(-1, 2)
         places = np.minimum(np.searchsorted(corpus.digests, pairs), size - 1)
         known = places[(corpus.digests[places] == pairs).all(axis=1)]
         codes = known[:, 0] * size + known[:, 1]
@@ -84,22 +84,22 @@ def copies_of(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
     return found
 
 
-def _texts(record: Record) -> Iterator[list[str]]:
+def _list_texts(record: Record) -> Iterator[list[str]]:
     """What a record says, each list in its order."""
     match record:
         case Dialogue():
-            yield _said(record.turns)
+            yield _turn_texts(record.turns)
         case Item():
-            context = _said(record.context)
-            future = _said(record.future)
+            context = _turn_texts(record.context)
+            future = _turn_texts(record.future)
             yield context
             for reference in record.references:
                 yield [*context[-1:], reference.text, *future]
         case Question():
-            yield _said(record.context)
+            yield _turn_texts(record.context)
         case Response():
             yield [record.text]
 
 
-def _said(turns: Sequence[Turn]) -> list[str]:
+def _turn_texts(turns: Sequence[Turn]) -> list[str]:
     return [turn.text for turn in turns]

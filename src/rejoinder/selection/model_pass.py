@@ -11,15 +11,15 @@ from typing import TypeAlias
 from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, SetMetric
 from rejoinder.paths import cache_home
-from rejoinder.scoring.cache import Store
-from rejoinder.scoring.compute import Column, keep
+from rejoinder.scoring.cache import ScoreStore
+from rejoinder.scoring.compute import Column, compute_cached
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.text.similarity import repeated
 from rejoinder.types import Candidate, Item, Pair, Question, Response
 
-ACCEPTABLE = "acceptable"  # where the probability stands in a candidate's meta
+ACCEPTABILITY_KEY = "acceptable"  # where the probability stands in a candidate's meta
 Progress: TypeAlias = Callable[[int, int], None]
-_AT_ONCE = 32  # questions
+_BATCH_SIZE = 32  # questions
 
 
 def check_judge(metric: Metric) -> None:
@@ -36,19 +36,19 @@ def score_candidates(
 ) -> list[list[float]]:
     """The score of each candidate of each question, NaN where there is none; what was computed before is kept."""
     check_judge(metric)
-    store, column = Store(cache_home() / "scores"), Column("score", metric)
+    store, column = ScoreStore(cache_home() / "scores"), Column("score", metric)
     found: list[list[float]] = []
-    for start in range(0, len(questions), _AT_ONCE):
-        part = questions[start : start + _AT_ONCE]
-        pairs = [pair for question in part for pair in _pairs(question)]
-        values = iter(store.get(keep(column, pairs, store, {}).address) or [None] * len(pairs))
-        found += [[_number(next(values)) for _ in question.candidates] for question in part]
+    for start in range(0, len(questions), _BATCH_SIZE):
+        part = questions[start : start + _BATCH_SIZE]
+        pairs = [pair for question in part for pair in _make_pairs(question)]
+        values = iter(store.get(compute_cached(column, pairs, store, {}).address) or [None] * len(pairs))
+        found += [[_to_float(next(values)) for _ in question.candidates] for question in part]
         if progress is not None:
             progress(len(found), len(questions))
     return found
 
 
-def _pairs(question: Question) -> list[Pair]:
+def _make_pairs(question: Question) -> list[Pair]:
     item = Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
     return [
         Pair(item, Response(f"{question.id}/{n}", question.id, "candidate", one.text))
@@ -56,11 +56,11 @@ def _pairs(question: Question) -> list[Pair]:
     ]
 
 
-def _number(value: float | None) -> float:
+def _to_float(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def with_acceptability(
+def attach_acceptability(
     pools: Sequence[Question], metric: Metric, known: Acceptability, progress: Progress | None = None
 ) -> list[Question]:
     """Pools whose candidates carry how probable it is that each is acceptable; one without a score carries nothing."""
@@ -70,7 +70,7 @@ def with_acceptability(
         if math.isnan(score):
             return candidate
         probability = known.probability(score, repeated(pool.context, candidate.text))
-        return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABLE: probability})
+        return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABILITY_KEY: probability})
 
     return [
         dataclasses.replace(pool, candidates=tuple(map(partial(judged, pool), pool.candidates, of_pool)))
@@ -80,5 +80,5 @@ def with_acceptability(
 
 def is_acceptable(candidate: Candidate, known: Acceptability) -> bool | None:
     """What the model pass proposes for a candidate; None where it has no score."""
-    probability = candidate.meta.get(ACCEPTABLE)
+    probability = candidate.meta.get(ACCEPTABILITY_KEY)
     return None if probability is None else float(probability) >= known.threshold

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.text.similarity import shares_content
 from rejoinder.types import Question
 
 
 @dataclass(frozen=True)
-class Overlap:
+class ContentOverlap:
     """The share of false candidates with a content word of the truth, over all, and over truths that have any.
 
     Over all, a truth without content words ("Yes, I will.") counts as no overlap. Intervals are clustered by question.
@@ -25,12 +25,12 @@ class Overlap:
     truths_without: int = 0
 
 
-def overlap_of(questions: Sequence[Question]) -> Overlap:
+def measure_overlap(questions: Sequence[Question]) -> ContentOverlap:
     """The content words that false candidates share with their truths."""
     values, clusters, sources = [], [], []
     without = 0
     for question in questions:
-        places = right(question)
+        places = find_right_candidates(question)
         truth = question.candidates[min(places)].text
         shared = [
             (one, shares_content(truth, one.text)) for n, one in enumerate(question.candidates) if n not in places
@@ -45,4 +45,4 @@ def overlap_of(questions: Sequence[Question]) -> Overlap:
         name: sum(v for v, s in zip(everywhere, sources, strict=True) if s == name) / sources.count(name)
         for name in sorted(set(sources))
     }
-    return Overlap(mean_interval(everywhere, clusters), mean_interval(values, clusters), by_source, without)
+    return ContentOverlap(mean_interval(everywhere, clusters), mean_interval(values, clusters), by_source, without)

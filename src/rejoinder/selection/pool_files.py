@@ -12,8 +12,8 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.shape import fits
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.files import whole_file
-from rejoinder.selection.build import Pools
+from rejoinder.files import atomic_write
+from rejoinder.selection.build import PoolSet
 from rejoinder.selection.card import card_paths
 
 _INSTRUCTIONS = (
@@ -29,21 +29,21 @@ def pools_path(path: str | Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.pools.jsonl")
 
 
-_FACTS = {
+_FACTS_SHAPE = {
     "settings?": {str: object}, "dialogues?": {str: int}, "repository?": {str: (int, str)}, "leakage?": {str: int},
     "sources?": [{"spec": str, "version": int, "citation": str}],
     "inputs?": [{"role": str, "name": str, "sha256": str, "licence": str}],
 }  # fmt: skip
 
 
-def write_pools(pools: Pools, path: str | Path) -> None:
+def write_pools(pools: PoolSet, path: str | Path) -> None:
     """Write pools, and beside them what the card will say of how they were found."""
     write(pools.questions, path)
-    with whole_file(card_paths(path)[0]) as file:
+    with atomic_write(card_paths(path)[0]) as file:
         file.write(orjson.dumps(dict(pools.facts), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
-def read_pools(path: str | Path) -> Pools:
+def read_pools(path: str | Path) -> PoolSet:
     """Pools that were written before."""
     questions = tuple(read_files([path]).questions.values())
     if not questions:
@@ -51,15 +51,15 @@ def read_pools(path: str | Path) -> Pools:
     try:
         facts = orjson.loads(card_paths(path)[0].read_bytes())
     except FileNotFoundError:
-        return Pools(questions)
+        return PoolSet(questions)
     except (OSError, ValueError):
         facts = None
-    if not fits(facts, _FACTS):
+    if not fits(facts, _FACTS_SHAPE):
         raise InputError(f"{card_paths(path)[0].name}: cannot be read; put it back as it was, or take it away")
-    return Pools(questions, facts)
+    return PoolSet(questions, facts)
 
 
-def write_project(path: str | Path, pools: str | Path, raters: int = 5) -> None:
+def write_scoring_project(path: str | Path, pools: str | Path, raters: int = 5) -> None:
     """Write a project of the form ``candidates`` over a file of pools, for ``rejoinder annotate``."""
     path = Path(path)
     data = os.path.relpath(str(pools), str(path.parent)).replace(os.sep, "/")
@@ -70,5 +70,5 @@ def write_project(path: str | Path, pools: str | Path, raters: int = 5) -> None:
         f"raters_per_unit = {raters}",
         f"instructions = {json.dumps(_INSTRUCTIONS)}",
     ]
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode())

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
-from rejoinder.selection.answers import Line, chosen, points
+from rejoinder.selection.answers import ScoreLine, compute_points, find_top_places
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.types import Question
 
 
 @dataclass(frozen=True)
-class Turned:
+class OrderCheck:
     """Some questions asked again with their candidates the other way round: on how many the selection changed."""
 
     asked: int
@@ -24,13 +24,13 @@ class Turned:
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectionResult:
     """The scores of some systems for the same questions; ``turned`` holds the check of order where it was made."""
 
     questions: Sequence[Question]
-    scores: Mapping[str, Sequence[Line]]
+    scores: Mapping[str, Sequence[ScoreLine]]
     signatures: Mapping[str, str] = field(default_factory=dict)
-    turned: Mapping[str, Turned] = field(default_factory=dict)
+    turned: Mapping[str, OrderCheck] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -40,18 +40,18 @@ class Selected:
     @functools.cached_property
     def right(self) -> list[frozenset[int]]:
         """The places of the right candidates of each question."""
-        return [right(question) for question in self.questions]
+        return [find_right_candidates(question) for question in self.questions]
 
     @functools.cached_property
     def chosen(self) -> dict[str, list[tuple[int, ...]]]:
         """The places that each system selected, question by question."""
-        return {system: [chosen(line) for line in lines] for system, lines in self.scores.items()}
+        return {system: [find_top_places(line) for line in lines] for system, lines in self.scores.items()}
 
     @functools.cached_property
     def points(self) -> dict[str, Floats]:
         """The point of each question, or the share of it, or NaN, for each system."""
         return {
-            system: np.array([points(r, c) for r, c in zip(self.right, places, strict=True)])
+            system: np.array([compute_points(r, c) for r, c in zip(self.right, places, strict=True)])
             for system, places in self.chosen.items()
         }
 
@@ -66,7 +66,7 @@ class Selected:
         seen: dict[tuple[str, ...], int] = {}
         codes = []
         for question in self.questions:
-            said = ("dialogue", question.dialogue) if question.dialogue is not None else _said(question)
+            said = ("dialogue", question.dialogue) if question.dialogue is not None else _context_key(question)
             codes.append(seen.setdefault(said, len(seen)))
         return np.array(codes, dtype=np.int64)
 
@@ -76,7 +76,7 @@ class Selected:
         return int(self.clusters.max(initial=-1)) + 1
 
 
-def _said(question: Question) -> tuple[str, ...]:
+def _context_key(question: Question) -> tuple[str, ...]:
     return ("context", *(turn.text for turn in question.context))
 
 
@@ -89,4 +89,4 @@ def check_questions(questions: Sequence[Question], name: str) -> None:
             raise InputError(
                 f"{name}: question {question.id} has one candidate only, so there is nothing to select; leave it out"
             )
-        right(question)
+        find_right_candidates(question)

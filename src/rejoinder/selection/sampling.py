@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rejoinder.seeded import shuffled
-from rejoinder.text.similarity import grams, likeness
+from rejoinder.seeded import stable_shuffle
+from rejoinder.text.similarity import dice_similarity, extract_ngrams
 from rejoinder.types import Candidate
 
 
-def pick(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
+def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
     """So many of some candidates (told apart by their ids), by the draw that belongs to these names."""
     by_id = {str(one.id): one for one in usable}
-    rest = [by_id[name] for name in shuffled(by_id, *names)]
-    words = {str(one.id): grams(one.text) for one in usable}
+    rest = [by_id[name] for name in stable_shuffle(by_id, *names)]
+    words = {str(one.id): extract_ngrams(one.text) for one in usable}
     chosen: list[Candidate] = []
     given: Counter[str | None] = Counter()
     alike = dict.fromkeys(words, 0.0)
@@ -31,11 +31,11 @@ def pick(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]
         chosen.append(best)
         given[best.source] += 1
         for name in alike:
-            alike[name] = max(alike[name], likeness(words[name], words[str(best.id)]))
+            alike[name] = max(alike[name], dice_similarity(words[name], words[str(best.id)]))
     return chosen
 
 
-def arrange(candidates: Sequence[Candidate], *names: object) -> tuple[Candidate, ...]:
+def shuffle_candidates(candidates: Sequence[Candidate], *names: object) -> tuple[Candidate, ...]:
     """Candidates in the order that belongs to these names."""
     by_id = {str(one.id): one for one in candidates}
-    return tuple(by_id[name] for name in shuffled(by_id, *names))
+    return tuple(by_id[name] for name in stable_shuffle(by_id, *names))

@@ -12,32 +12,32 @@ from typing import Any
 
 import rejoinder
 from rejoinder.data.inputs import Input
-from rejoinder.data.validation import Ledger
+from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RunError, SpecError
-from rejoinder.scoring.folder import check_against, describe_files, write_json
+from rejoinder.scoring.folder import check_described_files, describe_files, write_json
 from rejoinder.selection import folder as answer_file
 from rejoinder.selection import folder as folders
-from rejoinder.selection.answers import name_of
-from rejoinder.selection.result import Selected, check_questions
+from rejoinder.selection.answers import system_name
+from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, signature
 from rejoinder.types import Question
 
-TURNED = 20  # questions that are asked again with their candidates turned round
+ORDER_CHECKS = 20  # questions that are asked again with their candidates turned round
 _LIBRARIES = ("numpy", "scipy", "orjson")
-Show = Callable[[str, int, int], None]
+ShowProgress = Callable[[str, int, int], None]
 
 
-def _unseen(system: str, done: int, total: int) -> None:
+def _ignore_progress(system: str, done: int, total: int) -> None:
     """Nobody is watching."""
 
 
 @dataclass(frozen=True)
-class Run:
+class SelectionRun:
     """A run folder with what the systems selected; ``fresh`` names those that were asked only now."""
 
     folder: Path
-    selected: Selected
+    selected: SelectionResult
     fresh: tuple[str, ...]
     about: dict[str, Any]
 
@@ -46,10 +46,10 @@ def select(
     given: str | Path,
     systems: Sequence[str | System],
     folder: Path | None = None,
-    turned: int = TURNED,
-    show: Show | None = None,
+    turned: int = ORDER_CHECKS,
+    show: ShowProgress | None = None,
     engine: Engine | None = None,
-) -> Run:
+) -> SelectionRun:
     """Let systems answer the questions of a file (or ``dataset:NAME``) and keep everything in a folder.
 
     An engine asks systems that take each question by itself with several workers.
@@ -57,7 +57,7 @@ def select(
     The folder is ``runs/NAME-DIGEST`` unless given. A system that has answered the same questions before, with the same
     signature, is not asked again; one that was stopped goes on where it was.
     """
-    asked = parsed(systems, "system")
+    asked = parse_systems(systems, "system")
     opened = Input(given)
     try:
         questions = read_questions(opened)
@@ -66,48 +66,48 @@ def select(
         stem = opened.stem
     finally:
         opened.close()
-    digest = folders.digest_of(questions)
+    digest = folders.digest_questions(questions)
     folder = folder or Path("runs") / f"{stem}-select-{digest[:8]}"
-    folders.prepare(folder, questions, digest)
+    folders.prepare_folder(folder, questions, digest)
     folders.copy_card(str(given), folder)
     files, fresh = {}, []
     for spec, system in asked.items():
         of_system = signature(system)
-        path = folder / folders.SYSTEMS / answer_file.file_name(spec, of_system)
+        path = folder / folders.SYSTEMS / answer_file.answer_file_name(spec, of_system)
         if not path.is_file():
             begun = time.time()
-            told = functools.partial(show or _unseen, spec)
-            answer_file.fill(path, system, of_system, digest, questions, turned, told, engine)
+            told = functools.partial(show or _ignore_progress, spec)
+            answer_file.complete_answers(path, system, of_system, digest, questions, turned, told, engine)
             fresh.append(spec)
-            folders.note_time(folder, spec, time.time() - begun, len(questions))
+            folders.record_time(folder, spec, time.time() - begun, len(questions))
         files[spec] = path
-    about = _about(folder, source, questions, digest, files)
+    about = _describe_run(folder, source, questions, digest, files)
     write_json(folder / folders.ABOUT, about)
-    return Run(folder, _selected(questions, list(files.values()), digest), tuple(fresh), about)
+    return SelectionRun(folder, _read_result(questions, list(files.values()), digest), tuple(fresh), about)
 
 
-def load(folder: Path, systems: Sequence[str] = ()) -> Run:
+def load_selection(folder: Path, systems: Sequence[str] = ()) -> SelectionRun:
     """A run folder as it stands, with all its systems or with those that are named."""
     about = folders.read_about(folder)
-    check_against(folder, about.get("files", {}))
+    check_described_files(folder, about.get("files", {}))
     known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
-    wanted = [typed if typed in known else name_of(parse_system(typed)) for typed in systems] or list(known)
+    wanted = [typed if typed in known else system_name(parse_system(typed)) for typed in systems] or list(known)
     for spec in wanted:
         if spec not in known:
             raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
-    return Run(
-        folder, _selected(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
+    return SelectionRun(
+        folder, _read_result(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
     )
 
 
-def parsed(systems: Sequence[str | System], called: str) -> dict[str, System]:
+def parse_systems(systems: Sequence[str | System], called: str) -> dict[str, System]:
     """Systems by name, each once; ``called`` is what the command calls them."""
     if not systems:
         raise SpecError(f"no {called} was named; name at least one, e.g. --{called} tfidf")
     found: dict[str, System] = {}
     for one in systems:
         system = parse_system(one) if isinstance(one, str) else one
-        name = name_of(system)
+        name = system_name(system)
         if name in found:
             raise SpecError(f"the {called} {name} was given twice; leave one out")
         found[name] = system
@@ -116,7 +116,7 @@ def parsed(systems: Sequence[str | System], called: str) -> dict[str, System]:
 
 def read_questions(opened: Input) -> list[Question]:
     """The questions of an input, each with an id of its own."""
-    ledger, found = Ledger(), []
+    ledger, found = IdChecker(), []
     for record, place in opened.records():
         ledger.add(record, place)
         if isinstance(record, Question):
@@ -124,12 +124,12 @@ def read_questions(opened: Input) -> list[Question]:
     return found
 
 
-def _selected(questions: list[Question], files: Sequence[Path], digest: str) -> Selected:
-    found = [answer_file.read(path) for path in files]
+def _read_result(questions: list[Question], files: Sequence[Path], digest: str) -> SelectionResult:
+    found = [answer_file.read_answers(path) for path in files]
     for path, one in zip(files, found, strict=True):
         if one.digest != digest or len(one.lines) != len(questions):
             raise RunError(f"{path}: is of other questions; remove it and select again")
-    return Selected(
+    return SelectionResult(
         questions,
         {one.system: one.lines for one in found},
         {one.system: one.signature for one in found},
@@ -137,11 +137,11 @@ def _selected(questions: list[Question], files: Sequence[Path], digest: str) -> 
     )
 
 
-def _about(
+def _describe_run(
     folder: Path, source: dict[str, Any], questions: list[Question], digest: str, asked: Mapping[str, Path]
 ) -> dict[str, Any]:
     """What the folder holds; of a system with several signatures, the one that was asked for last."""
-    found = [(path, answer_file.read(path)) for path in sorted((folder / folders.SYSTEMS).glob("*.jsonl"))]
+    found = [(path, answer_file.read_answers(path)) for path in sorted((folder / folders.SYSTEMS).glob("*.jsonl"))]
     found = [(path, one) for path, one in found if asked.get(one.system, path) == path]
     return {
         "format": folders.FORMAT,

@@ -11,17 +11,17 @@ from rejoinder.errors import SpecError
 # turn of a number, counted from 1.
 Position: TypeAlias = Literal["first", "last", "random"] | int
 # Whose acceptance makes an utterance the truth of a second question.
-Second: TypeAlias = Literal["people", "model", "none"]
+SecondTruth: TypeAlias = Literal["people", "model", "none"]
 
 SOURCES = ("bm25(query='reply')", "sif(query='reply')")
 WITHOUT_VECTORS = (SOURCES[0], "dense(query='reply')")  # what needs no other model
 JUDGE = "aptness(model='bi')"
 # The settings that decide on the pools.
-FINDING = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
+POOL_SETTINGS = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
 
 
 @dataclass(frozen=True)
-class Settings:
+class SelectionSettings:
     """How questions are built (Sato et al. 2020, section 3).
 
     ``context_turns`` turns are the context. ``pool`` utterances are found for each true reply by ``sources`` in turns,
@@ -43,7 +43,7 @@ class Settings:
     tidy: bool = True
     false: int = 3
     judge: str | None = JUDGE
-    second: Second = "people"
+    second: SecondTruth = "people"
     least_raters: int = 3
     questions: int | None = None
     random: bool = False

@@ -11,13 +11,13 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rejoinder.data.reader import LONGEST_LINE, Source
+from rejoinder.data.reader import LONGEST_LINE, InputFile
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import escape_cell, unescape_cell
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.selection.acceptability_rules import SCALE
-from rejoinder.selection.human_scores import Scores
+from rejoinder.selection.human_scores import HumanScores
 from rejoinder.types import Question
 
 RATERS = 5
@@ -36,16 +36,16 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
         for one in pool.candidates:
             rows.writerow([*map(escape_cell, (pool.id, str(one.id), context, one.text)), *[""] * raters])
             n += 1
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"\xef\xbb\xbf" + out.getvalue().encode())  # else a spreadsheet takes it for anything but UTF-8
     return n
 
 
-def read_sheet(path: str | Path, pools: Sequence[Question]) -> Scores:
+def read_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
     """What people wrote on a sheet of these pools; an empty cell is a score that nobody gave."""
     texts = {(pool.id, str(one.id)): one.text for pool in pools for one in pool.candidates}
     found: dict[tuple[str, str], tuple[int, ...]] = {}
-    for place, row, scores in _rows(path):
+    for place, row, scores in _read_rows(path):
         key = unescape_cell(row["question"]), unescape_cell(row["candidate"])
         if key not in texts:
             raise InputError(
@@ -59,22 +59,22 @@ def read_sheet(path: str | Path, pools: Sequence[Question]) -> Scores:
             )
         if key in found:
             raise InputError(f"{place}: candidate {key[1]} of {brief(key[0])} has a row already; keep one of the two")
-        found[key] = tuple(_score(cell, place) for cell in scores if cell.strip())
+        found[key] = tuple(_parse_score(cell, place) for cell in scores if cell.strip())
     if not any(found.values()):
         raise InputError(f"{Path(path).name}: nobody has filled in a score; write 0 to 5 under '{_SCORE} 1' and so on")
     return {key: scores for key, scores in found.items() if scores}
 
 
-def _score(cell: str, place: Place) -> int:
+def _parse_score(cell: str, place: Place) -> int:
     found = cell.strip().removesuffix(".0")  # some spreadsheets write 3 as 3.0
     if found not in map(str, SCALE):
         raise InputError(f"{place}: has the score {brief(cell)}; write a whole number from 0 to 5, or nothing")
     return int(found)
 
 
-def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]:
+def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]:
     """The rows that are not blank, each with the line on which it begins, its cells by column and its scores."""
-    source = Source(path)
+    source = InputFile(path)
     with source.open() as raw:
         try:
             text = raw.read().decode("utf-8-sig")
@@ -91,7 +91,7 @@ def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]
             if not any(cell.strip() for cell in cells):
                 continue
             if not header:
-                header = _header(cells, place)
+                header = _check_header(cells, place)
             elif len(cells) != len(header):
                 raise InputError(f"{place}: has {len(cells)} cells but the header has {len(header)}; quote its texts")
             else:
@@ -103,7 +103,7 @@ def _rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]
         raise InputError(f"{source.name}: is empty; write a new one with --write-csv")
 
 
-def _header(cells: list[str], place: Place) -> list[str]:
+def _check_header(cells: list[str], place: Place) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
     missing = [name for name in ("question", "candidate", "text") if header.count(name) != 1]
     if missing or not any(name.startswith(_SCORE) for name in header):

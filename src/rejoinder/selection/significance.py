@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.result import Selected
+from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import NAN
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
 from rejoinder.stats.holm import holm
 from rejoinder.stats.mcnemar import mcnemar_test
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.table import Estimate
 
 ALPHA = 0.05
 _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
-class Difference(NamedTuple):
+class SystemDifference(NamedTuple):
     """One system against another: the questions that one alone got right, and whether that may be chance.
 
     ``by_cluster`` is the p-value of swapping the systems dialogue by dialogue, ties included: where questions belong
@@ -42,15 +42,15 @@ class Difference(NamedTuple):
         return max(self.corrected, self.by_cluster) < ALPHA
 
 
-def differences(selected: Selected, order: Sequence[str], seed: int = 0) -> list[Difference]:
+def differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) -> list[SystemDifference]:
     """Every pair of systems, the one that stands first in ``order`` first."""
-    found = [_difference(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
+    found = [_compare_systems(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
     corrected = holm([one.p for one in found]).tolist()
     by_cluster = holm([one.by_cluster for one in found]).tolist()
     return [one._replace(corrected=c, by_cluster=b) for one, c, b in zip(found, corrected, by_cluster, strict=True)]
 
 
-def _difference(selected: Selected, first: str, second: str, seed: int) -> Difference:
+def _compare_systems(selected: SelectionResult, first: str, second: str, seed: int) -> SystemDifference:
     x, y = selected.points[first], selected.points[second]
     both = ~(np.isnan(x) | np.isnan(y))
     x, y, clusters = x[both], y[both], selected.clusters[both]
@@ -58,7 +58,7 @@ def _difference(selected: Selected, first: str, second: str, seed: int) -> Diffe
     test = mcnemar_test(x[whole], y[whole])
     interval = difference_interval(x, y, clusters, n_resamples=_RESAMPLES, seed=seed)
     swapped = sign_flip_test(x, y, clusters, n_permutations=_PERMUTATIONS, seed=seed)
-    return Difference(
+    return SystemDifference(
         first,
         second,
         len(x),
@@ -71,7 +71,7 @@ def _difference(selected: Selected, first: str, second: str, seed: int) -> Diffe
     )
 
 
-def sentence(order: Sequence[str], found: Sequence[Difference]) -> str:
+def summarise_differences(order: Sequence[str], found: Sequence[SystemDifference]) -> str:
     """Which system is ahead of which, in one sentence."""
     if len(order) < 2:
         return "Fewer than two systems answered, so there is nothing to compare."
@@ -80,11 +80,11 @@ def sentence(order: Sequence[str], found: Sequence[Difference]) -> str:
     still = [system for system in order[1:] if system not in beaten]
     if not beaten:
         return f"{best} comes first, but no difference to another system survives correction."
-    rest = f"; the difference to {_listed(still)} may be chance" if still else ""
-    return f"{best} is surely ahead of {_listed(beaten)}{rest}."
+    rest = f"; the difference to {_join_names(still)} may be chance" if still else ""
+    return f"{best} is surely ahead of {_join_names(beaten)}{rest}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     if len(names) > 6:
         return f"{len(names)} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 ROLES = ("rater", "owner")
-DAYS = 90
+COOKIE_DAYS = 90
 
 
 def cookie_name(project: str, role: str) -> str:
@@ -23,25 +23,25 @@ def cookie_name(project: str, role: str) -> str:
     return f"rejoinder-{role}-{hashlib.sha256(project.encode()).hexdigest()[:12]}"
 
 
-def digest(token: str) -> str:
+def token_digest(token: str) -> str:
     """A token's digest, which may be kept."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def csrf(token: str) -> str:
+def make_csrf_mark(token: str) -> str:
     """The mark of a session's forms: only who holds the token could make it, and it does not give the token away."""
     key = token.encode("utf-8", "surrogateescape")
     return hmac.new(key, b"rejoinder annotate: a form of this session", hashlib.sha256).hexdigest()
 
 
-def genuine(token: str, pairs: Sequence[tuple[str, str]]) -> bool:
+def is_genuine(token: str, pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether a form that was sent came from a page of this session."""
     sent = [value for name, value in pairs if name == "csrf"]
-    return len(sent) == 1 and hmac.compare_digest(sent[0].encode("utf-8", "replace"), csrf(token).encode())
+    return len(sent) == 1 and hmac.compare_digest(sent[0].encode("utf-8", "replace"), make_csrf_mark(token).encode())
 
 
 def set_cookie(response: Response, name: str, token: str, secure: bool) -> None:
     """Leave the cookie; no script can read it, and no other site can have it sent."""
     response.set_cookie(
-        name, token, max_age=DAYS * 24 * 3600, path="/", secure=secure, httponly=True, samesite="strict"
+        name, token, max_age=COOKIE_DAYS * 24 * 3600, path="/", secure=secure, httponly=True, samesite="strict"
     )

@@ -16,17 +16,17 @@ from rejoinder.server import owner_pages, rater_pages
 from rejoinder.server.access import ROLES
 from rejoinder.server.limits import Limits
 from rejoinder.server.login import enter, style
-from rejoinder.server.middleware import Guard
-from rejoinder.server.site import Site, View, Visit, page_for
-from rejoinder.server.templates import asset, nothing_here, warm
+from rejoinder.server.middleware import RequestGuard
+from rejoinder.server.site import Site, View, Visit, page_endpoint_for
+from rejoinder.server.templates import asset_response, compile_templates, not_found_page
 
-RATER: dict[str, dict[str, View]] = {
+RATER_PATHS: dict[str, dict[str, View]] = {
     "/": {"GET": rater_pages.welcome},
     "/work": {"GET": rater_pages.work, "POST": rater_pages.submit},
     "/undo": {"POST": rater_pages.undo},
     "/leave": {"POST": rater_pages.leave},
 }
-OWNER: dict[str, dict[str, View]] = {
+OWNER_PATHS: dict[str, dict[str, View]] = {
     "/owner": {"GET": owner_pages.progress},
     "/owner/agreement": {"GET": owner_pages.agreement},
     "/owner/raters": {"GET": owner_pages.raters, "POST": owner_pages.change_raters},
@@ -36,39 +36,43 @@ OWNER: dict[str, dict[str, View]] = {
 }
 
 
-def app_of(
+def make_annotation_app(
     project: Project,
     store: Store,
     url: str = "http://127.0.0.1:8700",
     limits: Limits | None = None,
     clock: Callable[[], float] = time.time,
     steady: Callable[[], float] = time.monotonic,
-) -> Guard:
+) -> RequestGuard:
     """The app of a project; ``url`` is where raters reach it, ``clock`` tells the time as the store's does."""
     site = Site(project, store, url.rstrip("/"), limits or Limits(), clock)
-    routes = [Route("/r/{token}", enter), Route("/r/{token}/annotate.css", style), Route("/static/{name}", _static)]
-    for role, pages in (("rater", RATER), ("owner", OWNER)):
+    routes = [
+        Route("/r/{token}", enter),
+        Route("/r/{token}/annotate.css", style),
+        Route("/static/{name}", _answer_static),
+    ]
+    for role, pages in (("rater", RATER_PATHS), ("owner", OWNER_PATHS)):
         for path, views in pages.items():
-            routes += [Route(path, page_for(role, view), methods=[method]) for method, view in views.items()]
-    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+            routes += [Route(path, page_endpoint_for(role, view), methods=[method]) for method, view in views.items()]
+    app = Starlette(routes=routes, exception_handlers={404: _answer_missing, 405: _answer_missing})
     app.router.redirect_slashes = False
     app.state.site = site
-    warm()
-    return Guard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), steady)
+    compile_templates()
+    return RequestGuard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), steady)
 
 
-async def _missing(request: Request, error: Exception) -> Response:
-    return nothing_here()
+async def _answer_missing(request: Request, error: Exception) -> Response:
+    return not_found_page()
 
 
-async def _static(request: Request) -> Response:
+async def _answer_static(request: Request) -> Response:
     """A page's style or script, for those who have a page."""
     for role in ROLES:
-        found = await page_for(role, _asset)(request)
+        found = await page_endpoint_for(role, _answer_asset)(request)
         if found.status_code == 200:
             return found
-    return nothing_here()
+    return not_found_page()
 
 
-def _asset(visit: Visit) -> Response:
-    return asset(str(visit.request.path_params["name"])) or nothing_here()
+def _answer_asset(visit: Visit) -> Response:
+    return asset_response(str(visit.request.path_params["name"])) or not_found_page()

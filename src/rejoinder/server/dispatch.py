@@ -8,17 +8,17 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rejoinder.server.annotation_app import OWNER, RATER
-from rejoinder.server.api.auth import Gate
+from rejoinder.server.annotation_app import OWNER_PATHS, RATER_PATHS
+from rejoinder.server.api.auth import TokenAuth
 
-RATERS_STYLE = frozenset({"/static/annotate.css", "/static/annotate.js"})
-COMMON = frozenset({"/", "/static/icon.svg"})  # both have these
+ANNOTATION_STATIC = frozenset({"/static/annotate.css", "/static/annotate.js"})
+SHARED_PATHS = frozenset({"/", "/static/icon.svg"})  # both have these
 
 
-class Together:
+class AppDispatcher:
     """Two apps behind one address; ``gate`` is the exploring one's."""
 
-    def __init__(self, explore: ASGIApp, annotate: ASGIApp, gate: Gate) -> None:
+    def __init__(self, explore: ASGIApp, annotate: ASGIApp, gate: TokenAuth) -> None:
         self._explore, self._annotate, self._gate = explore, annotate, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -28,8 +28,8 @@ class Together:
 
     def _is_of_annotation(self, request: Request) -> bool:
         path = request.url.path
-        if path in COMMON:
+        if path in SHARED_PATHS:
             return not self._gate.knows(request)
         if path.startswith("/r/"):
             return not self._gate.is_token(path.removeprefix("/r/"))
-        return path in RATER or path in OWNER or path.startswith("/owner/") or path in RATERS_STYLE
+        return path in RATER_PATHS or path in OWNER_PATHS or path.startswith("/owner/") or path in ANNOTATION_STATIC

@@ -36,7 +36,7 @@ class Limits:
     clients: int = 20_000
 
 
-class Buckets:
+class TokenBuckets:
     """Token buckets by key; the longest unused is forgotten where there are too many."""
 
     def __init__(self, most: int) -> None:
@@ -54,7 +54,7 @@ class Buckets:
         return missing / rate.per_second
 
 
-class Known:
+class RecentDigests:
     """Digests of cookies that were recognised lately; bounded, so that nobody can fill it."""
 
     def __init__(self, most: int) -> None:
@@ -79,7 +79,7 @@ class Known:
             self._seen.pop(digest, None)
 
 
-def client_of(host: str | None) -> str:
+def client_key(host: str | None) -> str:
     """The key of an address: itself, and for IPv6 its network of 64 bits, which is what one customer has."""
     try:
         address = ipaddress.ip_address(host or "")

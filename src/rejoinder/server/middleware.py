@@ -13,8 +13,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rejoinder.server.access import digest
-from rejoinder.server.limits import Buckets, Known, Limits, Rate, client_of
+from rejoinder.server.access import token_digest
+from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets, client_key
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -27,16 +27,16 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "X-Robots-Tag": "noindex, nofollow",
 }
-LONG = "This is more than can be sent at once."
-SLOW = "This took too long to arrive."
-CLOSE = {"Connection": "close"}  # what is left of the body is not read
+TOO_LONG = "This is more than can be sent at once."
+TOO_SLOW = "This took too long to arrive."
+CLOSE_HEADERS = {"Connection": "close"}  # what is left of the body is not read
 
 
 BEARER = "bearer "
 Refuse = Callable[[Headers, int, str], Response]
 
 
-class Guard:
+class RequestGuard:
     """An app behind headers, a rate limit, a limit on bodies and a limit on time.
 
     A session is known by its cookie, or by the token that it sends with each request; ``refuse`` writes refusals.
@@ -46,7 +46,7 @@ class Guard:
         self,
         app: ASGIApp,
         limits: Limits,
-        known: Known,
+        known: RecentDigests,
         cookies: tuple[str, ...],
         clock: Callable[[], float] | None,
         refuse: Refuse | None = None,
@@ -54,8 +54,8 @@ class Guard:
         self.app = app
         self._limits, self._known, self._cookies = limits, known, cookies
         self._clock = clock or time.monotonic
-        self._refused = refuse or _refused
-        self._buckets = Buckets(limits.clients)
+        self._refused = refuse or _refuse_plainly
+        self._buckets = TokenBuckets(limits.clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -95,8 +95,8 @@ class Guard:
             return busy
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > self._limits.body_bytes:
-            long = self._refused(headers, 413, LONG)
-            long.headers.update(CLOSE)
+            long = self._refused(headers, 413, TOO_LONG)
+            long.headers.update(CLOSE_HEADERS)
             return long
         return None
 
@@ -104,13 +104,16 @@ class Guard:
         """A session's own bucket where its cookie or token was recognised before, else that of the address."""
         sent = cookie_parser(headers.get("cookie", ""))
         given = headers.get("authorization", "")
-        if given[: len(BEARER)].lower() == BEARER and (key := digest(given[len(BEARER) :].strip())) in self._known:
+        if (
+            given[: len(BEARER)].lower() == BEARER
+            and (key := token_digest(given[len(BEARER) :].strip())) in self._known
+        ):
             return key, self._limits.session
         for name in self._cookies:
-            if name in sent and (key := digest(sent[name])) in self._known:
+            if name in sent and (key := token_digest(sent[name])) in self._known:
                 return key, self._limits.session
         client = scope.get("client")
-        return "address " + client_of(client[0] if client else None), self._limits.address
+        return "address " + client_key(client[0] if client else None), self._limits.address
 
     def _bounded(self, receive: Receive) -> Receive:
         """The request's body, as long as it stays under its limits."""
@@ -122,14 +125,14 @@ class Guard:
             try:
                 message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
             except asyncio.TimeoutError:
-                raise HTTPException(408, SLOW, CLOSE) from None
+                raise HTTPException(408, TOO_SLOW, CLOSE_HEADERS) from None
             read += len(message.get("body", b""))
             if read > self._limits.body_bytes:
-                raise HTTPException(413, LONG, CLOSE)
+                raise HTTPException(413, TOO_LONG, CLOSE_HEADERS)
             return message
 
         return bounded
 
 
-def _refused(headers: Headers, status: int, sentence: str) -> Response:
+def _refuse_plainly(headers: Headers, status: int, sentence: str) -> Response:
     return PlainTextResponse(sentence, status)

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from rejoinder.annotation.answers import from_form
+from rejoinder.annotation.answers import parse_form
 from rejoinder.annotation.errors import AnnotationError, AnswerError, TooFastError
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store.base import Assignment
 from rejoinder.annotation.unit import Field, Option, Unit
-from rejoinder.server.access import digest
-from rejoinder.server.site import Visit, go
-from rejoinder.server.templates import left
+from rejoinder.server.access import token_digest
+from rejoinder.server.site import Visit, redirect_to
+from rejoinder.server.templates import left_page
 
 
-class Choice(NamedTuple):
+class AnswerChoice(NamedTuple):
     """One thing to choose; ``key`` is the digit that chooses it, empty where there are too many."""
 
     id: str
@@ -29,12 +29,12 @@ class Choice(NamedTuple):
     chosen: bool
 
 
-class Ask(NamedTuple):
+class Prompt(NamedTuple):
     """One thing asked, with what was chosen or written so far, and what is wrong with it."""
 
     id: str
     field: Field
-    choices: tuple[Choice, ...]
+    choices: tuple[AnswerChoice, ...]
     text: str
     problem: str
 
@@ -49,10 +49,10 @@ class Panel(NamedTuple):
 
     title: str
     text: str | None
-    asks: tuple[Ask, ...]
+    asks: tuple[Prompt, ...]
 
 
-class Sheet(NamedTuple):
+class UnitPage(NamedTuple):
     """All that a unit's page shows."""
 
     unit: Unit
@@ -75,47 +75,47 @@ class Sheet(NamedTuple):
         return not self.side_by_side and sum(len(panel.asks) for panel in self.panels) > 2
 
 
-def sheet_of(
+def make_unit_page(
     unit: Unit,
     fields: Sequence[Field],
     answer: Mapping[str, Any] | None = None,
     problems: Mapping[str, str] | None = None,
-) -> Sheet:
+) -> UnitPage:
     """A unit's page; ``answer`` is what was sent or judged before, and goes before the fields' own first values."""
     problems = dict(problems or {})
-    asks = [_ask(number, field, answer, problems.pop(field.name, "")) for number, field in enumerate(fields)]
+    asks = [_make_prompt(number, field, answer, problems.pop(field.name, "")) for number, field in enumerate(fields)]
     replies = unit.payload.get("replies", ())
     panels = []
     for number, reply in enumerate(replies, start=1):
         about = tuple(ask for ask in asks if ask.field.reply == reply["key"])
-        panels.append(Panel(_title(unit, number, len(replies)), reply["text"], about))
+        panels.append(Panel(_panel_title(unit, number, len(replies)), reply["text"], about))
     if whole := tuple(ask for ask in asks if ask.field.reply is None):
         panels.append(Panel("", None, whole))
-    return Sheet(unit, tuple(panels), problems)
+    return UnitPage(unit, tuple(panels), problems)
 
 
-def _title(unit: Unit, number: int, count: int) -> str:
+def _panel_title(unit: Unit, number: int, count: int) -> str:
     if unit.form == "compare":
         return ("The first reply", "The second reply")[number - 1]
     return "Reply" if count == 1 else f"Reply {number}"
 
 
-def _ask(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Ask:
+def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Prompt:
     name = f"f{number}"
     given = None if answer is None else answer.get(field.name)
     if field.kind in ("text", "lines"):
         text = given if isinstance(given, str) else field.initial if answer is None or field.only_if else ""
-        return Ask(name, field, (), text, problem)
+        return Prompt(name, field, (), text, problem)
     chosen = {str(one) for one in (given if isinstance(given, list | tuple) else [given]) if one is not None}
-    keys = keys_of(field.options)
+    keys = option_keys(field.options)
     choices = tuple(
-        Choice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
+        AnswerChoice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
         for n, (option, key) in enumerate(zip(field.options, keys, strict=True))
     )
-    return Ask(name, field, choices, "", problem)
+    return Prompt(name, field, choices, "", problem)
 
 
-def keys_of(options: Sequence[Option]) -> list[str]:
+def option_keys(options: Sequence[Option]) -> list[str]:
     """The digit of each option: its own label where all are numbers (0 for a 10 without a 0), else its place from 1."""
     labels = [option.label for option in options]
     if all(label.isdecimal() for label in labels):
@@ -133,59 +133,59 @@ def work(visit: Visit) -> Response:
     """The unit in hand or the next one; where there is none, why."""
     assignment = visit.store.next_unit(visit.me)
     if assignment is None:
-        return _end(visit)
-    return _unit(visit, assignment, assignment.previous)
+        return _end_response(visit)
+    return _unit_response(visit, assignment, assignment.previous)
 
 
 def submit(visit: Visit) -> Response:
     """Keep an answer, then go on; an exercise says first whether it was right."""
     held = visit.store.held(visit.me, visit.sent("assignment"))
-    unit = held.unit if held else _stand_in(visit)
-    answer = from_form(fields_of(visit.site.project, unit), visit.pairs)
+    unit = held.unit if held else _placeholder_unit(visit)
+    answer = parse_form(list_fields(visit.site.project, unit), visit.pairs)
     try:
-        kept = visit.store.submit(visit.me, visit.sent("assignment"), answer, _seconds(visit))
+        kept = visit.store.submit(visit.me, visit.sent("assignment"), answer, _visible_seconds(visit))
     except (AnswerError, TooFastError) as error:
         problems = error.problems if isinstance(error, AnswerError) else {"": str(error)}
-        return _unit(visit, held, answer, problems) if held else _lost(visit, error)
+        return _unit_response(visit, held, answer, problems) if held else _lost_response(visit, error)
     except AnnotationError as error:
-        return _lost(visit, error)
+        return _lost_response(visit, error)
     if kept.kind != "exercise":
-        return go("/work")
+        return redirect_to("/work")
     return visit.page("feedback.html", kept=kept, standing=visit.store.standing(visit.me))
 
 
 def undo(visit: Visit) -> Response:
     """Take the latest answer in hand again."""
     visit.store.undo(visit.me)
-    return go("/work")
+    return redirect_to("/work")
 
 
 def leave(visit: Visit) -> Response:
     """Forget this browser's session; a personal link still works."""
-    visit.site.known.drop(digest(visit.token))
-    response = left(visit.site.project.contact if visit.me.by else None)
+    visit.site.known.drop(token_digest(visit.token))
+    response = left_page(visit.site.project.contact if visit.me.by else None)
     response.delete_cookie(visit.site.cookie(visit.me.role), path="/", httponly=True, samesite="strict")
     return response
 
 
-def _unit(
+def _unit_response(
     visit: Visit, assignment: Assignment, answer: Mapping[str, Any] | None, problems: Mapping[str, str] | None = None
 ) -> Response:
-    fields = fields_of(visit.site.project, assignment.unit)
+    fields = list_fields(visit.site.project, assignment.unit)
     return visit.page(
         "work.html",
         422 if problems else 200,
         assignment=assignment,
-        sheet=sheet_of(assignment.unit, fields, answer, problems),
+        sheet=make_unit_page(assignment.unit, fields, answer, problems),
         standing=visit.store.standing(visit.me),
     )
 
 
-def _lost(visit: Visit, error: AnnotationError) -> Response:
+def _lost_response(visit: Visit, error: AnnotationError) -> Response:
     return visit.page("problem.html", 409, sentence=str(error))
 
 
-def _stand_in(visit: Visit) -> Unit:
+def _placeholder_unit(visit: Visit) -> Unit:
     """A unit that asks what was answered, for a form about what is not in hand any more: the store still knows it, and
     takes the same answer sent twice for what it is."""
     project = visit.site.project
@@ -193,7 +193,7 @@ def _stand_in(visit: Visit) -> Unit:
     return Unit("", project.form, {"replies": [{"key": key, "text": ""} for key in sorted(keys)]})
 
 
-def _seconds(visit: Visit) -> float:
+def _visible_seconds(visit: Visit) -> float:
     """How long the page was in sight, as it says; where it says nothing, the store counts since it was handed out."""
     try:
         return float(visit.sent("seconds"))
@@ -201,7 +201,7 @@ def _seconds(visit: Visit) -> float:
         return math.nan
 
 
-def _end(visit: Visit) -> Response:
+def _end_response(visit: Visit) -> Response:
     completion = visit.site.project.completion
     return visit.page(
         "end.html",

@@ -13,8 +13,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import InputError
-from rejoinder.server.annotation_app import app_of
-from rejoinder.server.limits import Limits, client_of
+from rejoinder.server.annotation_app import make_annotation_app
+from rejoinder.server.limits import Limits, client_key
 
 HEAD_SECONDS = 10.0
 CONNECTIONS = 500
@@ -22,7 +22,7 @@ IDLE_PER_ADDRESS = 100  # several browsers have one address, each with a handful
 HEAD_BYTES = 16 * 1024
 
 
-class HurryingProtocol(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """HTTP that closes a connection whose request does not come: uvicorn itself would wait for its head forever."""
 
     _alarm: asyncio.TimerHandle | None = None
@@ -35,7 +35,7 @@ class HurryingProtocol(H11Protocol):
 
     @property
     def _address(self) -> str:
-        return client_of(self.client[0] if self.client else None)
+        return client_key(self.client[0] if self.client else None)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head; the longest idle connection makes room where its address has too many."""
@@ -45,7 +45,7 @@ class HurryingProtocol(H11Protocol):
         # Behind a proxy all of them have the proxy's address.
         if not self.config.proxy_headers:
             address = self._address
-            every = (one for one in self.server_state.connections if isinstance(one, HurryingProtocol))
+            every = (one for one in self.server_state.connections if isinstance(one, TimeoutProtocol))
             idle = [one for one in every if one.is_idle and one._address == address and not one.transport.is_closing()]
             if len(idle) > IDLE_PER_ADDRESS:
                 min(idle, key=lambda one: one._heard).transport.close()
@@ -92,7 +92,7 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def url_of(listening: socket.socket) -> str:
+def socket_url(listening: socket.socket) -> str:
     """How a browser reaches a socket; one that listens on all addresses goes by the machine's name."""
     host, port = listening.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
@@ -114,19 +114,19 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Serve a project until a signal comes."""
-    run(app_of(project, store, url, limits), listening, url)
+    run_app(make_annotation_app(project, store, url, limits), listening, url)
 
 
-def run(app: ASGIApp, listening: socket.socket, url: str) -> None:
+def run_app(app: ASGIApp, listening: socket.socket, url: str) -> None:
     """Serve an app until a signal comes.
 
     No access log: personal links would stand in it. The address of a client is believed from a proxy only where
     ``url`` says that one stands before us.
     """
-    behind_proxy = url.rstrip("/") != url_of(listening)
+    behind_proxy = url.rstrip("/") != socket_url(listening)
     config = uvicorn.Config(
         app,
-        http=HurryingProtocol,
+        http=TimeoutProtocol,
         ws="none",
         lifespan="off",
         log_level="warning",

@@ -15,9 +15,9 @@ from starlette.responses import RedirectResponse, Response
 
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Rater, Store
-from rejoinder.server.access import cookie_name, csrf, digest, genuine
-from rejoinder.server.limits import Known, Limits
-from rejoinder.server.templates import html, nothing_here
+from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
+from rejoinder.server.limits import Limits, RecentDigests
+from rejoinder.server.templates import not_found_page, render_html
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -31,7 +31,7 @@ class Site:
     url: str
     limits: Limits
     clock: Callable[[], float] = time.time
-    known: Known = field(default_factory=lambda: Known(10_000))
+    known: RecentDigests = field(default_factory=lambda: RecentDigests(10_000))
 
     @property
     def secure(self) -> bool:
@@ -65,38 +65,42 @@ class Visit:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page for this visitor."""
-        return html(template, status, project=self.site.project, me=self.me, csrf=csrf(self.token), **values)
+        return render_html(
+            template, status, project=self.site.project, me=self.me, csrf=make_csrf_mark(self.token), **values
+        )
 
 
 View = Callable[[Visit], Response]
 
 
-def page_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
+def page_endpoint_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a view that only one role may see; all others find nothing there."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         token = request.cookies.get(site.cookie(role), "")
-        pairs = await form_of(request, site.limits.fields) if request.method == "POST" else ()
-        return await run_in_threadpool(_answer, site, request, role, token, pairs, view)
+        pairs = await read_form(request, site.limits.fields) if request.method == "POST" else ()
+        return await run_in_threadpool(_answer_view, site, request, role, token, pairs, view)
 
     return endpoint
 
 
-def _answer(
+def _answer_view(
     site: Site, request: Request, role: str, token: str, pairs: tuple[tuple[str, str], ...], view: View
 ) -> Response:
-    me = recognised(site, token)
+    me = identify_rater(site, token)
     if me is None or me.role != role:
-        site.known.drop(digest(token))
-        return nothing_here()
-    site.known.add(digest(token))
-    if request.method == "POST" and not (genuine(token, pairs) and own_origin(request.headers)):
-        return html("problem.html", 403, project=site.project, me=me, csrf=csrf(token), sentence=_FORGED)
+        site.known.drop(token_digest(token))
+        return not_found_page()
+    site.known.add(token_digest(token))
+    if request.method == "POST" and not (is_genuine(token, pairs) and is_own_origin(request.headers)):
+        return render_html(
+            "problem.html", 403, project=site.project, me=me, csrf=make_csrf_mark(token), sentence=_FORGED
+        )
     return view(Visit(site, request, me, token, pairs))
 
 
-def recognised(site: Site, token: str) -> Rater | None:
+def identify_rater(site: Site, token: str) -> Rater | None:
     """Whose token it is; who came through an entrance leaves with it."""
     me = site.store.who(token) if 0 < len(token) < 200 else None
     return me if me is None or me.by is None else site.store.rater(me.id)
@@ -105,12 +109,12 @@ def recognised(site: Site, token: str) -> Rater | None:
 _FORGED = "This form did not come from a page of yours, or the page was old; nothing was kept. Please reload the page"
 
 
-def own_origin(headers: Mapping[str, str]) -> bool:
+def is_own_origin(headers: Mapping[str, str]) -> bool:
     """Whether a request that changes something was begun by a page of ours, as far as the browser says."""
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
-async def form_of(request: Request, most: int) -> tuple[tuple[str, str], ...]:
+async def read_form(request: Request, most: int) -> tuple[tuple[str, str], ...]:
     """The pairs of a form; anything but a form of ours is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "Only forms are taken here.")
@@ -121,6 +125,6 @@ async def form_of(request: Request, most: int) -> tuple[tuple[str, str], ...]:
         raise HTTPException(400, "This form cannot be read.") from None
 
 
-def go(path: str) -> Response:
+def redirect_to(path: str) -> Response:
     """On to another page, after a form."""
     return RedirectResponse(path, 303)

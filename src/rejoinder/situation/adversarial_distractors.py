@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.situation.random_distractors import Chosen
-from rejoinder.situation.seed_vectors import Matter
+from rejoinder.situation.random_distractors import Distractors
+from rejoinder.situation.seed_vectors import SeedVectors
 from rejoinder.stats.arrays import Bools, Floats
 
 
@@ -26,7 +26,7 @@ class Regression(NamedTuple):
     intercept: float
 
 
-def fit(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
+def fit_regression(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
     """The minimum of the summed log loss and the penalty on half the squared weights; the intercept is free.
 
     The same as scikit-learn's with C = 1 / penalty.
@@ -48,7 +48,7 @@ def fit(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
     return Regression(found.x[:-1], float(found.x[-1]))
 
 
-def probability(scores: Floats) -> Floats:
+def logistic(scores: Floats) -> Floats:
     """The logistic curve."""
     found: Floats = np.exp(-np.logaddexp(0.0, -scores))
     return found
@@ -58,7 +58,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Round:
+class FilterRound:
     """What one round came to: the distractors that it looked at, those that were easy, and those that gave way.
 
     ``right`` is the share of questions whose reference has the highest f, before the round's replacements.
@@ -71,13 +71,13 @@ class Round:
 
 
 def filter_adversarially(
-    matter: Matter, chosen: Chosen, progress: Progress | None = None
-) -> tuple[Chosen, list[Round]]:
+    matter: SeedVectors, chosen: Distractors, progress: Progress | None = None
+) -> tuple[Distractors, list[FilterRound]]:
     """The distractors after J rounds, and what each round came to; a seed without distractors takes no part."""
     current = [list(picked) for picked in chosen]
     places = np.array([place for place, picked in enumerate(current) if picked], np.int64)
     folds = min(matter.settings.folds, len(places))
-    told: list[Round] = []
+    told: list[FilterRound] = []
     for number in range(matter.settings.rounds if folds > 1 else 0):
         random = np.random.default_rng([matter.settings.seed, 2, number])
         parts = np.array_split(random.permutation(places), folds)
@@ -90,29 +90,29 @@ def filter_adversarially(
             for place in np.sort(part).tolist():
                 scores = scores_of(matter, trained, place)
                 right += bool(scores[place] > max(scores[other] for other in before[place]))
-                counts += _replace(matter, current[place], place, scores, random)
+                counts += _replace_easy(matter, current[place], place, scores, random)
             if progress is not None:
                 progress(number * folds + fold, matter.settings.rounds * folds)
-        told.append(Round(int(counts[0]), int(counts[1]), int(counts[2]), right / len(places)))
+        told.append(FilterRound(int(counts[0]), int(counts[1]), int(counts[2]), right / len(places)))
     return tuple(tuple(picked) for picked in current), told
 
 
-def scores_of(matter: Matter, trained: Regression, place: int) -> Floats:
+def scores_of(matter: SeedVectors, trained: Regression, place: int) -> Floats:
     """f of every seed's reply, after the request and the statements of the seed in that place."""
     requests, situations, replies = np.split(trained.weights, 3)
     around = matter.requests[place] @ requests + matter.situations[place] @ situations + trained.intercept
-    return probability(matter.replies @ replies + around)
+    return logistic(matter.replies @ replies + around)
 
 
-def _trained(matter: Matter, chosen: Sequence[tuple[int, ...]], places: Sequence[int]) -> Regression:
+def _trained(matter: SeedVectors, chosen: Sequence[tuple[int, ...]], places: Sequence[int]) -> Regression:
     shown = [(place, reply) for place in places for reply in (place, *chosen[place])]
     seeds, replies = np.array(shown, np.int64).T
     rows = np.concatenate([matter.requests[seeds], matter.situations[seeds], matter.replies[replies]], axis=1)
-    return fit(rows, seeds == replies, matter.settings.penalty)
+    return fit_regression(rows, seeds == replies, matter.settings.penalty)
 
 
-def _replace(
-    matter: Matter, picked: list[int], place: int, scores: Floats, random: np.random.Generator
+def _replace_easy(
+    matter: SeedVectors, picked: list[int], place: int, scores: Floats, random: np.random.Generator
 ) -> tuple[int, int, int]:
     """Replace the easy distractors of a seed in place; how many there were, were easy, and gave way."""
     margin, reference = matter.settings.margin, scores[place]

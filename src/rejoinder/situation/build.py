@@ -14,39 +14,49 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.questions import DISTRACTORS
-from rejoinder.data.seeds import REFERENCE, Seed, checked_category
+from rejoinder.data.seeds import REFERENCE, Seed, check_category
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.seeded import draw
+from rejoinder.seeded import stable_hash
 from rejoinder.situation.adversarial_distractors import Progress, filter_adversarially
-from rejoinder.situation.card import card_of
+from rejoinder.situation.card import make_card
 from rejoinder.situation.contradictions import Keywords, read_keywords
-from rejoinder.situation.random_distractors import Chosen, first_distractors
-from rejoinder.situation.seed_vectors import Encode, Matter, matter_of
-from rejoinder.situation.settings import Settings
-from rejoinder.situation.statement_choice import Choosing, Situation, further, situation_of
-from rejoinder.situation.statement_pool import Shelf, shelf_of
+from rejoinder.situation.random_distractors import Distractors, draw_distractors
+from rejoinder.situation.seed_vectors import Encode, SeedVectors, encode_seeds
+from rejoinder.situation.settings import SituationSettings
+from rejoinder.situation.statements import (
+    StatementChoice,
+    StatementChooser,
+    StatementPool,
+    choose_statements,
+    collect_statements,
+    further,
+)
 from rejoinder.stats.arrays import Floats
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 DISTRACTOR = "distractor"
 
 
-def situation_for(matter: Matter, shelf: Shelf, place: int, picked: Sequence[int]) -> Situation:
+def build_situation(matter: SeedVectors, shelf: StatementPool, place: int, picked: Sequence[int]) -> StatementChoice:
     """The statements of a seed's question, given its distractors."""
     seed, settings = matter.seeds[place], matter.settings
     relevant = list(dict.fromkeys(shelf.place(one) for one in seed.statements))
     shown = [place, *picked]
     texts = [matter.seeds[one].reply for one in shown]
-    choosing = Choosing(shelf, texts, matter.replies[shown], relevant, settings.overlap)
+    choosing = StatementChooser(shelf, texts, matter.replies[shown], relevant, settings.overlap)
     near = np.zeros(len(shelf.statements), bool)
     near[[shelf.place(one) for other in picked for one in matter.seeds[other].statements]] = True
-    found = situation_of(choosing, relevant, near, settings.statements)
+    found = choose_statements(choosing, relevant, near, settings.statements)
     more = max(0, int(DISTRACTORS[-1]) - len(found.added))
-    return Situation(found.relevant, found.near, found.filled, further(choosing, more, _random(matter, seed, "more")))
+    return StatementChoice(
+        found.relevant, found.near, found.filled, further(choosing, more, _make_generator(matter, seed, "more"))
+    )
 
 
-def question_of(matter: Matter, shelf: Shelf, place: int, picked: Sequence[int], found: Situation) -> Question:
+def build_question(
+    matter: SeedVectors, shelf: StatementPool, place: int, picked: Sequence[int], found: StatementChoice
+) -> Question:
     """The question of a seed; its candidates have no grades yet."""
     seed = matter.seeds[place]
     shown = [place, *picked]
@@ -54,9 +64,11 @@ def question_of(matter: Matter, shelf: Shelf, place: int, picked: Sequence[int],
         Candidate(matter.seeds[one].reply, matter.seeds[one].id, source=REFERENCE if one == place else DISTRACTOR)
         for one in shown
     ]
-    order = _random(matter, seed, "candidates").permutation(len(shown))
-    situation, _ = _ordered(matter, shelf, seed, found.relevant, found.added, "situation")
-    expanded, places = _ordered(matter, shelf, seed, found.relevant, (*found.added, *found.further), "expanded")
+    order = _make_generator(matter, seed, "candidates").permutation(len(shown))
+    situation, _ = _order_statements(matter, shelf, seed, found.relevant, found.added, "situation")
+    expanded, places = _order_statements(
+        matter, shelf, seed, found.relevant, (*found.added, *found.further), "expanded"
+    )
     meta: dict[str, Any] = {
         "goal": seed.goal,
         "polarity": seed.polarity,
@@ -68,12 +80,12 @@ def question_of(matter: Matter, shelf: Shelf, place: int, picked: Sequence[int],
     return Question(seed.id, turns, tuple(candidates[n] for n in order), situation, split=seed.split, meta=meta)
 
 
-def _ordered(
-    matter: Matter, shelf: Shelf, seed: Seed, relevant: Sequence[int], added: Sequence[int], what: str
+def _order_statements(
+    matter: SeedVectors, shelf: StatementPool, seed: Seed, relevant: Sequence[int], added: Sequence[int], what: str
 ) -> tuple[tuple[Statement, ...], list[int]]:
     """The statements in a drawn order, and where those that were added stand, in the order of their adding."""
     whole = [*((place, True) for place in relevant), *((place, False) for place in added)]
-    order = _random(matter, seed, what).permutation(len(whole))
+    order = _make_generator(matter, seed, what).permutation(len(whole))
     statements = tuple(
         Statement(shelf.statements[whole[n][0]].text, shelf.statements[whole[n][0]].category, whole[n][1])
         for n in order
@@ -82,12 +94,12 @@ def _ordered(
     return statements, [stands[n] for n in range(len(relevant), len(whole))]
 
 
-def _random(matter: Matter, seed: Seed, what: str) -> np.random.Generator:
-    return np.random.default_rng(draw(matter.settings.seed, what, seed.id))
+def _make_generator(matter: SeedVectors, seed: Seed, what: str) -> np.random.Generator:
+    return np.random.default_rng(stable_hash(matter.settings.seed, what, seed.id))
 
 
 @dataclass(frozen=True)
-class Situated:
+class SituatedSet:
     """A situated set: its questions, which nobody has graded yet, and its card."""
 
     questions: tuple[Question, ...]
@@ -96,48 +108,48 @@ class Situated:
 
 def situate(
     seeds: Sequence[Seed],
-    settings: Settings | None = None,
+    settings: SituationSettings | None = None,
     keywords: Keywords | None = None,
     *,
     inputs: Sequence[Mapping[str, Any]] = (),
     encode: Encode | None = None,
     progress: Progress | None = None,
-) -> Situated:
+) -> SituatedSet:
     """A question for each seed that has a distractor.
 
     ``keywords`` are those of the package where none are given; ``encode`` is the encoder of the settings; ``inputs``
     are what the card says of files.
     """
-    settings = settings or Settings()
-    _check(seeds)
-    name = "vectors that were given" if encode else encoder_name(settings)
-    encode = encode or encoder_of(settings)
-    matter = matter_of(seeds, settings, encode)
-    first = first_distractors(matter)
+    settings = settings or SituationSettings()
+    _check_seeds(seeds)
+    name = "vectors that were given" if encode else describe_encoder(settings)
+    encode = encode or make_encode(settings)
+    matter = encode_seeds(seeds, settings, encode)
+    first = draw_distractors(matter)
     if not any(first):
         raise InputError(
             f"none of the {len(seeds):,} seeds has a distractor: a reply of its polarity that is not like its own, to "
             "another request and another goal; give more seeds, or raise --similarity or --overlap"
         )
     chosen, rounds = filter_adversarially(matter, first, progress)
-    shelf = shelf_of(seeds, settings, keywords or read_keywords(), encode)
-    situations = [situation_for(matter, shelf, place, chosen[place]) for place in range(len(seeds))]
+    shelf = collect_statements(seeds, settings, keywords or read_keywords(), encode)
+    situations = [build_situation(matter, shelf, place, chosen[place]) for place in range(len(seeds))]
     questions = [
-        question_of(matter, shelf, place, chosen[place], situations[place])
+        build_question(matter, shelf, place, chosen[place], situations[place])
         for place in range(len(seeds))
         if chosen[place]
     ]
-    counts = _counts(matter, shelf, (first, chosen), situations, questions)
-    return Situated(tuple(questions), card_of(questions, settings, name, counts, rounds, inputs))
+    counts = _count_steps(matter, shelf, (first, chosen), situations, questions)
+    return SituatedSet(tuple(questions), make_card(questions, settings, name, counts, rounds, inputs))
 
 
-def encoder_name(settings: Settings) -> str:
+def describe_encoder(settings: SituationSettings) -> str:
     """What the card says of the encoder."""
     encoder = load_encoder(settings.encoder)
     return f"{Path(encoder.name).name} {encoder.digest[:12]}"
 
 
-def encoder_of(settings: Settings) -> Encode:
+def make_encode(settings: SituationSettings) -> Encode:
     """What gives the vectors; a text beyond what the encoder reads loses its end."""
     encoder = load_encoder(settings.encoder)
 
@@ -147,7 +159,7 @@ def encoder_of(settings: Settings) -> Encode:
     return encode
 
 
-def _check(seeds: Sequence[Seed]) -> None:
+def _check_seeds(seeds: Sequence[Seed]) -> None:
     if len(seeds) < 2:
         raise InputError(
             f"there {'is one seed' if seeds else 'are no seeds'}; distractors are replies of other seeds, so give two "
@@ -160,14 +172,14 @@ def _check(seeds: Sequence[Seed]) -> None:
         if not all(text.strip() for text in (seed.request, seed.goal, seed.reply)):
             raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or leave the seed out")
         for statement in seed.statements:
-            checked_category(statement.category, f"seed {seed.id}")
+            check_category(statement.category, f"seed {seed.id}")
 
 
-def _counts(
-    matter: Matter,
-    shelf: Shelf,
-    chosen: tuple[Chosen, Chosen],
-    situations: Sequence[Situation],
+def _count_steps(
+    matter: SeedVectors,
+    shelf: StatementPool,
+    chosen: tuple[Distractors, Distractors],
+    situations: Sequence[StatementChoice],
     questions: Sequence[Question],
 ) -> dict[str, int]:
     """What became of everything; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""

@@ -13,20 +13,20 @@ import orjson
 import rejoinder
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.selection.card import card_paths
-from rejoinder.situation.adversarial_distractors import Round
-from rejoinder.situation.settings import Settings
+from rejoinder.situation.adversarial_distractors import FilterRound
+from rejoinder.situation.settings import SituationSettings
 from rejoinder.table import Cell, Table, to_markdown
 from rejoinder.types import Question
 
 
-def card_of(
+def make_card(
     questions: Sequence[Question],
-    settings: Settings,
+    settings: SituationSettings,
     encoder: str,
     counts: Mapping[str, int],
-    rounds: Sequence[Round],
+    rounds: Sequence[FilterRound],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """All there is to say of a situated set."""
@@ -53,10 +53,10 @@ def card_of(
 def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
     """Write both cards beside a set: ``SET.card.json`` and ``SET.card.md``."""
     machine, page = card_paths(path)
-    with whole_file(machine) as file:
+    with atomic_write(machine) as file:
         file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with whole_file(page) as file:
-        file.write(page_of(card, Path(path).name).encode())
+    with atomic_write(page) as file:
+        file.write(render_card(card, Path(path).name).encode())
     return machine, page
 
 
@@ -74,7 +74,7 @@ def read_card(path: str | Path) -> dict[str, Any]:
     return found
 
 
-def page_of(card: Mapping[str, Any], name: str) -> str:
+def render_card(card: Mapping[str, Any], name: str) -> str:
     """The card as a page for people."""
     grades = card["grades"]
     told = (

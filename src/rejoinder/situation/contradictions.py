@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.situation.overlap import Overlaps
+from rejoinder.situation.overlap import OverlapIndex
 from rejoinder.stats.arrays import Bools
 
 SHIPPED = "contradictions.toml"
@@ -49,13 +49,13 @@ def read_keywords(path: str | Path | None = None) -> Keywords:
     if not all(isinstance(one["words"], list) for one in groups):
         raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
     return Keywords(
-        _words(found.get("discard", []), name),
-        _words(found.get("negations", []), name),
-        tuple(tuple(_words(part, name) for part in one["words"]) for one in groups),
+        _parse_words(found.get("discard", []), name),
+        _parse_words(found.get("negations", []), name),
+        tuple(tuple(_parse_words(part, name) for part in one["words"]) for one in groups),
     )
 
 
-def _words(found: Any, name: str) -> tuple[str, ...]:
+def _parse_words(found: Any, name: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
         raise InputError(f"{name}: expected a list of words, found {str(found)[:60]!r}")
     return tuple(one.casefold() for one in found)
@@ -68,7 +68,7 @@ class Contradictions:
     discarded: Bools
     _denies: Bools = field(repr=False)
     _values: tuple[Bools, ...] = field(repr=False)  # for each group, statements by lists of words
-    _overlaps: Overlaps = field(repr=False)
+    _overlaps: OverlapIndex = field(repr=False)
     _texts: tuple[str, ...] = field(repr=False)
     _least: float = 0.75
 
@@ -82,15 +82,24 @@ class Contradictions:
         return found
 
 
-def contradictions_of(texts: Sequence[str], keywords: Keywords, overlaps: Overlaps, least: float) -> Contradictions:
+def find_contradictions(
+    texts: Sequence[str], keywords: Keywords, overlaps: OverlapIndex, least: float
+) -> Contradictions:
     """What keywords say of statements; ``least`` is how much two texts overlap of which one denies the other."""
-    values = tuple(np.stack([_holding(texts, part) for part in group], axis=1) for group in keywords.groups if group)
+    values = tuple(
+        np.stack([_contain_any(texts, part) for part in group], axis=1) for group in keywords.groups if group
+    )
     return Contradictions(
-        _holding(texts, keywords.discard), _holding(texts, keywords.negations), values, overlaps, tuple(texts), least
+        _contain_any(texts, keywords.discard),
+        _contain_any(texts, keywords.negations),
+        values,
+        overlaps,
+        tuple(texts),
+        least,
     )
 
 
-def _holding(texts: Sequence[str], words: Sequence[str]) -> Bools:
+def _contain_any(texts: Sequence[str], words: Sequence[str]) -> Bools:
     if not words:
         return np.zeros(len(texts), bool)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")

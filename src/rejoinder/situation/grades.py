@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejoinder.comparison.aggregation import aggregated
+from rejoinder.comparison.aggregation import aggregate_ratings
 from rejoinder.errors import InputError, brief
-from rejoinder.selection.human_scores import Scores
+from rejoinder.selection.human_scores import HumanScores
 from rejoinder.selection.sheet import write_sheet
 from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn
@@ -27,7 +27,7 @@ METHOD = "minimax_entropy_ordinal"
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedQuestions:
     """Questions with grades, what the card says of them, and the ids of those that must be rated again."""
 
     questions: tuple[Question, ...]
@@ -35,7 +35,9 @@ class Graded:
     again: tuple[str, ...] = ()
 
 
-def grade(questions: Sequence[Question], records: Iterable[Record], method: str = METHOD, keep: bool = False) -> Graded:
+def grade_questions(
+    questions: Sequence[Question], records: Iterable[Record], method: str = METHOD, keep: bool = False
+) -> GradedQuestions:
     """Questions with the grades that their ratings come to; ``keep`` also those that must be rated again.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
@@ -45,32 +47,32 @@ def grade(questions: Sequence[Question], records: Iterable[Record], method: str 
         raise InputError(
             "a mean is no grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
         )
-    known = {_name(question, n) for question in questions for n in range(len(question.candidates))}
-    ratings = [_checked(one) for one in records if isinstance(one, Rating) and one.response in known]
+    known = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
+    ratings = [_check_grade(one) for one in records if isinstance(one, Rating) and one.response in known]
     ratings = [one for one in ratings if one.aspect == ASPECT]
     if not ratings:
         raise InputError(f"nobody rated the aspect {ASPECT!r} of a candidate of this set; give the set that was rated")
-    made = aggregated(ratings, method)[0]
+    made = aggregate_ratings(ratings, method)[0]
     found = {one.response: one for one in made.records if isinstance(one, Rating)}
     given: dict[str, list[int]] = {}
     for one in sorted(ratings, key=lambda one: one.rater):
         given.setdefault(str(one.response), []).append(int(one.value))
-    done = [_graded(question, found, given) for question in questions]
-    again = tuple(question.id for question in done if not _is_settled(question))
-    kept = tuple(question for question in done if keep or _is_settled(question))
+    done = [_grade_question(question, found, given) for question in questions]
+    again = tuple(question.id for question in done if not _is_decided(question))
+    kept = tuple(question for question in done if keep or _is_decided(question))
     alpha = krippendorff_alpha(made.judged.matrix.values, "ordinal").value
     facts = {
         "method": method,
         "ratings": len(ratings),
         "raters": len({one.rater for one in ratings}),
         "alpha": None if math.isnan(alpha) else round(alpha, 4),
-        "counts": _counts(kept, again),
+        "counts": _count_grades(kept, again),
         "again": list(again),
     }
-    return Graded(kept, facts, again)
+    return GradedQuestions(kept, facts, again)
 
 
-def ratings_of(scores: Scores) -> list[Rating]:
+def to_ratings(scores: HumanScores) -> list[Rating]:
     """What stands on a sheet as ratings; a column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
     return [
         Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
@@ -79,7 +81,7 @@ def ratings_of(scores: Scores) -> list[Rating]:
     ]
 
 
-def _checked(rating: Rating) -> Rating:
+def _check_grade(rating: Rating) -> Rating:
     if rating.aspect == ASPECT and rating.value not in range(len(GRADES)):
         raise InputError(
             f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades are 0 (Bad), "
@@ -88,13 +90,13 @@ def _checked(rating: Rating) -> Rating:
     return rating
 
 
-def _name(question: Question, place: int) -> str:
+def _candidate_name(question: Question, place: int) -> str:
     return f"{question.id}/{question.candidates[place].id or place}"
 
 
-def _graded(question: Question, found: Mapping[str | None, Rating], given: Mapping[str, list[int]]) -> Question:
+def _grade_question(question: Question, found: Mapping[str | None, Rating], given: Mapping[str, list[int]]) -> Question:
     def one(place: int, candidate: Candidate) -> Candidate:
-        name = _name(question, place)
+        name = _candidate_name(question, place)
         rating = found.get(name)
         if rating is None:
             return dataclasses.replace(candidate, grade=None)
@@ -108,12 +110,12 @@ def _graded(question: Question, found: Mapping[str | None, Rating], given: Mappi
     return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": bad})
 
 
-def _is_settled(question: Question) -> bool:
+def _is_decided(question: Question) -> bool:
     grades = {candidate.grade for candidate in question.candidates}
     return None not in grades and len(grades) > 1
 
 
-def _counts(questions: Sequence[Question], again: Sequence[str]) -> dict[str, int]:
+def _count_grades(questions: Sequence[Question], again: Sequence[str]) -> dict[str, int]:
     grades = Counter(str(one.grade) for question in questions for one in question.candidates)
     reference = [one.grade for question in questions for one in question.candidates if one.source == "reference"]
     return {
@@ -132,10 +134,10 @@ RATERS = 3
 
 def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
     """Write a sheet for so many raters, each with a column, and say how many rows it has."""
-    return write_sheet([_shown(question) for question in questions], path, raters)
+    return write_sheet([_show_situation(question) for question in questions], path, raters)
 
 
-def _shown(question: Question) -> Question:
+def _show_situation(question: Question) -> Question:
     told = [Turn(one.text, "situation") for one in question.situation]
     if isinstance(goal := question.meta.get("goal"), str):
         told.insert(0, Turn(goal, "goal"))

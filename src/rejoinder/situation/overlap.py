@@ -17,26 +17,26 @@ from rejoinder.text.tokens import content_words
 _PLACEHOLDER = re.compile(r"\[\w+\]('s)?")
 
 
-def words_of(text: str) -> frozenset[str]:
+def find_content_words(text: str) -> frozenset[str]:
     """The content words of a text."""
     return content_words(_PLACEHOLDER.sub(" ", text))
 
 
 def overlap(first: str, second: str) -> float:
     """Shared content words over those of the text that has fewer; 0 where one has none, but 1 for equal texts."""
-    if _same(first) == _same(second):
+    if _normalise(first) == _normalise(second):
         return 1.0
-    one, other = words_of(first), words_of(second)
+    one, other = find_content_words(first), find_content_words(second)
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
-class Overlaps:
+class OverlapIndex:
     """Texts whose words are looked up, so that one text can be held against all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        words = [words_of(text) for text in texts]
+        words = [find_content_words(text) for text in texts]
         self._sizes: Ints = np.array([len(one) for one in words], np.int64)
-        self._same = np.array([_same(text) for text in texts], object)
+        self._same = np.array([_normalise(text) for text in texts], object)
         places: dict[str, list[int]] = {}
         for place, one in enumerate(words):
             for word in one:
@@ -45,7 +45,7 @@ class Overlaps:
 
     def with_(self, text: str) -> Floats:
         """The overlap of a text with each."""
-        words = words_of(text)
+        words = find_content_words(text)
         shared: Floats = np.zeros(len(self._sizes))
         for word in words:
             if word in self._places:
@@ -55,7 +55,7 @@ class Overlaps:
 
     def same(self, text: str) -> Bools:
         """Which of the texts are this one, capitals and white space aside."""
-        found: Bools = np.asarray(self._same == _same(text), bool)
+        found: Bools = np.asarray(self._same == _normalise(text), bool)
         return found
 
     def near(self, text: str, least: float) -> Bools:
@@ -64,5 +64,5 @@ class Overlaps:
         return found
 
 
-def _same(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())

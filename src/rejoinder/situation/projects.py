@@ -11,12 +11,12 @@ from pathlib import Path
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.inputs import DATASET, read
-from rejoinder.data.reader import Source, decode, stream
+from rejoinder.data.reader import InputFile, decode_line, stream
 from rejoinder.data.schema import from_object
 from rejoinder.data.seeds import Seed, read_seeds, request_and_goal
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Item, Question, Reference, Statement, Turn
 
 
@@ -24,16 +24,16 @@ def read_requests(*given: str | Path) -> list[Item]:
     """An item for each request: its text as the context, the goal in its meta, and nothing else."""
     found: dict[str, Item] = {}
     for name in given:
-        for where, id, request, goal in _requests(str(name)):
+        for where, id, request, goal in _read_requests(str(name)):
             if id in found:
                 raise InputError(f"{where}: the request {id!r} was there before; give each its own id")
             found[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
     return list(found.values())
 
 
-def _requests(name: str) -> Iterator[tuple[str, str, str, str]]:
-    for line in Source(name).lines():
-        found, where = decode(line), str(line.place)
+def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
+    for line in InputFile(name).lines():
+        found, where = decode_line(line), str(line.place)
         if isinstance(found, dict) and "request" in found:
             texts = [
                 str(found[key]) if type(found.get(key)) is int else found.get(key) for key in ("id", "request", "goal")
@@ -100,7 +100,7 @@ STEPS: dict[str, Step] = {
 }
 
 
-def write_project(step: str, files: Sequence[str], path: str | Path) -> int:
+def write_step_project(step: str, files: Sequence[str], path: str | Path) -> int:
     """Write PROJECT.toml (and PROJECT.jsonl, where data must be made for it), and say how many things are shown."""
     path, told = Path(path), STEPS[step]
     if path.suffix != ".toml":
@@ -108,14 +108,14 @@ def write_project(step: str, files: Sequence[str], path: str | Path) -> int:
     if not files:
         raise InputError(f"no file is named for the step {step!r}")
     if step in ("situation", "write", "complete"):
-        items = completed(files) if step == "complete" else read_requests(*files)
+        items = collect_replied_items(files) if step == "complete" else read_requests(*files)
         if not items:
             raise InputError(f"{', '.join(files)}: holds no requests with a goal")
         shown, count = [str(path.with_suffix(".jsonl"))], len(items)
         write(items, shown[0])
     else:
         shown, count = list(files), sum(read(*files).counts().values())
-    data = [_relative(one, path.parent) for one in shown]
+    data = [_relative_path(one, path.parent) for one in shown]
     lines = [
         f'form = "{told.form}"',
         f"data = {json.dumps(data)}",
@@ -123,16 +123,16 @@ def write_project(step: str, files: Sequence[str], path: str | Path) -> int:
         f"raters_per_unit = {FORMS[told.form].raters_per_unit}",
         f"instructions = {json.dumps(told.instructions)}",
     ]
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode())
     return count
 
 
-def _relative(name: str, folder: Path) -> str:
+def _relative_path(name: str, folder: Path) -> str:
     return name if name.startswith(DATASET) else os.path.relpath(name, folder).replace(os.sep, "/")
 
 
-def completed(files: Sequence[str]) -> list[Item]:
+def collect_replied_items(files: Sequence[str]) -> list[Item]:
     """An item for each request and reply, with the statements that there are: of seeds, or of the steps 2 and 4.
 
     Items of one id are put together: one file may have the replies (of step 4) and another the statements (of step 2).
@@ -143,14 +143,14 @@ def completed(files: Sequence[str]) -> list[Item]:
         if _holds_items(file):
             for record in stream(file, allow_empty=True):
                 if isinstance(record, Item):
-                    items[record.id] = _joined(items.get(record.id), record)
+                    items[record.id] = _merge_items(items.get(record.id), record)
         else:
             seeds += read_seeds(file)
     replied = (item for item in items.values() if item.references)
-    return [*(one for item in replied for one in _by_reply(item)), *map(item_of, seeds)]
+    return [*(one for item in replied for one in _split_by_reply(item)), *map(seed_to_item, seeds)]
 
 
-def item_of(seed: Seed) -> Item:
+def seed_to_item(seed: Seed) -> Item:
     """A seed as an item: its reply as the reference, its statements as the situation."""
     meta = {"goal": seed.goal} | ({"polarity": seed.polarity} if seed.polarity else {})
     statements = tuple(Statement(one.text, one.category) for one in seed.statements)
@@ -160,11 +160,11 @@ def item_of(seed: Seed) -> Item:
 def _holds_items(file: str) -> bool:
     if file.startswith(DATASET):
         return False
-    first = decode(next(iter(Source(file).lines())))
+    first = decode_line(next(iter(InputFile(file).lines())))
     return isinstance(first, dict) and "request" not in first and "candidates" not in first
 
 
-def _joined(before: Item | None, item: Item) -> Item:
+def _merge_items(before: Item | None, item: Item) -> Item:
     if before is None:
         return item
     return replace(
@@ -175,7 +175,7 @@ def _joined(before: Item | None, item: Item) -> Item:
     )
 
 
-def _by_reply(item: Item) -> list[Item]:
+def _split_by_reply(item: Item) -> list[Item]:
     """One item a reply, since each gets statements of its own."""
     if len(item.references) == 1:
         return [item]

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.situation.seed_vectors import Matter
+from rejoinder.situation.seed_vectors import SeedVectors
 
-Chosen = tuple[tuple[int, ...], ...]  # for each seed, the places of the seeds whose replies are its distractors
+Distractors = tuple[tuple[int, ...], ...]  # for each seed, the places of the seeds whose replies are its distractors
 
 
-def first_distractors(matter: Matter) -> Chosen:
+def draw_distractors(matter: SeedVectors) -> Distractors:
     """Up to m - 1 distractors of each seed, drawn one by one; what says nearly the same as one goes out of the pool.
 
     A seed whose pool runs dry has fewer, or none.
     """
     random = np.random.default_rng([matter.settings.seed, 1])
-    return tuple(_draw(matter, place, random) for place in range(len(matter.seeds)))
+    return tuple(_draw_for_seed(matter, place, random) for place in range(len(matter.seeds)))
 
 
-def _draw(matter: Matter, place: int, random: np.random.Generator) -> tuple[int, ...]:
+def _draw_for_seed(matter: SeedVectors, place: int, random: np.random.Generator) -> tuple[int, ...]:
     pool = matter.pool(place)
     picked: list[int] = []
     while len(picked) < matter.settings.candidates - 1 and pool.any():

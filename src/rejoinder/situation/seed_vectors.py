@@ -13,25 +13,25 @@ from typing import TypeAlias
 import numpy as np
 
 from rejoinder.data.seeds import Seed
-from rejoinder.situation.overlap import Overlaps
-from rejoinder.situation.settings import Settings
+from rejoinder.situation.overlap import OverlapIndex
+from rejoinder.situation.settings import SituationSettings
 from rejoinder.stats.arrays import Bools, Floats
 
 Encode: TypeAlias = Callable[[Sequence[str]], Floats]  # vectors of length 1, zeros for a blank text
 
 
 @dataclass(frozen=True, eq=False)
-class Matter:
+class SeedVectors:
     """Seeds with the vectors of their requests, statements (the mean of S1) and replies."""
 
     seeds: tuple[Seed, ...]
     requests: Floats
     situations: Floats
     replies: Floats
-    settings: Settings
-    _requests: Overlaps = field(repr=False)
-    _goals: Overlaps = field(repr=False)
-    _replies: Overlaps = field(repr=False)
+    settings: SituationSettings
+    _requests: OverlapIndex = field(repr=False)
+    _goals: OverlapIndex = field(repr=False)
+    _replies: OverlapIndex = field(repr=False)
 
     def pool(self, place: int) -> Bools:
         """Which seeds' replies may be distractors of the seed in that place."""
@@ -48,7 +48,7 @@ class Matter:
         return self._replies.near(self.seeds[place].reply, self.settings.overlap)
 
 
-def matter_of(seeds: Sequence[Seed], settings: Settings, encode: Encode) -> Matter:
+def encode_seeds(seeds: Sequence[Seed], settings: SituationSettings, encode: Encode) -> SeedVectors:
     """What both algorithms need of some seeds."""
     requests, replies = ([getattr(seed, name) for seed in seeds] for name in ("request", "reply"))
     texts = [statement.text for seed in seeds for statement in seed.statements]
@@ -62,13 +62,13 @@ def matter_of(seeds: Sequence[Seed], settings: Settings, encode: Encode) -> Matt
         if len(part):
             mean = part.mean(axis=0)
             situations[place] = mean / (float(np.linalg.norm(mean)) or 1.0)
-    return Matter(
+    return SeedVectors(
         tuple(seeds),
         vectors[:n],
         situations,
         vectors[n : 2 * n],
         settings,
-        Overlaps(requests),
-        Overlaps([seed.goal for seed in seeds]),
-        Overlaps(replies),
+        OverlapIndex(requests),
+        OverlapIndex([seed.goal for seed in seeds]),
+        OverlapIndex(replies),
     )

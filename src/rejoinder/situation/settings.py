@@ -8,7 +8,7 @@ from rejoinder.errors import InputError
 
 
 @dataclass(frozen=True)
-class Settings:
+class SituationSettings:
     """The parameters of Algorithms 1 and 2 and of Appendix B.2."""
 
     candidates: int = 3  # m, the reference counted

@@ -6,37 +6,39 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.seeds import Seed, checked_category
-from rejoinder.models.statements.model import BEAM, Asked, StatementWriter
+from rejoinder.data.seeds import Seed, check_category
+from rejoinder.models.statements.model import BEAM_WIDTH, StatementRequest, StatementWriter
 from rejoinder.types import Statement
 
 _WINDOW = 32  # seeds that are written for together
 
 
-def with_statements(
+def add_statements(
     seeds: Sequence[Seed],
     writer: StatementWriter,
     categories: Sequence[str] = CATEGORIES,
-    n: int = BEAM,
-    beam: int = BEAM,
+    n: int = BEAM_WIDTH,
+    beam: int = BEAM_WIDTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Seed]:
     """Seeds with up to n more statements of each category; what is there already is not said twice."""
-    wanted = [checked_category(category, "categories") for category in dict.fromkeys(categories)]
+    wanted = [check_category(category, "categories") for category in dict.fromkeys(categories)]
     made: list[Seed] = []
     for start in range(0, len(seeds), _WINDOW):
         part = seeds[start : start + _WINDOW]
-        asked = [Asked(seed.request, seed.goal, seed.reply, category) for seed in part for category in wanted]
+        asked = [
+            StatementRequest(seed.request, seed.goal, seed.reply, category) for seed in part for category in wanted
+        ]
         written = writer.write(asked, n, beam)
         for place, seed in enumerate(part):
             texts = written[place * len(wanted) : (place + 1) * len(wanted)]
-            made.append(_with(seed, wanted, texts))
+            made.append(_add_to_seed(seed, wanted, texts))
         if progress is not None:
             progress(len(made), len(seeds))
     return made
 
 
-def _with(seed: Seed, categories: Sequence[str], written: Sequence[Sequence[str]]) -> Seed:
+def _add_to_seed(seed: Seed, categories: Sequence[str], written: Sequence[Sequence[str]]) -> Seed:
     known = {" ".join(one.text.casefold().split()) for one in seed.statements}
     more: list[Statement] = []
     for category, texts in zip(categories, written, strict=True):

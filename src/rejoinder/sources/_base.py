@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.registry import load, modules
+from rejoinder.registry import list_modules, load_module
 from rejoinder.types import Candidate, Item
 
 PACKAGE = "rejoinder.sources"
@@ -31,13 +31,13 @@ class Moment(NamedTuple):
     turn: int
 
 
-Place: TypeAlias = Moment | Item
+ResponsePlace: TypeAlias = Moment | Item
 
 
 class Proposer(Protocol):
     """A source over a corpus."""
 
-    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+    def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
         """Up to k candidates for each place, in order; those that nothing can be said for get an empty list."""
         ...
 
@@ -56,17 +56,17 @@ class Source:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return specs.write(type(self).__module__.rpartition(".")[2], self)
+        return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
 
 
 def source_names() -> list[str]:
     """Every source that can be typed by name."""
-    return modules(PACKAGE)
+    return list_modules(PACKAGE)
 
 
 def source_class(name: str) -> type[Source]:
     """The class behind a source's name."""
-    module = load(PACKAGE, name, "source")
+    module = load_module(PACKAGE, name, "source")
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, Source) and found.__module__ == module.__name__:
             return found
@@ -75,5 +75,5 @@ def source_class(name: str) -> type[Source]:
 
 def parse_source(spec: str) -> Source:
     """The source that a spec such as ``same_partner(exclusive=True)`` names."""
-    typed = specs.read(spec, "source")
+    typed = specs.parse_spec(spec, "source")
     return specs.construct(source_class(typed.name), typed)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, nearest
-from rejoinder.indexes.corpus import Corpus, Numbers, find_said
-from rejoinder.sources._base import Place
-from rejoinder.text.normalise import digest_of
+from rejoinder.indexes.corpus import Corpus, Numbers, find_text_codes
+from rejoinder.sources._base import ResponsePlace
+from rejoinder.text.normalise import text_digest
 from rejoinder.types import Item, Turn
 
 OUTSIDE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class CorpusPlaces:
     """Places as numbers: the turn of each (-1 outside the corpus), and what its item says already.
 
     ``names`` is what the draws of each place go by: its turn, or its item's id where it is outside.
@@ -30,17 +30,17 @@ class Places:
     _corpus: Corpus
 
     @classmethod
-    def of(cls, places: Sequence[Place], corpus: Corpus) -> Places:
+    def of(cls, places: Sequence[ResponsePlace], corpus: Corpus) -> CorpusPlaces:
         """Find places in a corpus; a moment that is not in it is an error, an item may come from anywhere."""
         turns = np.array([_turn_of(place, corpus) for place in places], dtype=np.int64)
         told: list[Numbers] = [np.zeros(0, dtype=np.int64)]
         for number, place in enumerate(places):
             if isinstance(place, Item):
                 texts = [t.text for t in place.context] + [r.text for r in place.references]
-                told.append(number * len(corpus.digests) + find_said(corpus, texts))
+                told.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
         names = turns.astype(np.uint64)
         for number in np.flatnonzero(turns == OUTSIDE).tolist():
-            names[number] = digest_of(places[number].id)
+            names[number] = text_digest(places[number].id)
         return cls(turns, names, np.unique(np.concatenate(told)), corpus)
 
     @property
@@ -63,7 +63,7 @@ class Places:
         return unlike
 
 
-def _turn_of(place: Place, corpus: Corpus) -> int:
+def _turn_of(place: ResponsePlace, corpus: Corpus) -> int:
     if isinstance(place, Item):
         return _turn_of_item(place, corpus)
     number = corpus.numbers.get(place.dialogue)
@@ -85,10 +85,10 @@ def _turn_of_item(item: Item, corpus: Corpus) -> int:
     start, end = int(corpus.starts[number]), int(corpus.starts[number + 1])
     first = start + len(item.context)
     for turn in range(first, end if item.truncated else min(first + 1, end)):
-        if _same(item.context, [corpus.text(t) for t in range(turn - len(item.context), turn)]):
+        if _has_same_texts(item.context, [corpus.text(t) for t in range(turn - len(item.context), turn)]):
             return turn
     return OUTSIDE
 
 
-def _same(context: Sequence[Turn], texts: Sequence[str]) -> bool:
+def _has_same_texts(context: Sequence[Turn], texts: Sequence[str]) -> bool:
     return all(turn.text == text for turn, text in zip(context, texts, strict=True))

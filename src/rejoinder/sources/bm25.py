@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.sources._base import Source
-from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corpus_passages, index_folder, open_or_build
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Bm25(Source):
         from rejoinder.indexes.bm25 import Bm25Index
 
         index = open_or_build(
-            folder_of(corpus, "bm25"), Bm25Index.open, lambda folder: Bm25Index.build(passages(corpus), folder)
+            index_folder(corpus, "bm25"),
+            Bm25Index.open,
+            lambda folder: Bm25Index.build(corpus_passages(corpus), folder),
         )
         return RetrievalProposer(str(self), self.query, corpus, index)

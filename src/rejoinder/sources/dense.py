@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.sources._base import Source
-from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corpus_passages, index_folder, open_or_build
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Dense(Source):
 
         encoder = load_encoder(self.encoder)
         index = open_or_build(
-            folder_of(corpus, f"dense-{encoder.digest[:12]}"),
+            index_folder(corpus, f"dense-{encoder.digest[:12]}"),
             lambda folder: DenseIndex.open(folder, encoder),
-            lambda folder: DenseIndex.build(passages(corpus), folder, encoder),
+            lambda folder: DenseIndex.build(corpus_passages(corpus), folder, encoder),
         )
         return RetrievalProposer(str(self), self.query, corpus, index)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.indexes.speakers import Scope, SpeakerSet
 from rejoinder.sources._base import Source
-from rejoinder.sources._drawn import SetProposer
+from rejoinder.sources._set_proposer import SetProposer
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rejoinder.indexes.base import Hit
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.indexes.sif import SifEncoder
 from rejoinder.sources._base import Source
-from rejoinder.sources._retrieved import Query, RetrievalProposer, folder_of, open_or_build, passages
+from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corpus_passages, index_folder, open_or_build
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class Sif(Source):
         from rejoinder.models.word_vectors import load_word_vectors
 
         words = load_word_vectors(self.vectors)
-        digest = sif.digest_of(corpus, words, self.a, self.counts)
-        home = folder_of(corpus, f"sif-{digest[:12]}")
+        digest = sif.sif_digest(corpus, words, self.a, self.counts)
+        home = index_folder(corpus, f"sif-{digest[:12]}")
         path = home.with_name(f"{home.name}.json")
         fit = sif.read_fit(path)
         if fit is None:
             given = sif.read_counts(self.counts) if self.counts is not None else None
-            fit = sif.fit(corpus, words, self.a, given)
+            fit = sif.fit_sif(corpus, words, self.a, given)
             sif.write_fit(path, fit)
         encoder = SifEncoder(words, self.a, fit, digest)
         index = open_or_build(
             home,
             lambda folder: DenseIndex.open(folder, encoder),
-            lambda folder: DenseIndex.build(passages(corpus), folder, encoder),
+            lambda folder: DenseIndex.build(corpus_passages(corpus), folder, encoder),
         )
         return _SifProposer(str(self), self.query, corpus, index)
 

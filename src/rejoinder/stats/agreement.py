@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, floats, one_of, paired, sums_by
+from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_floats, as_paired_floats, check_one_of, sum_by_code
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.pairwise import pairs_within
 
@@ -40,10 +40,10 @@ def cohen_kappa(
 
     Distance is counted in categories: those that occur, in order, unless the whole scale is given.
     """
-    x, y = paired(first=first, second=second)
-    one_of(weights, Weights, "weighting")
+    x, y = as_paired_floats(first=first, second=second)
+    check_one_of(weights, Weights, "weighting")
     known = ~(np.isnan(x) | np.isnan(y))
-    (a, b), size = _coded([x[known], y[known]], categories)
+    (a, b), size = _encode_ratings([x[known], y[known]], categories)
     n = int(known.sum())
     found = Agreement(NAN, NAN, NAN, 2 * n, n, len(known) - n)
     if not n:
@@ -62,7 +62,7 @@ def fleiss_kappa(ratings: Numbers) -> Agreement:
     Units may have different numbers of ratings: the agreement inside each counts alike, and chance goes by the share
     of each category among all ratings used.
     """
-    matrix = floats(ratings, "ratings", ndim=2)
+    matrix = as_floats(ratings, "ratings", ndim=2)
     present = ~np.isnan(matrix)
     sizes = present.sum(axis=1)
     used = sizes >= 2
@@ -70,7 +70,7 @@ def fleiss_kappa(ratings: Numbers) -> Agreement:
     found = Agreement(NAN, NAN, NAN, len(unit), int(used.sum()), int((~used).sum()))
     if not len(unit):
         return found._replace(reason="no unit has two ratings")
-    (codes,), n_categories = _coded([matrix[present & used[:, None]]], None)
+    (codes,), n_categories = _encode_ratings([matrix[present & used[:, None]]], None)
     counts = np.bincount(unit * n_categories + codes, minlength=len(matrix) * n_categories)
     counts = counts.reshape(len(matrix), n_categories)[used]
     n = sizes[used]
@@ -86,10 +86,10 @@ def _beyond_chance(found: Agreement, observed: float, expected: float) -> Agreem
     return found._replace(value=1 - observed / expected)
 
 
-def _coded(columns: list[Floats], categories: Numbers | None) -> tuple[list[Ints], int]:
+def _encode_ratings(columns: list[Floats], categories: Numbers | None) -> tuple[list[Ints], int]:
     """Ratings as positions on the scale, and the scale's length."""
     seen = np.unique(np.concatenate(columns))
-    scale = seen if categories is None else np.unique(floats(categories, "categories"))
+    scale = seen if categories is None else np.unique(as_floats(categories, "categories"))
     strange = seen[~np.isin(seen, scale)]
     if len(strange):
         raise InputError(f"the rating {strange[0]:g} is not among the categories; give the whole scale")
@@ -102,8 +102,8 @@ _CELLS = 2**20
 
 def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
     """Alpha of a matrix, units by raters, NaN where a rating is missing."""
-    one_of(scale, Scale, "scale")
-    matrix = floats(ratings, "ratings", ndim=2)
+    check_one_of(scale, Scale, "scale")
+    matrix = as_floats(ratings, "ratings", ndim=2)
     present = np.isfinite(matrix)
     used = present.sum(axis=1) >= 2
     unit, _ = np.nonzero(present & used[:, None])
@@ -123,14 +123,14 @@ def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
     elif scale == "ratio":
         observed, expected = _ratio(values, unit)
     else:
-        observed, expected = _squares(midranks(values) if scale == "ordinal" else _bounded(values), unit)
+        observed, expected = _squares(midranks(values) if scale == "ordinal" else _rescale(values), unit)
     return found._replace(value=1 - observed / expected, observed=observed, expected=expected)
 
 
 def _squares(values: Floats, unit: Ints) -> tuple[float, float]:
     """Mean squared differences, inside units and of all; twice the sum of squares around the mean makes the pairs."""
     n, sizes = len(values), np.bincount(unit)
-    inside = values - (sums_by(unit, values, len(sizes)) / sizes)[unit]
+    inside = values - (sum_by_code(unit, values, len(sizes)) / sizes)[unit]
     observed = 2 * float((inside**2 * (sizes / (sizes - 1))[unit]).sum()) / n
     overall = values - values.mean()
     return observed, 2 * float((overall**2).sum()) / (n - 1)
@@ -140,7 +140,7 @@ def _nominal(values: Floats, unit: Ints) -> tuple[float, float]:
     n, sizes = len(values), np.bincount(unit)
     categories, codes = np.unique(values, return_inverse=True)
     cells, counts = np.unique(unit * len(categories) + codes, return_counts=True)
-    same = sums_by(cells // len(categories), (counts * counts).astype(np.float64), len(sizes))
+    same = sum_by_code(cells // len(categories), (counts * counts).astype(np.float64), len(sizes))
     observed = float(((sizes**2 - same) / (sizes - 1)).sum()) / n
     shares = np.bincount(codes).astype(np.float64)
     return observed, float(n**2 - (shares**2).sum()) / (n * (n - 1))
@@ -149,25 +149,25 @@ def _nominal(values: Floats, unit: Ints) -> tuple[float, float]:
 def _ratio(values: Floats, unit: Ints) -> tuple[float, float]:
     n, sizes = len(values), np.bincount(unit)
     first, second, of_unit = pairs_within(unit)
-    each = _relative(values[first], values[second])
+    each = _relative_squares(values[first], values[second])
     observed = 2 * float((each / (sizes - 1)[of_unit]).sum()) / n
     distinct, counts = np.unique(values, return_counts=True)
     total = 0.0
     at_once = max(1, _CELLS // len(distinct))
     for start in range(0, len(distinct), at_once):
         part = slice(start, start + at_once)
-        total += float(counts[part] @ _relative(distinct[part, None], distinct[None, :]) @ counts)
+        total += float(counts[part] @ _relative_squares(distinct[part, None], distinct[None, :]) @ counts)
     return observed, total / (n * (n - 1))
 
 
-def _relative(a: Floats, b: Floats) -> Floats:
+def _relative_squares(a: Floats, b: Floats) -> Floats:
     """((a - b) / (a + b))^2, and 0 for two zeros; halves keep the sum from overflowing."""
     total = a / 2 + b / 2
     share: Floats = np.where(total > 0, (a / 2 - b / 2) / np.where(total > 0, total, 1.0), 0.0)
     return share**2
 
 
-def _bounded(values: Floats) -> Floats:
+def _rescale(values: Floats) -> Floats:
     """The values on a scale where no square overflows; alpha does not change by it."""
     scaled: Floats = values / np.abs(values).max()
     return scaled

@@ -20,20 +20,20 @@ from rejoinder.stats.arrays import (
     Ints,
     Labels,
     Numbers,
-    at_least,
-    encode,
-    floats,
-    generator,
-    one_of,
-    same_length,
+    as_floats,
+    check_at_least,
+    check_one_of,
+    check_same_length,
+    encode_labels,
+    make_generator,
 )
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.pairwise import pairs_within
-from rejoinder.stats.resampling import Kind, percentile_interval, resample_counts
-from rejoinder.stats.units import unit_interval
+from rejoinder.stats.rating_matrix import unit_interval
+from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 
-MOST_CATEGORIES = 200
-TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: these are no classes"
+MAX_CATEGORIES = 200
+TOO_MANY_CATEGORIES = f"more than {MAX_CATEGORIES} different ratings: these are no classes"
 _CELLS = 2**22
 
 
@@ -79,12 +79,12 @@ class UnitCounts:
         n_resamples: int = 1000,
         seed: int = 0,
         level: float = 0.95,
-        kind: Kind = "corrected",
+        kind: IntervalKind = "corrected",
     ) -> list[Interval]:
         """The intervals of the values (one column each) that a statistic gives for lines of counts."""
-        at_least(n_resamples, 1, "n_resamples")
+        check_at_least(n_resamples, 1, "n_resamples")
         values = statistic(self.whole())[0]
-        random = generator(seed)
+        random = make_generator(seed)
         n_clusters = int(self.clusters.max(initial=-1)) + 1
         at_once = max(1, _CELLS // max(self.n_units, self.cells.shape[1], 1))
         samples = []
@@ -103,8 +103,8 @@ def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
     """The clusters of the units with two ratings or more, numbered anew."""
     if clusters is None:
         return None
-    same_length(ratings=matrix, clusters=clusters)
-    return np.unique(encode(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
+    check_same_length(ratings=matrix, clusters=clusters)
+    return np.unique(encode_labels(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
 
 
 def _used(matrix: Floats) -> Bools:
@@ -112,7 +112,7 @@ def _used(matrix: Floats) -> Bools:
     return used
 
 
-def coded(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
+def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
     """The units with two ratings or more: their lines, and each rating's unit and category; the categories."""
     known = np.isfinite(matrix)
     used = _used(matrix)
@@ -145,14 +145,14 @@ def alpha_interval(
     level: float = 0.95,
 ) -> Interval:
     """Krippendorff's alpha of a matrix, units by raters, with its interval; units of a cluster are drawn together."""
-    one_of(scale, Scale, "scale")
-    matrix = floats(ratings, "ratings", ndim=2)
+    check_one_of(scale, Scale, "scale")
+    matrix = as_floats(ratings, "ratings", ndim=2)
     whole = krippendorff_alpha(matrix, scale)  # says what is wrong with the ratings, too
     if whole.reason:
         return Interval(whole.value, NAN, NAN, whole.n, whole.n_left_out, whole.n_units, whole.reason)
-    part, unit, code, values, left_out = coded(matrix)
+    part, unit, code, values, left_out = encode_units(matrix)
     together = used_clusters(matrix, clusters)
-    if len(values) > MOST_CATEGORIES:
+    if len(values) > MAX_CATEGORIES:
         return unit_interval(
             part,
             lambda m: krippendorff_alpha(m, scale).value,
@@ -191,12 +191,12 @@ def fleiss_interval(
     level: float = 0.95,
 ) -> Interval:
     """Fleiss' kappa of a matrix, units by raters, of categories, with its interval."""
-    matrix = floats(ratings, "ratings", ndim=2)
-    part, unit, code, values, left_out = coded(matrix)
+    matrix = as_floats(ratings, "ratings", ndim=2)
+    part, unit, code, values, left_out = encode_units(matrix)
     if not len(unit):
         return Interval(NAN, NAN, NAN, 0, left_out, 0, "no unit has two ratings")
-    if len(values) > MOST_CATEGORIES:
-        return Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY)
+    if len(values) > MAX_CATEGORIES:
+        return Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
     size = len(values)
     table = np.bincount(unit * size + code, minlength=len(part) * size).reshape(-1, size)
     n = table.sum(axis=1)
@@ -239,7 +239,7 @@ def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
     return squared
 
 
-LEAST_SHARED = 10
+MIN_SHARED = 10
 
 
 class RaterAgreement(NamedTuple):
@@ -261,19 +261,19 @@ def cohen_intervals(
     weights: Weights = "none",
     clusters: Labels | None = None,
     *,
-    least_shared: int = LEAST_SHARED,
+    least_shared: int = MIN_SHARED,
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
 ) -> RaterAgreement:
     """Cohen's kappa of all pairs of raters that share enough units, and of each rater against the rest."""
-    one_of(weights, Weights, "weighting")
-    matrix = floats(ratings, "ratings", ndim=2)
-    part, unit, code, values, left_out = coded(matrix)
+    check_one_of(weights, Weights, "weighting")
+    matrix = as_floats(ratings, "ratings", ndim=2)
+    part, unit, code, values, left_out = encode_units(matrix)
     rater = np.nonzero(np.isfinite(part))[1]
     n_raters, size = matrix.shape[1], len(values)
-    if size > MOST_CATEGORIES:
-        nothing = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY)
+    if size > MAX_CATEGORIES:
+        nothing = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
         return RaterAgreement(nothing, 0, [nothing] * n_raters, np.zeros(n_raters, dtype=np.int64))
     together = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)

@@ -21,7 +21,7 @@ NAN = math.nan
 LARGEST = 1e150
 
 
-def floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
+def as_floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
     """The values as an array of float64; None and masked entries become NaN."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.where(np.ma.getmaskarray(values), NAN, np.ma.getdata(values))
@@ -41,14 +41,14 @@ def floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
     return numbers
 
 
-def paired(**named: Numbers) -> tuple[Floats, ...]:
+def as_paired_floats(**named: Numbers) -> tuple[Floats, ...]:
     """Arrays of numbers that go together row by row."""
-    arrays = {name: floats(values, name) for name, values in named.items()}
-    same_length(**arrays)
+    arrays = {name: as_floats(values, name) for name, values in named.items()}
+    check_same_length(**arrays)
     return tuple(arrays.values())
 
 
-def same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
+def check_same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
     """An error where arrays that go together have different lengths."""
     lengths = {name: len(values) for name, values in named.items()}
     if len(set(lengths.values())) > 1:
@@ -56,7 +56,7 @@ def same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
         raise InputError(f"arrays that go together have different lengths ({found}); give one value a row in each")
 
 
-def encode(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
+def encode_labels(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
     """Labels as the numbers 0, 1, ... in the order in which they first appear, and the labels themselves."""
     listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     seen: dict[Any, int] = {}
@@ -70,38 +70,38 @@ def encode(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
     return np.array(codes, dtype=np.int64), list(seen)
 
 
-def finite(values: Numbers, name: str) -> Floats:
+def as_finite(values: Numbers, name: str) -> Floats:
     """Like ``floats``, but a value without a finite square is missing too: it has no place in a mean or a variance."""
-    numbers = floats(values, name)
+    numbers = as_floats(values, name)
     return np.where(np.abs(numbers) <= LARGEST, numbers, NAN)
 
 
-def one_of(value: str, choices: Any, what: str) -> None:
+def check_one_of(value: str, choices: Any, what: str) -> None:
     """An error unless the value is one of those that a Literal type allows."""
     if value not in get_args(choices):
         raise SpecError(f"no {what} is called {value!r}; known: {', '.join(get_args(choices))}")
 
 
-def probability(value: float, name: str) -> float:
+def check_probability(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""
     if not 0 < value < 1:
         raise InputError(f"{name} must lie between 0 and 1, not {value}; 0.95 stands for 95 percent")
     return value
 
 
-def at_least(value: int, least: int, name: str) -> int:
+def check_at_least(value: int, least: int, name: str) -> int:
     """A whole number that is not too small."""
     if not (isinstance(value, (int, float, np.integer)) and value >= least and float(value).is_integer()):
         raise InputError(f"{name} must be a whole number of at least {least}, not {value}")
     return int(value)
 
 
-def generator(seed: int, *stream: int) -> np.random.Generator:
+def make_generator(seed: int, *stream: int) -> np.random.Generator:
     """The source of randomness that a seed names; streams of one seed are independent of each other."""
-    return np.random.default_rng([at_least(seed, 0, "seed"), *stream])
+    return np.random.default_rng([check_at_least(seed, 0, "seed"), *stream])
 
 
-def sums_by(codes: Ints, values: Floats, size: int) -> Floats:
+def sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
     """The sum of the values under each of the codes 0, 1, ... size - 1."""
     return np.bincount(codes, weights=values, minlength=size).astype(np.float64, copy=False)
 

@@ -14,29 +14,29 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.engines.base import Engine, Work
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, finite, same_length
+from rejoinder.engines.base import Engine, WorkerSpec
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, as_finite, check_at_least, check_same_length
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.levels import AtLevel, Data, Level, Part
-from rejoinder.stats.resampling import Design, Kind, Unit, generators, percentile_interval
+from rejoinder.stats.levels import CorrelationData, Level, LevelCorrelation, MetricBlock
+from rejoinder.stats.resampling import Design, IntervalKind, ResamplingUnit, make_generators, percentile_interval
 
 Progress: TypeAlias = Callable[[int, int], None]
 _ENOUGH = 2 * 10**8  # resamples times rows times metrics, some seconds' work: less is not worth another process
 _STRETCH = 2 * 10**7  # of a task
 
 
-class Drawing(NamedTuple):
+class ResamplingTask(NamedTuple):
     """What is drawn again, how often, and what is computed of it."""
 
     at: Level
     method: Method
-    unit: Unit
+    unit: ResamplingUnit
     n_resamples: int
     seed: int
 
 
-class Stretch(NamedTuple):
+class SampleBlock(NamedTuple):
     """Some resamples of a part under one drawing: the first one's number, and the correlations of each metric."""
 
     drawing: int
@@ -49,12 +49,12 @@ class DrawWorker:
     """The data, and what correlates their parts."""
 
     def __init__(self, columns: Sequence[str], ratings: str, design: Sequence[str], drawings: Sequence[Any]) -> None:
-        codes = (_unpacked(one, "<i8") for one in design)
-        self._parts = Data(
-            [_unpacked(one, "<f8") for one in columns], _unpacked(ratings, "<f8"), Design(*codes)
+        codes = (_decode_array(one, "<i8") for one in design)
+        self._parts = CorrelationData(
+            [_decode_array(one, "<f8") for one in columns], _decode_array(ratings, "<f8"), Design(*codes)
         ).parts()
-        self._drawings = [Drawing(*one) for one in drawings]
-        self._known: tuple[tuple[int, int], AtLevel] | None = None
+        self._drawings = [ResamplingTask(*one) for one in drawings]
+        self._known: tuple[tuple[int, int], LevelCorrelation] | None = None
 
     def compute(self, task: Sequence[Any]) -> str:
         """The correlations in some resamples."""
@@ -62,49 +62,53 @@ class DrawWorker:
         if self._known is None or self._known[0] != (drawing, part):
             asked = self._drawings[drawing]
             self._known = (drawing, part), self._parts[part].correlate(asked.at, asked.method)
-        standing = [_standing(state) for state in json.loads(states)]
+        standing = [_restore_generator(state) for state in json.loads(states)]
         draws = self._parts[part].design.drawn(self._drawings[drawing].unit, size, standing)
         correlate = self._known[1]
-        return _packed(np.concatenate([correlate(draw) for draw in draws]), "<f8")
+        return _encode_array(np.concatenate([correlate(draw) for draw in draws]), "<f8")
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
-def is_worth(data: Data, drawings: Sequence[Drawing], engine: Engine | None) -> bool:
+def is_worth_workers(data: CorrelationData, drawings: Sequence[ResamplingTask], engine: Engine | None) -> bool:
     """Whether workers would be quicker than this process."""
     work = sum(drawing.n_resamples for drawing in drawings) * len(data.ratings) * len(data.columns)
     return engine is not None and engine.workers > 1 and work >= _ENOUGH
 
 
-def draw_by(engine: Engine, data: Data, drawings: Sequence[Drawing], progress: Progress | None) -> Iterator[Stretch]:
+def resample_with_engine(
+    engine: Engine, data: CorrelationData, drawings: Sequence[ResamplingTask], progress: Progress | None
+) -> Iterator[SampleBlock]:
     """Every resample of every part, in stretches as they are done."""
     parts = data.parts()
-    design = [_packed(codes, "<i8") for codes in (data.design.systems, data.design.items, data.design.dialogues)]
-    columns, ratings = [_packed(one, "<f8") for one in data.columns], _packed(data.ratings, "<f8")
-    work = Work("rejoinder.stats.bootstrap:DrawWorker", (columns, ratings, design, [list(one) for one in drawings]))
+    design = [_encode_array(codes, "<i8") for codes in (data.design.systems, data.design.items, data.design.dialogues)]
+    columns, ratings = [_encode_array(one, "<f8") for one in data.columns], _encode_array(data.ratings, "<f8")
+    work = WorkerSpec(
+        "rejoinder.stats.bootstrap:DrawWorker", (columns, ratings, design, [list(one) for one in drawings])
+    )
     asked: list[tuple[int, int, int]] = []
 
     def tasks() -> Iterator[list[Any]]:
         for number, drawing in enumerate(drawings):
             for at, part in enumerate(parts):
-                for first, size, states in _stretches(part, drawing):
+                for first, size, states in _split_blocks(part, drawing):
                     asked.append((number, at, first))
                     yield [number, at, size, states]
 
     done, total = 0, sum(drawing.n_resamples for drawing in drawings) * len(parts)
     for outcome in engine.compute(work, tasks()):
         number, at, first = asked[outcome.number]
-        samples = _unpacked(outcome.value, "<f8").reshape(-1, len(parts[at].members))
+        samples = _decode_array(outcome.value, "<f8").reshape(-1, len(parts[at].members))
         done += len(samples)
         if progress is not None:
             progress(done, total)
-        yield Stretch(number, at, first, samples)
+        yield SampleBlock(number, at, first, samples)
 
 
-def _stretches(part: Part, drawing: Drawing) -> Iterator[tuple[int, int, str]]:
+def _split_blocks(part: MetricBlock, drawing: ResamplingTask) -> Iterator[tuple[int, int, str]]:
     """The first resample of each stretch, how many it has, and where the generators stand before it."""
-    standing, at_once = generators(drawing.seed), part.design.at_once
+    standing, at_once = make_generators(drawing.seed), part.design.at_once
     each = max(1, _STRETCH // max(1, len(part.ratings) * len(part.members)))
     each = -(-each // at_once) * at_once  # whole draws, so that they are the ones that one process makes
     for first in range(0, drawing.n_resamples, each):
@@ -113,45 +117,45 @@ def _stretches(part: Part, drawing: Drawing) -> Iterator[tuple[int, int, str]]:
         part.design.skip(drawing.unit, size, standing)
 
 
-def _standing(state: dict[str, Any]) -> np.random.Generator:
+def _restore_generator(state: dict[str, Any]) -> np.random.Generator:
     found = np.random.default_rng(0)
     found.bit_generator.state = state
     return found
 
 
-def _packed(array: Floats | Ints, kind: str) -> str:
+def _encode_array(array: Floats | Ints, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(array, kind).tobytes()).decode()
 
 
-def _unpacked(raw: str, kind: str) -> Any:
+def _decode_array(raw: str, kind: str) -> Any:
     return np.frombuffer(base64.b64decode(raw), kind)
 
 
 @dataclass(frozen=True)
-class Plan:
+class BootstrapPlan:
     """What decides a bootstrap interval: which correlation, at which level, what is drawn again and how often."""
 
     at: Level = "pooled"
-    resample: Unit = "items"
+    resample: ResamplingUnit = "items"
     method: Method = "spearman"
     n_resamples: int = 1000
     seed: int = 0
     level: float = 0.95
-    kind: Kind = "corrected"
+    kind: IntervalKind = "corrected"
 
     def interval(self, value: float, samples: Floats, n: int, n_missing: int, n_units: int) -> Interval:
         """The interval of this plan around an estimate."""
         return percentile_interval(value, samples, n, n_missing, n_units, self.level, self.kind)
 
-    def drawing(self) -> Drawing:
+    def drawing(self) -> ResamplingTask:
         """What is drawn and computed for it."""
-        return Drawing(self.at, self.method, self.resample, self.n_resamples, self.seed)
+        return ResamplingTask(self.at, self.method, self.resample, self.n_resamples, self.seed)
 
 
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = BootstrapPlan()
 
 
-class Resampled(NamedTuple):
+class ResampledCorrelations(NamedTuple):
     """Correlations of several metrics with the ratings, and their values on resamples (resamples by metrics)."""
 
     names: tuple[str, ...]
@@ -165,12 +169,12 @@ class Resampled(NamedTuple):
 def resample_correlations(
     scores: Mapping[str, Numbers],
     ratings: Numbers,
-    plan: Plan = DEFAULT_PLAN,
+    plan: BootstrapPlan = DEFAULT_PLAN,
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
     dialogues: Labels | None = None,
-) -> Resampled:
+) -> ResampledCorrelations:
     """Every metric's correlation with the ratings at a level, on the data and on seeded resamples of them.
 
     Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows are of one
@@ -182,24 +186,24 @@ def resample_correlations(
 def resample_plans(
     scores: Mapping[str, Numbers],
     ratings: Numbers,
-    plans: Sequence[Plan],
+    plans: Sequence[BootstrapPlan],
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
     dialogues: Labels | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> list[Resampled]:
+) -> list[ResampledCorrelations]:
     """The same under several plans; workers of an engine share the resamples where there is work enough.
 
     Whoever computes a resample, its numbers are the same.
     """
-    data = Data.of(scores, ratings, systems, items, dialogues)
+    data = CorrelationData.of(scores, ratings, systems, items, dialogues)
     for plan in plans:
-        at_least(plan.n_resamples, 1, "n_resamples")
+        check_at_least(plan.n_resamples, 1, "n_resamples")
     drawings = [plan.drawing() for plan in plans]
-    found = [_nothing(tuple(scores), plan.n_resamples) for plan in plans]
-    shared = engine if is_worth(data, drawings, engine) else None
+    found = [_empty_result(tuple(scores), plan.n_resamples) for plan in plans]
+    shared = engine if is_worth_workers(data, drawings, engine) else None
     parts = data.parts()
     for plan, into in zip(plans, found, strict=True):
         for part in parts:
@@ -211,23 +215,23 @@ def resample_plans(
             if shared is None:
                 draws = part.design.draws(plan.resample, plan.n_resamples, plan.seed)
                 into.samples[:, part.members] = np.concatenate([correlate(draw) for draw in draws])
-    for stretch in draw_by(shared, data, drawings, progress) if shared is not None else ():
+    for stretch in resample_with_engine(shared, data, drawings, progress) if shared is not None else ():
         rows = slice(stretch.first, stretch.first + len(stretch.samples))
         found[stretch.drawing].samples[rows, parts[stretch.part].members] = stretch.samples
     return found
 
 
-def _nothing(names: tuple[str, ...], n_resamples: int) -> Resampled:
+def _empty_result(names: tuple[str, ...], n_resamples: int) -> ResampledCorrelations:
     """Before anything is known."""
     size = len(names)
     counts = [np.zeros(size, dtype=np.int64) for _ in range(3)]
-    return Resampled(names, np.full(size, NAN), np.full((n_resamples, size), NAN), *counts)
+    return ResampledCorrelations(names, np.full(size, NAN), np.full((n_resamples, size), NAN), *counts)
 
 
 def correlation_intervals(
     scores: Mapping[str, Numbers],
     ratings: Numbers,
-    plan: Plan = DEFAULT_PLAN,
+    plan: BootstrapPlan = DEFAULT_PLAN,
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
@@ -246,15 +250,15 @@ def correlation_difference(
     first: Numbers,
     second: Numbers,
     ratings: Numbers,
-    plan: Plan = DEFAULT_PLAN,
+    plan: BootstrapPlan = DEFAULT_PLAN,
     *,
     systems: Labels | None = None,
     items: Labels | None = None,
     dialogues: Labels | None = None,
 ) -> Interval:
     """How much better the first metric correlates with the ratings than the second, on rows that have both."""
-    x, y = finite(first, "first"), finite(second, "second")
-    same_length(first=x, second=y)
+    x, y = as_finite(first, "first"), as_finite(second, "second")
+    check_same_length(first=x, second=y)
     missing = np.isnan(x) | np.isnan(y)
     scores = {"first": np.where(missing, NAN, x), "second": np.where(missing, NAN, y)}
     done = resample_correlations(scores, ratings, plan, systems=systems, items=items, dialogues=dialogues)

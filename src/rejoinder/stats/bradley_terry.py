@@ -23,35 +23,35 @@ from rejoinder.stats.arrays import (
     Ints,
     Labels,
     Numbers,
-    encode,
-    floats,
-    probability,
-    same_length,
-    sums_by,
+    as_floats,
+    check_probability,
+    check_same_length,
+    encode_labels,
+    sum_by_code,
 )
 
-_STEPS = 100
+_MAX_STEPS = 100
 
 
-def why_not(won: Floats, names: list[Any], shrinkage: float) -> str | None:
+def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str | None:
     """Why points, each system's (line) against each other (column), give no strengths; None where they do."""
     if len(names) < 2:
         return "fewer than 2 systems"
     met = won + won.T > 0
-    part = reachable(met)[0]
+    part = find_reachable(met)[0]
     if not part.all():
         apart = ", ".join(str(name) for name, here in zip(names, part, strict=True) if not here)
         return f"no judgement connects {names[0]} with {apart}"
     if shrinkage > 0:
         return None
-    beats = reachable(won > 0)
+    beats = find_reachable(won > 0)
     for s, name in enumerate(names):
         if not beats[:, s].all():
             return f"nobody took a point from {name} or its equals, so its strength is infinite; set shrinkage"
     return None
 
 
-def reachable(edges: Bools) -> Bools:
+def find_reachable(edges: Bools) -> Bools:
     """Which node reaches which along edges, itself included."""
     reach: Bools = edges | np.eye(len(edges), dtype=bool)
     for middle in range(len(reach)):
@@ -59,7 +59,7 @@ def reachable(edges: Bools) -> Bools:
     return reach
 
 
-def fit(won: Floats, shrinkage: float) -> Floats:
+def fit_strengths(won: Floats, shrinkage: float) -> Floats:
     """The strengths that solve the score equations, by Newton's method with halved steps."""
     played = won + won.T
     strengths = np.zeros(len(won))
@@ -68,8 +68,8 @@ def fit(won: Floats, shrinkage: float) -> Floats:
         ahead = theta[:, None] - theta[None, :]
         return float((won * np.logaddexp(0, -ahead)).sum() + shrinkage / 2 * (theta**2).sum())
 
-    for _ in range(_STEPS):
-        expected = _expected(strengths[:, None] - strengths[None, :])
+    for _ in range(_MAX_STEPS):
+        expected = _expected_points(strengths[:, None] - strengths[None, :])
         gradient = (won - played * expected).sum(axis=1) - shrinkage * strengths
         step = np.linalg.solve(_information(strengths, played, shrinkage), gradient)
         before, scale = objective(strengths), 1.0
@@ -82,7 +82,7 @@ def fit(won: Floats, shrinkage: float) -> Floats:
     return strengths
 
 
-def _expected(ahead: Floats) -> Floats:
+def _expected_points(ahead: Floats) -> Floats:
     from scipy.special import expit
 
     share: Floats = expit(ahead)
@@ -91,7 +91,7 @@ def _expected(ahead: Floats) -> Floats:
 
 def _information(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
     """The negative second derivative, made invertible along the one direction that means nothing."""
-    expected = _expected(strengths[:, None] - strengths[None, :])
+    expected = _expected_points(strengths[:, None] - strengths[None, :])
     weights = played * expected * (1 - expected)
     return np.diag(weights.sum(axis=1) + shrinkage) - weights + 1 / len(strengths)
 
@@ -102,9 +102,9 @@ def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: In
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         return np.full(size, NAN)
-    residuals = y - _expected(strengths[a] - strengths[b])
-    scores = sums_by(groups * size + a, residuals, size * n_groups)
-    scores -= sums_by(groups * size + b, residuals, size * n_groups)
+    residuals = y - _expected_points(strengths[a] - strengths[b])
+    scores = sum_by_code(groups * size + a, residuals, size * n_groups)
+    scores -= sum_by_code(groups * size + b, residuals, size * n_groups)
     played = np.bincount(a * size + b, minlength=size**2).reshape(size, size).astype(np.float64)
     centre = np.eye(size) - 1 / size
     bread = centre @ np.linalg.inv(_information(strengths, played + played.T, shrinkage))
@@ -147,24 +147,26 @@ def rank_systems(
     level: float = 0.95,
 ) -> Ranking:
     """Bradley-Terry strengths from the points (1, 0.5 or 0) that the first system got against the second."""
-    y, (a, b), groups, names, n_missing = _judgements(first, second, points, clusters)
-    probability(level, "level")
+    y, (a, b), groups, names, n_missing = _drop_missing(first, second, points, clusters)
+    check_probability(level, "level")
     if not shrinkage >= 0:
         raise InputError(f"shrinkage must be 0 or more, not {shrinkage}")
     size = len(names)
-    won = sums_by(a * size + b, y, size**2).reshape(size, size)
-    won += sums_by(b * size + a, 1 - y, size**2).reshape(size, size)
+    won = sum_by_code(a * size + b, y, size**2).reshape(size, size)
+    won += sum_by_code(b * size + a, 1 - y, size**2).reshape(size, size)
     n_clusters = len(np.unique(groups))
     strengths, errors = np.full(size, NAN), np.full(size, NAN)
-    reason = why_not(won, names, shrinkage)
+    reason = explain_no_strengths(won, names, shrinkage)
     if reason is None:
-        strengths = fit(won, shrinkage)
+        strengths = fit_strengths(won, shrinkage)
         errors = robust_errors(strengths, shrinkage, y, a, b, groups)
         reason = "no interval: fewer than 2 clusters" if n_clusters < 2 else None
-    return Ranking(_listed(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason)
+    return Ranking(
+        _list_systems(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason
+    )
 
 
-def _listed(
+def _list_systems(
     names: list[Any], won: Floats, strengths: Floats, errors: Floats, n_clusters: int, level: float
 ) -> tuple[Strength, ...]:
     from scipy.special import stdtrit
@@ -186,17 +188,17 @@ def _listed(
     )
 
 
-def _judgements(
+def _drop_missing(
     first: Labels, second: Labels, points: Numbers, clusters: Labels | None
 ) -> tuple[Floats, tuple[Ints, Ints], Ints, list[Any], int]:
     """The judgements that are not missing: points, both systems, cluster; the systems' names; how many are missing."""
-    y = floats(points, "points")
-    same_length(first=first, second=second, points=y)
+    y = as_floats(points, "points")
+    check_same_length(first=first, second=second, points=y)
     groups = np.arange(len(y))
     if clusters is not None:
-        same_length(points=y, clusters=clusters)
-        groups, _ = encode(clusters, "clusters")
-    both, names = encode([*first, *second], "systems")
+        check_same_length(points=y, clusters=clusters)
+        groups, _ = encode_labels(clusters, "clusters")
+    both, names = encode_labels([*first, *second], "systems")
     a, b = both[: len(y)], both[len(y) :]
     for row in np.flatnonzero(a == b)[:1]:
         raise InputError(f"judgement {row + 1} compares {names[a[row]]} with itself; leave it out")

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, at_least, one_of, paired
+from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats, check_at_least, check_one_of
 
 Binning: TypeAlias = Literal["width", "mass"]
 
@@ -48,9 +48,9 @@ class Brier(NamedTuple):
 
 def calibration(probabilities: Numbers, outcomes: Numbers, n_bins: int = 10, binning: Binning = "width") -> Calibration:
     """Reliability in bins of equal width (the last one closed) or of equal mass (equal probabilities stay together)."""
-    at_least(n_bins, 1, "n_bins")
-    one_of(binning, Binning, "binning")
-    p, y, n_missing = _known(probabilities, outcomes)
+    check_at_least(n_bins, 1, "n_bins")
+    check_one_of(binning, Binning, "binning")
+    p, y, n_missing = _drop_missing(probabilities, outcomes)
     if not len(p):
         return Calibration(NAN, NAN, (), 0, n_missing, "no pairs")
     codes = np.minimum((p * n_bins).astype(np.int64), n_bins - 1) if binning == "width" else _equal_mass(p, n_bins)
@@ -67,7 +67,7 @@ def calibration(probabilities: Numbers, outcomes: Numbers, n_bins: int = 10, bin
 
 def brier(probabilities: Numbers, outcomes: Numbers) -> Brier:
     """The Brier score; 0 is perfect, 0.25 is what saying 0.5 always gets."""
-    p, y, n_missing = _known(probabilities, outcomes)
+    p, y, n_missing = _drop_missing(probabilities, outcomes)
     if not len(p):
         return Brier(NAN, 0, n_missing, "no pairs")
     return Brier(float(((p - y) ** 2).mean()), len(p), n_missing)
@@ -80,8 +80,8 @@ def _equal_mass(p: Floats, n_bins: int) -> Ints:
     return np.minimum(((midranks(p) - 0.5) * n_bins / len(p)).astype(np.int64), n_bins - 1)
 
 
-def _known(probabilities: Numbers, outcomes: Numbers) -> tuple[Floats, Floats, int]:
-    p, y = paired(probabilities=probabilities, outcomes=outcomes)
+def _drop_missing(probabilities: Numbers, outcomes: Numbers) -> tuple[Floats, Floats, int]:
+    p, y = as_paired_floats(probabilities=probabilities, outcomes=outcomes)
     known = ~(np.isnan(p) | np.isnan(y))
     p, y = p[known], y[known]
     for name, values in (("probabilities", p), ("outcomes", y)):

@@ -13,20 +13,20 @@ from rejoinder.stats.arrays import (
     Ints,
     Labels,
     Numbers,
-    at_least,
-    encode,
-    finite,
-    floats,
-    generator,
+    as_finite,
+    as_floats,
+    check_at_least,
+    check_same_length,
+    encode_labels,
     is_constant,
-    same_length,
-    sums_by,
+    make_generator,
+    sum_by_code,
 )
 from rejoinder.stats.bradley_terry import Ranking
 from rejoinder.stats.correlation import Correlation, Method, correlate
 from rejoinder.stats.levels import pairwise_correlation
+from rejoinder.stats.rating_matrix import compact_ratings
 from rejoinder.stats.resampling import resample_counts
-from rejoinder.stats.units import compact
 
 
 class Ceiling(NamedTuple):
@@ -82,10 +82,10 @@ def split_half(
     ``systems`` says whose response each unit (line) is. Units with one rating are left out; of an odd number, the
     second half has one more.
     """
-    matrix = compact(finite_matrix(ratings))
-    same_length(ratings=matrix, systems=systems)
-    codes, _ = encode(systems, "systems")
-    at_least(n_splits, 1, "n_splits")
+    matrix = compact_ratings(finite_matrix(ratings))
+    check_same_length(ratings=matrix, systems=systems)
+    codes, _ = encode_labels(systems, "systems")
+    check_at_least(n_splits, 1, "n_splits")
     sizes = (~np.isnan(matrix)).sum(axis=1)
     used = sizes >= 2
     codes = np.unique(codes[used], return_inverse=True)[1]
@@ -104,7 +104,7 @@ def split_half(
 
 def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: int) -> tuple[Floats, Floats]:
     """The systems' means over the first and over the second half of every unit's ratings: (splits, systems)."""
-    random = generator(seed)
+    random = make_generator(seed)
     missing = np.isnan(matrix)
     filled = np.nan_to_num(matrix)
     half = ((~missing).sum(axis=1) // 2)[:, None]
@@ -114,18 +114,18 @@ def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: in
         keys = np.where(missing, 2.0, random.random(matrix.shape))
         place = keys.argsort(axis=1).argsort(axis=1)
         for of_half, chosen in zip(means, (place < half, (place >= half) & ~missing), strict=True):
-            counts = sums_by(system[chosen], np.ones(int(chosen.sum())), n_systems)
-            of_half.append(sums_by(system[chosen], filled[chosen], n_systems) / counts)
+            counts = sum_by_code(system[chosen], np.ones(int(chosen.sum())), n_systems)
+            of_half.append(sum_by_code(system[chosen], filled[chosen], n_systems) / counts)
     return np.array(means[0]), np.array(means[1])
 
 
 def finite_matrix(ratings: Numbers) -> Floats:
     """A matrix of ratings in which infinite ones are missing."""
-    matrix = floats(ratings, "ratings", ndim=2)
-    return finite(matrix.ravel(), "ratings").reshape(matrix.shape)
+    matrix = as_floats(ratings, "ratings", ndim=2)
+    return as_finite(matrix.ravel(), "ratings").reshape(matrix.shape)
 
 
-class Reachable(NamedTuple):
+class ReachableCorrelation(NamedTuple):
     """The correlation that the truth itself would have with the ratings."""
 
     value: float
@@ -134,13 +134,13 @@ class Reachable(NamedTuple):
     reason: str | None = None
 
 
-def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> Reachable:
+def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> ReachableCorrelation:
     """For labels whose classes have probabilities: their mean and standard deviation in each unit."""
-    v, e, s = finite(values, "values"), finite(expected, "expected"), finite(spread, "spread")
-    same_length(values=v, expected=e, spread=s)
+    v, e, s = as_finite(values, "values"), as_finite(expected, "expected"), as_finite(spread, "spread")
+    check_same_length(values=v, expected=e, spread=s)
     known = ~np.isnan(v + e + s)
     v, e, s = v[known], e[known], s[known]
-    found = Reachable(NAN, len(v), int((~known).sum()))
+    found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
         return found._replace(reason="fewer than 3 units say how sure they are")
     if is_constant(v):
@@ -150,13 +150,13 @@ def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> 
     return found._replace(value=min(1.0, value))
 
 
-def reachable_by_means(values: Numbers, errors: Numbers) -> Reachable:
+def reachable_by_means(values: Numbers, errors: Numbers) -> ReachableCorrelation:
     """For means with their standard errors; units without one (a single rating) are left out."""
-    v, s = finite(values, "values"), finite(errors, "errors")
-    same_length(values=v, errors=s)
+    v, s = as_finite(values, "values"), as_finite(errors, "errors")
+    check_same_length(values=v, errors=s)
     known = ~np.isnan(v + s)
     v, s = v[known], s[known]
-    found = Reachable(NAN, len(v), int((~known).sum()))
+    found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
         return found._replace(reason="fewer than 3 units say how sure they are")
     if is_constant(v):
@@ -176,13 +176,13 @@ def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) 
     The table has a line an item and a column a system, NaN where there is no value; means are taken over the items
     drawn, and equal means count as half. A system that has no value is a toss-up against everybody.
     """
-    at_least(n_resamples, 1, "n_resamples")
-    values = finite(table.ravel(), "table").reshape(table.shape)
+    check_at_least(n_resamples, 1, "n_resamples")
+    values = as_finite(table.ravel(), "table").reshape(table.shape)
     there = ~np.isnan(values)
     n_items, n_systems = table.shape
     ahead = np.zeros((n_systems, n_systems))
     counted = np.zeros((n_systems, n_systems))
-    random = generator(seed)
+    random = make_generator(seed)
     at_once = max(1, _CELLS // max(n_items, n_systems**2, 1))
     for start in range(0, n_resamples, at_once):
         counts = resample_counts(n_items, min(at_once, n_resamples - start), random).astype(np.float64)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, is_constant, one_of, paired
+from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats, check_one_of, is_constant
 
 
 class Ties(NamedTuple):
@@ -55,7 +55,7 @@ class Correlation(NamedTuple):
 
 def correlate(first: Numbers, second: Numbers, method: Method = "spearman") -> Correlation:
     """The correlation of two arrays by the method that is named."""
-    one_of(method, Method, "correlation")
+    check_one_of(method, Method, "correlation")
     return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[method](first, second)
 
 
@@ -63,7 +63,7 @@ def pearson(first: Numbers, second: Numbers) -> Correlation:
     """Pearson's r; p from the exact distribution of r under normality."""
     from scipy.special import betainc
 
-    x, y, nothing = _pairs(first, second)
+    x, y, nothing = _complete_pairs(first, second)
     if nothing.reason:
         return nothing
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
@@ -79,7 +79,7 @@ def spearman(first: Numbers, second: Numbers) -> Correlation:
     """Spearman's rho, Pearson's r of the mid-ranks; p from Student's t with n - 2 degrees of freedom."""
     from scipy.special import stdtr
 
-    x, y, nothing = _pairs(first, second)
+    x, y, nothing = _complete_pairs(first, second)
     if nothing.reason:
         return nothing
     # Twice the rank less n + 1 is a whole number around 0: the sums are exact, and so is a rho of 1.
@@ -96,7 +96,7 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
     p is exact when there are no ties and n is at most 33 (or at most one pair is out of order), else normal with the
     variance corrected for ties.
     """
-    x, y, nothing = _pairs(first, second)
+    x, y, nothing = _complete_pairs(first, second)
     if nothing.reason:
         return nothing
     n = len(x)
@@ -104,7 +104,7 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
     together = ties((of_x.codes * n + of_y.codes).astype(np.float64)).counts
     total = n * (n - 1) // 2
     tied_x, tied_y, tied_both = (_pairs_within(counts) for counts in (of_x.counts, of_y.counts, together))
-    discordant = inversions(of_y.codes[np.lexsort((of_y.codes, of_x.codes))])
+    discordant = count_inversions(of_y.codes[np.lexsort((of_y.codes, of_x.codes))])
     surplus = total - tied_x - tied_y + tied_both - 2 * discordant  # concordant minus discordant pairs
     tau = surplus / math.sqrt(total - tied_x) / math.sqrt(total - tied_y)
     few = min(discordant, total - discordant)
@@ -115,7 +115,7 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
     return nothing._replace(value=max(-1.0, min(1.0, tau)), p=p)
 
 
-def inversions(codes: Ints) -> int:
+def count_inversions(codes: Ints) -> int:
     """The number of pairs that stand in decreasing order.
 
     Bit by bit from the highest: two numbers that agree in all higher bits are inverted when the earlier has a one and
@@ -134,9 +134,9 @@ def inversions(codes: Ints) -> int:
     return count
 
 
-def _pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Correlation]:
+def _complete_pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Correlation]:
     """The complete pairs, and the answer where they allow none (without a reason where they do)."""
-    x, y = paired(first=first, second=second)
+    x, y = as_paired_floats(first=first, second=second)
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     reason = None

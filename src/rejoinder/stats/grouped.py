@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, encode, finite, same_length
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, as_finite, check_same_length, encode_labels
 from rejoinder.stats.correlation import Correlation, Method, correlate
 from rejoinder.stats.levels import within_groups
 
 
-class Grouped(NamedTuple):
+class GroupedCorrelation(NamedTuple):
     """The mean of the correlations inside groups, and each of them (NaN for a group that has none)."""
 
     value: float
@@ -31,38 +31,42 @@ class Grouped(NamedTuple):
     reason: str | None = None
 
 
-class Levels(NamedTuple):
+class LevelCorrelations(NamedTuple):
     """One metric's correlation with the ratings at every level."""
 
     pooled: Correlation
-    within_system: Grouped
-    within_item: Grouped
+    within_system: GroupedCorrelation
+    within_item: GroupedCorrelation
     system: Correlation
 
 
-def levels(scores: Numbers, ratings: Numbers, systems: Labels, items: Labels, method: Method = "spearman") -> Levels:
+def correlate_at_levels(
+    scores: Numbers, ratings: Numbers, systems: Labels, items: Labels, method: Method = "spearman"
+) -> LevelCorrelations:
     """The correlation of scores with ratings at every level; the bootstrap has the intervals."""
-    scores, ratings = finite(scores, "scores"), finite(ratings, "ratings")
-    return Levels(
+    scores, ratings = as_finite(scores, "scores"), as_finite(ratings, "ratings")
+    return LevelCorrelations(
         correlate(scores, ratings, method),
-        within(scores, ratings, systems, method),
-        within(scores, ratings, items, method),
-        between(scores, ratings, systems, method),
+        correlate_within(scores, ratings, systems, method),
+        correlate_within(scores, ratings, items, method),
+        correlate_between(scores, ratings, systems, method),
     )
 
 
-def within(scores: Numbers, ratings: Numbers, groups: Labels, method: Method = "spearman") -> Grouped:
+def correlate_within(
+    scores: Numbers, ratings: Numbers, groups: Labels, method: Method = "spearman"
+) -> GroupedCorrelation:
     """The mean of the correlations inside each group (system or item) that has one."""
-    x, y = finite(scores, "scores"), finite(ratings, "ratings")
-    same_length(scores=x, ratings=y, groups=groups)
-    codes, names = encode(groups, "groups")
+    x, y = as_finite(scores, "scores"), as_finite(ratings, "ratings")
+    check_same_length(scores=x, ratings=y, groups=groups)
+    codes, names = encode_labels(groups, "groups")
     known = ~(np.isnan(x) | np.isnan(y))
     sizes = np.bincount(codes[known], minlength=len(names))
     values = np.full(len(names), NAN)
     present, dense = np.unique(codes[known], return_inverse=True)
     values[present] = within_groups(method, x[known], y[known], dense)
     defined = values[~np.isnan(values)]
-    found = Grouped(
+    found = GroupedCorrelation(
         NAN, len(defined), len(names) - len(defined), int(known.sum()), int((~known).sum()), tuple(names), values, sizes
     )
     if not len(defined):
@@ -70,11 +74,11 @@ def within(scores: Numbers, ratings: Numbers, groups: Labels, method: Method = "
     return found._replace(value=float(defined.mean()))
 
 
-def between(scores: Numbers, ratings: Numbers, systems: Labels, method: Method = "spearman") -> Correlation:
+def correlate_between(scores: Numbers, ratings: Numbers, systems: Labels, method: Method = "spearman") -> Correlation:
     """The correlation between the systems' mean scores and mean ratings, over rows that have both; n counts systems."""
-    x, y = finite(scores, "scores"), finite(ratings, "ratings")
-    same_length(scores=x, ratings=y, systems=systems)
-    codes, names = encode(systems, "systems")
+    x, y = as_finite(scores, "scores"), as_finite(ratings, "ratings")
+    check_same_length(scores=x, ratings=y, systems=systems)
+    codes, names = encode_labels(systems, "systems")
     known = ~(np.isnan(x) | np.isnan(y))
     sizes = np.bincount(codes[known], minlength=len(names))
     with np.errstate(invalid="ignore"):  # a system without rows has no mean: 0 / 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import Floats, Numbers, floats
+from rejoinder.stats.arrays import Floats, Numbers, as_floats
 
 
 def holm(p_values: Numbers) -> Floats:
     """The adjusted p-values, in the order given; NaN stays NaN and is no test."""
-    p = floats(p_values, "p_values")
+    p = as_floats(p_values, "p_values")
     known = np.flatnonzero(~np.isnan(p))
     if ((p[known] < 0) | (p[known] > 1)).any():
         raise InputError("p-values must lie between 0 and 1")

@@ -16,7 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, encode, floats, probability, same_length
+from rejoinder.stats.arrays import (
+    NAN,
+    Floats,
+    Labels,
+    Numbers,
+    as_floats,
+    check_probability,
+    check_same_length,
+    encode_labels,
+)
 
 
 class Interval(NamedTuple):
@@ -35,13 +44,13 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
     """The mean of the values that are not missing, with its cluster-robust interval."""
     from scipy.special import stdtrit
 
-    x = floats(values, "values")
-    probability(level, "level")
+    x = as_floats(values, "values")
+    check_probability(level, "level")
     known = ~np.isnan(x)
     codes = np.arange(len(x))
     if clusters is not None:
-        same_length(values=x, clusters=clusters)
-        codes, _ = encode(clusters, "clusters")
+        check_same_length(values=x, clusters=clusters)
+        codes, _ = encode_labels(clusters, "clusters")
     codes = np.unique(codes[known], return_inverse=True)[1]
     x = x[known]
     n_clusters = int(codes.max(initial=-1)) + 1
@@ -128,7 +137,7 @@ class Moments:
         """The mean with its interval, as ``mean_interval`` gives it."""
         from scipy.special import stdtrit
 
-        probability(level, "level")
+        check_probability(level, "level")
         nothing = Interval(NAN, NAN, NAN, self.n, self.n_missing, self.n_clusters)
         if not self.n:
             return nothing._replace(reason="no values")
@@ -144,11 +153,11 @@ class Moments:
         return nothing._replace(value=value, low=value - margin, high=value + margin)
 
 
-def moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> Moments:
+def compute_moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> Moments:
     """The moments of the values that are not missing."""
-    x = floats(values, "values")
-    same_length(values=x, clusters=clusters)
-    codes, _ = encode(clusters, "clusters")
+    x = as_floats(values, "values")
+    check_same_length(values=x, clusters=clusters)
+    codes, _ = encode_labels(clusters, "clusters")
     known = ~np.isnan(x)
     codes = np.unique(codes[known], return_inverse=True)[1]
     away = x[known] - centre

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rejoinder.stats.arrays import Bools, Floats, Ints, Labels, Numbers, finite, one_of, same_length
+from rejoinder.stats.arrays import Bools, Floats, Ints, Labels, Numbers, as_finite, check_one_of, check_same_length
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.resampling import Design, Draw
 
@@ -23,14 +23,14 @@ ROUNDING = 1e-13  # a variance below this share of the mean square is rounding: 
 
 
 @dataclass(frozen=True)
-class Stretches:
+class SortedGroups:
     """Rows that lie sorted by group, every group one stretch of them."""
 
     codes: Ints
     starts: Ints
 
     @classmethod
-    def of(cls, codes: Ints) -> Stretches:
+    def of(cls, codes: Ints) -> SortedGroups:
         """The stretches of rows whose groups are numbered 0, 1, ... in ascending order without a gap."""
         return cls(codes, np.flatnonzero(np.diff(codes, prepend=-1)))
 
@@ -54,7 +54,7 @@ class Ordering(NamedTuple):
     runs: Ints
 
     @classmethod
-    def of(cls, values: Floats, groups: Stretches) -> Ordering:
+    def of(cls, values: Floats, groups: SortedGroups) -> Ordering:
         """Sort one variable; ties and groups make the runs."""
         order = np.lexsort((values, groups.codes))
         ordered, group = values[order], groups.codes[order]
@@ -77,7 +77,7 @@ class Ordering(NamedTuple):
         ranks: Floats = (doubled.take(self.runs, axis=1) - middles).astype(np.float64)
         return ranks
 
-    def squares(self, counts: Ints, groups: Stretches) -> Ints:
+    def squares(self, counts: Ints, groups: SortedGroups) -> Ints:
         """The sum of squared run sizes in each group, which counts the tied pairs."""
         sizes = np.diff(self.cumulative(counts), axis=1, prepend=0)
         first_runs = np.searchsorted(groups.codes[self.order[self.ends]], np.arange(len(groups.starts)))
@@ -93,13 +93,15 @@ def bounded_ratio(covariance: Floats | Ints, x: Floats | Ints, y: Floats | Ints,
     return value
 
 
-class Weighted(Protocol):
+class WeightedCorrelation(Protocol):
     """Correlations of several metrics with the ratings, given counts: (resamples, metrics, groups)."""
 
     def __call__(self, counts: Ints) -> Floats: ...
 
 
-def weighted(method: Method, scores: Sequence[Floats], ratings: Floats, groups: Stretches) -> Weighted:
+def weighted_correlation(
+    method: Method, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups
+) -> WeightedCorrelation:
     """The correlation of each metric's scores with the ratings within each group, to be evaluated under counts."""
     if method == "pearson":
         return _Pearson(scores, ratings, groups)
@@ -109,7 +111,7 @@ def weighted(method: Method, scores: Sequence[Floats], ratings: Floats, groups: 
 
 
 class _Spearman:
-    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: Stretches) -> None:
+    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
         self.ratings, *self.scores = (Ordering.of(values, groups) for values in (ratings, *scores))
 
@@ -134,9 +136,9 @@ class _Spearman:
 
 
 class _Pearson:
-    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: Stretches) -> None:
+    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings, *self.scores = (_centred(values, groups) for values in (ratings, *scores))
+        self.ratings, *self.scores = (_centre(values, groups) for values in (ratings, *scores))
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -156,7 +158,7 @@ class _Pearson:
 
 
 class _Kendall:
-    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: Stretches) -> None:
+    def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
         self.ratings = Ordering.of(ratings, groups)
         self.scores = [(Ordering.of(x, groups), _Inversions(x, self.ratings.runs, groups)) for x in scores]
@@ -176,7 +178,7 @@ class _Kendall:
 class _Inversions:
     """The discordant pairs of each group under counts, bit by bit as in ``correlation.inversions``."""
 
-    def __init__(self, scores: Floats, runs: Ints, groups: Stretches) -> None:
+    def __init__(self, scores: Floats, runs: Ints, groups: SortedGroups) -> None:
         self.groups = groups
         self.order = np.lexsort((runs, scores, groups.codes))
         ordered = runs[self.order]
@@ -206,7 +208,7 @@ class _Inversions:
         return total, self.both.squares(counts, self.groups)
 
 
-def _centred(values: Floats, groups: Stretches) -> Floats:
+def _centre(values: Floats, groups: SortedGroups) -> Floats:
     """Values around their group's mean and of order one, so that sums of squares lose nothing."""
     sizes = np.diff(np.append(groups.starts, len(values)))
     means = np.add.reduceat(values / np.repeat(sizes, sizes), groups.starts)
@@ -227,16 +229,18 @@ def _correlations(moments: Sequence[tuple[Floats | Ints, Floats | Ints]], var_y:
 Level: TypeAlias = Literal["pooled", "within_system", "within_item", "system"]
 
 
-class AtLevel(Protocol):
+class LevelCorrelation(Protocol):
     """Each metric's correlation with the ratings at one level, in each resample of a draw."""
 
     def __call__(self, draw: Draw) -> Floats: ...
 
 
-def at_level(level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design) -> AtLevel:
+def correlation_at_level(
+    level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design
+) -> LevelCorrelation:
     """The level by its name; the rows must be complete."""
-    one_of(level, Level, "level")
-    one_of(method, Method, "correlation")
+    check_one_of(level, Level, "level")
+    check_one_of(method, Method, "correlation")
     if not len(ratings):
         return _Undefined(len(scores))
     scores, ratings = [_unit_scale(x) for x in scores], _unit_scale(ratings)
@@ -247,12 +251,12 @@ def at_level(level: Level, method: Method, scores: Sequence[Floats], ratings: Fl
 
 def within_groups(method: Method, scores: Floats, ratings: Floats, groups: Ints) -> Floats:
     """The correlation inside each group, NaN where there is none; groups are numbered without a gap."""
-    one_of(method, Method, "correlation")
+    check_one_of(method, Method, "correlation")
     if not len(ratings):
         return np.empty(0)
     order = np.argsort(groups, kind="stable")
     x, y = _unit_scale(scores[order]), _unit_scale(ratings[order])
-    correlations = weighted(method, [x], y, Stretches.of(groups[order]))
+    correlations = weighted_correlation(method, [x], y, SortedGroups.of(groups[order]))
     return np.asarray(correlations(np.ones((1, len(y)), dtype=np.int64))[0, 0])
 
 
@@ -270,8 +274,8 @@ class _WithinGroups:
         self.level = level
         self.order = np.argsort(groups, kind="stable")
         self.sorted = bool((self.order == np.arange(len(groups))).all())
-        self.correlations: Weighted = weighted(
-            method, [x[self.order] for x in scores], ratings[self.order], Stretches.of(groups[self.order])
+        self.correlations: WeightedCorrelation = weighted_correlation(
+            method, [x[self.order] for x in scores], ratings[self.order], SortedGroups.of(groups[self.order])
         )
 
     def __call__(self, draw: Draw) -> Floats:
@@ -293,7 +297,7 @@ class _BetweenSystems:
     def __init__(self, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design) -> None:
         self.method = method
         self.order = np.argsort(design.systems, kind="stable")
-        self.systems = Stretches.of(design.systems[self.order])
+        self.systems = SortedGroups.of(design.systems[self.order])
         self.ratings, *self.scores = (x[self.order] for x in (ratings, *scores))
 
     def __call__(self, draw: Draw) -> Floats:
@@ -315,7 +319,7 @@ def pairwise_correlation(method: Method, x: Floats, y: Floats, weights: Ints) ->
     """
     counts = weights.astype(np.float64)
     if method == "pearson":
-        u, v = (_deviations(values, counts) for values in (x, y))
+        u, v = (_weighted_deviations(values, counts) for values in (x, y))
         sums = [(counts * a * b).sum(axis=1) for a, b in ((u, v), (u, u), (v, v))]
         return bounded_ratio(sums[0], sums[1], sums[2], weights.sum(axis=1))
     signs = [np.sign(values[:, :, None] - values[:, None, :]) for values in (x, y)]
@@ -329,7 +333,7 @@ def pairwise_correlation(method: Method, x: Floats, y: Floats, weights: Ints) ->
     return bounded_ratio(sums[0], sums[1], sums[2], weights.sum(axis=1))
 
 
-def _deviations(values: Floats, counts: Floats) -> Floats:
+def _weighted_deviations(values: Floats, counts: Floats) -> Floats:
     """Values less their weighted mean; all zero where they differ by rounding only."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     deviations = np.where(counts > 0, values - (counts * values).sum(axis=1, keepdims=True) / total, 0.0)
@@ -344,7 +348,7 @@ def _unit_scale(values: Floats) -> Floats:
     return scaled
 
 
-class Part(NamedTuple):
+class MetricBlock(NamedTuple):
     """The metrics that can be used on the same rows, and these rows."""
 
     members: list[int]
@@ -352,13 +356,13 @@ class Part(NamedTuple):
     ratings: Floats
     design: Design
 
-    def correlate(self, at: Level, method: Method) -> AtLevel:
+    def correlate(self, at: Level, method: Method) -> LevelCorrelation:
         """Each metric's correlation with the ratings under a draw."""
-        return at_level(at, method, self.scores, self.ratings, self.design)
+        return correlation_at_level(at, method, self.scores, self.ratings, self.design)
 
 
 @dataclass(frozen=True)
-class Data:
+class CorrelationData:
     """Columns of scores, the ratings, and who wrote what to which item of which dialogue."""
 
     columns: Sequence[Floats]
@@ -373,21 +377,21 @@ class Data:
         systems: Labels | None = None,
         items: Labels | None = None,
         dialogues: Labels | None = None,
-    ) -> Data:
+    ) -> CorrelationData:
         """Checked data: every metric has a number (or NaN) for every rating."""
-        y = finite(ratings, "ratings")
-        columns = {name: finite(values, name) for name, values in scores.items()}
+        y = as_finite(ratings, "ratings")
+        columns = {name: as_finite(values, name) for name, values in scores.items()}
         for name, x in columns.items():
-            same_length(**{name: x, "ratings": y})
+            check_same_length(**{name: x, "ratings": y})
         return cls(list(columns.values()), y, Design.of(len(y), systems, items, dialogues))
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[MetricBlock]:
         """The metrics by the rows that they can be used on."""
         found = []
         for usable, members in self._patterns():
             rows: Ints = np.flatnonzero(usable)
             scores = [self.columns[i][rows] for i in members]
-            found.append(Part(members, scores, self.ratings[rows], self.design.only(rows)))
+            found.append(MetricBlock(members, scores, self.ratings[rows], self.design.only(rows)))
         return found
 
     def _patterns(self) -> list[tuple[Bools, list[int]]]:

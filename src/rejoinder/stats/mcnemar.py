@@ -11,15 +11,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Numbers, at_least, one_of, paired
+from rejoinder.stats.arrays import NAN, Numbers, as_paired_floats, check_at_least, check_one_of
 from rejoinder.stats.significance import Significance
 
-McNemar: TypeAlias = Literal["exact", "mid_p", "chi2", "chi2_corrected"]
+McNemarMethod: TypeAlias = Literal["exact", "mid_p", "chi2", "chi2_corrected"]
 
 
-def mcnemar_test(first: Numbers, second: Numbers, method: McNemar = "mid_p") -> Significance:
+def mcnemar_test(first: Numbers, second: Numbers, method: McNemarMethod = "mid_p") -> Significance:
     """The test on two arrays of right (1) and wrong (0), row by row; missing rows are left out and counted."""
-    x, y = paired(first=first, second=second)
+    x, y = as_paired_floats(first=first, second=second)
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     if not (np.isin(x, (0, 1)).all() and np.isin(y, (0, 1)).all()):
@@ -30,7 +30,7 @@ def mcnemar_test(first: Numbers, second: Numbers, method: McNemar = "mid_p") -> 
     return found._replace(n=len(x), n_missing=int((~known).sum()))
 
 
-def mcnemar_from_counts(b: int, c: int, method: McNemar = "mid_p") -> Significance:
+def mcnemar_from_counts(b: int, c: int, method: McNemarMethod = "mid_p") -> Significance:
     """The test from the two counts of disagreement.
 
     exact: binomial, statistic min(b, c). mid_p: exact less half the chance of what was seen (Fagerland et al. 2013),
@@ -39,8 +39,8 @@ def mcnemar_from_counts(b: int, c: int, method: McNemar = "mid_p") -> Significan
     """
     from scipy.special import bdtr
 
-    one_of(method, McNemar, "McNemar test")
-    b, c = at_least(b, 0, "b"), at_least(c, 0, "c")
+    check_one_of(method, McNemarMethod, "McNemar test")
+    b, c = check_at_least(b, 0, "b"), check_at_least(c, 0, "c")
     n, few = b + c, min(b, c)
     if method in ("chi2", "chi2_corrected"):
         distance = max(abs(b - c) - (method == "chi2_corrected"), 0)

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from rejoinder.stats.arrays import NAN
 
-K = 3
+DEFAULT_K = 3
 
 
-def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = K) -> float:
+def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = DEFAULT_K) -> float:
     """nDCG@k with linear gains, over all orders that equal scores allow.
 
     NaN where a candidate has no score, and where all gains are equal: then every order is as good as every other.
@@ -23,8 +23,8 @@ def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = K) -> float:
     for _, tied in groupby(order, key=lambda place: scores[place]):
         of_tied = [gains[place] for place in tied]
         expected += [math.fsum(of_tied) / len(of_tied)] * len(of_tied)
-    return _discounted(expected, k) / _discounted(sorted(gains, reverse=True), k)
+    return _discount(expected, k) / _discount(sorted(gains, reverse=True), k)
 
 
-def _discounted(gains: Sequence[float], k: int) -> float:
+def _discount(gains: Sequence[float], k: int) -> float:
     return math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(gains[:k]))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, encode, finite, same_length
+from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, as_finite, check_same_length, encode_labels
 
 MOST_PAIRS = 20_000_000
 
@@ -37,7 +37,7 @@ def pairwise_accuracy(
     """acc_eq at a given epsilon."""
     if not epsilon >= 0:
         raise InputError(f"epsilon must be 0 or more, not {epsilon}")
-    distances, weights, found = _pairs(scores, ratings, groups)
+    distances, weights, found = _weigh_pairs(scores, ratings, groups)
     if found.reason:
         return found
     agree, tied = weights
@@ -47,7 +47,7 @@ def pairwise_accuracy(
 
 def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None = None) -> PairwiseAccuracy:
     """acc_eq at the smallest epsilon that makes it largest."""
-    distances, weights, found = _pairs(scores, ratings, groups)
+    distances, weights, found = _weigh_pairs(scores, ratings, groups)
     if found.reason:
         return found
     order = np.argsort(distances, kind="stable")
@@ -61,14 +61,14 @@ def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None
     return pairwise_accuracy(scores, ratings, groups, float(epsilons[best]))
 
 
-def _pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Floats, Floats, PairwiseAccuracy]:
+def _weigh_pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Floats, Floats, PairwiseAccuracy]:
     """Each pair's distance in scores, its weight if it is ordered alike and if its ratings are tied, and the counts."""
-    x, y = finite(scores, "scores"), finite(ratings, "ratings")
-    same_length(scores=x, ratings=y)
+    x, y = as_finite(scores, "scores"), as_finite(ratings, "ratings")
+    check_same_length(scores=x, ratings=y)
     codes = np.zeros(len(x), dtype=np.int64)
     if groups is not None:
-        same_length(scores=x, groups=groups)
-        codes, _ = encode(groups, "groups")
+        check_same_length(scores=x, groups=groups)
+        codes, _ = encode_labels(groups, "groups")
     rows = np.flatnonzero(~np.isnan(x + y))
     first, second, group = pairs_within(codes[rows])
     n_groups = len(np.unique(group))

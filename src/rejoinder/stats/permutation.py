@@ -20,15 +20,15 @@ from rejoinder.stats.arrays import (
     Floats,
     Labels,
     Numbers,
-    at_least,
-    finite,
-    generator,
+    as_finite,
+    check_at_least,
+    check_one_of,
+    check_same_length,
     is_constant,
-    one_of,
-    same_length,
+    make_generator,
 )
 from rejoinder.stats.correlation import Method
-from rejoinder.stats.levels import AtLevel, Level, at_level
+from rejoinder.stats.levels import Level, LevelCorrelation, correlation_at_level
 from rejoinder.stats.resampling import Design, Draw
 from rejoinder.stats.significance import Significance
 
@@ -51,10 +51,10 @@ def permutation_test(
     seed: int = 0,
 ) -> Significance:
     """The first metric's correlation less the second's, and how often swapping makes as large a difference."""
-    x, y, z = finite(first, "first"), finite(second, "second"), finite(ratings, "ratings")
-    same_length(first=x, second=y, ratings=z)
-    at_least(n_permutations, 1, "n_permutations")
-    one_of(swap, Swap, "swap")
+    x, y, z = as_finite(first, "first"), as_finite(second, "second"), as_finite(ratings, "ratings")
+    check_same_length(first=x, second=y, ratings=z)
+    check_at_least(n_permutations, 1, "n_permutations")
+    check_one_of(swap, Swap, "swap")
     rows = np.flatnonzero(~np.isnan(x + y + z))
     design = Design.of(len(z), systems, items, dialogues).only(rows)
     nothing = Significance(NAN, NAN, len(rows), len(z) - len(rows))
@@ -64,26 +64,26 @@ def permutation_test(
     constant = [name for name, v in (("first", x), ("second", y), ("ratings", z)) if is_constant(v)]
     if constant:
         return nothing._replace(reason=f"constant: {', '.join(constant)}")
-    as_given = at_level(at, method, [x, y], z, design)(design.as_it_is())[0]
+    as_given = correlation_at_level(at, method, [x, y], z, design)(design.as_it_is())[0]
     statistic = float(as_given[0] - as_given[1])
     if np.isnan(statistic):
         return nothing._replace(reason="no correlation at this level")
     # Which of a row's two scores is used is a count of 0 or 1 over the rows of both metrics, one after the other.
-    scores = np.concatenate([_standardised(x), _standardised(y)])
+    scores = np.concatenate([_standardise(x), _standardise(y)])
     twice = Design(*(np.tile(codes, 2) for codes in (design.systems, design.items, design.dialogues)))
-    correlate = at_level(at, method, [scores], np.tile(z, 2), twice)
-    observed = float(_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
+    correlate = correlation_at_level(at, method, [scores], np.tile(z, 2), twice)
+    observed = float(_swapped_difference(correlate, np.zeros((1, len(z)), dtype=bool), twice)[0])
     as_large = 0
-    random = generator(seed)
+    random = make_generator(seed)
     at_once = max(1, _CELLS // len(z))
     for start in range(0, n_permutations, at_once):
-        swapped = _swaps(design, swap, min(at_once, n_permutations - start), random)
-        differences = np.abs(_difference(correlate, swapped, twice))
+        swapped = _draw_swaps(design, swap, min(at_once, n_permutations - start), random)
+        differences = np.abs(_swapped_difference(correlate, swapped, twice))
         as_large += int((~(differences < abs(observed) - 1e-12)).sum())  # an undefined difference speaks for chance
     return nothing._replace(statistic=statistic, p=(1 + as_large) / (1 + n_permutations))
 
 
-def _swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
+def _draw_swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
     """For which rows the two metrics change places: (permutations, rows)."""
     units, n_units = (design.items, design.n_items) if swap == "items" else (design.dialogues, design.n_dialogues)
     drawn = random.random((size, n_units + design.n_systems)) < 0.5
@@ -92,7 +92,7 @@ def _swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -
     return {"systems": of_systems, "both": of_units ^ of_systems}.get(swap, of_units)
 
 
-def _difference(correlate: AtLevel, swapped: Bools, twice: Design) -> Floats:
+def _swapped_difference(correlate: LevelCorrelation, swapped: Bools, twice: Design) -> Floats:
     """The first correlation less the second, after swapping."""
     whole = twice.as_it_is()
     values = []
@@ -106,7 +106,7 @@ def _difference(correlate: AtLevel, swapped: Bools, twice: Design) -> Floats:
     return values[0] - values[1]
 
 
-def _standardised(values: Floats) -> Floats:
+def _standardise(values: Floats) -> Floats:
     scaled = values / np.abs(values).max()
     deviations = scaled - scaled.mean()
     standardised: Floats = deviations / deviations.std()

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Labels, Numbers, probability, sums_by
-from rejoinder.stats.comparison import paired_differences
+from rejoinder.stats.arrays import NAN, Labels, Numbers, check_probability, sum_by_code
+from rejoinder.stats.paired_difference import paired_differences
 
-_MOST_ROWS = 10**12
+_MAX_ROWS = 10**12
 
 
-class Power(NamedTuple):
+class PowerEstimate(NamedTuple):
     """A plan: with n rows a true difference is found with this power."""
 
     power: float
@@ -32,13 +32,13 @@ class Power(NamedTuple):
 
 def power_at(
     n: float, difference: float, sd: float, *, cluster_size: float = 1.0, icc: float = 0.0, alpha: float = 0.05
-) -> Power:
+) -> PowerEstimate:
     """The power of a two-sided test at level alpha with n rows."""
-    _check(sd, cluster_size, icc, alpha)
+    _check_arguments(sd, cluster_size, icc, alpha)
     if not (n > 0 and math.isfinite(n) and math.isfinite(difference)):
         raise InputError(f"n must be a positive number and difference a number, not {n} and {difference}")
     effect = 1 + (cluster_size - 1) * icc
-    found = Power(NAN, n, difference, n / effect, effect)
+    found = PowerEstimate(NAN, n, difference, n / effect, effect)
     freedom = n / cluster_size - 1
     if not freedom > 0:
         return found._replace(reason="fewer than 2 clusters")
@@ -55,12 +55,12 @@ def rows_needed(
     cluster_size: float = 1.0,
     icc: float = 0.0,
     alpha: float = 0.05,
-) -> Power:
+) -> PowerEstimate:
     """The fewest rows with which a true difference is found with at least the given power."""
-    probability(power, "power")
+    check_probability(power, "power")
     high = math.floor(cluster_size) + 1
 
-    def at(n: int) -> Power:
+    def at(n: int) -> PowerEstimate:
         return power_at(n, difference, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)
 
     if difference == 0 or sd == 0:
@@ -69,8 +69,8 @@ def rows_needed(
     low = high - 1
     while at(high).power < power:
         low, high = high, 2 * high
-        if high > _MOST_ROWS:
-            return at(high)._replace(power=NAN, n=NAN, effective_n=NAN, reason=f"more than {_MOST_ROWS:,} rows")
+        if high > _MAX_ROWS:
+            return at(high)._replace(power=NAN, n=NAN, effective_n=NAN, reason=f"more than {_MAX_ROWS:,} rows")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if at(middle).power >= power else (middle, high)
@@ -79,9 +79,9 @@ def rows_needed(
 
 def detectable_difference(
     n: float, sd: float, *, power: float = 0.8, cluster_size: float = 1.0, icc: float = 0.0, alpha: float = 0.05
-) -> Power:
+) -> PowerEstimate:
     """The smallest true difference that n rows find with the given power."""
-    probability(power, "power")
+    check_probability(power, "power")
     found = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
     if found.reason:
         return found
@@ -111,8 +111,8 @@ def _power(noncentrality: float, freedom: float, alpha: float) -> float:
     return min(1.0, upper + lower)
 
 
-def _check(sd: float, cluster_size: float, icc: float, alpha: float) -> None:
-    probability(alpha, "alpha")
+def _check_arguments(sd: float, cluster_size: float, icc: float, alpha: float) -> None:
+    check_probability(alpha, "alpha")
     if not (sd >= 0 and math.isfinite(sd)):
         raise InputError(f"sd must be 0 or more, not {sd}")
     if not (cluster_size >= 1 and math.isfinite(cluster_size)):
@@ -121,7 +121,7 @@ def _check(sd: float, cluster_size: float, icc: float, alpha: float) -> None:
         raise InputError(f"icc must lie between 0 and 1, not {icc}")
 
 
-class Spread(NamedTuple):
+class DifferenceSpread(NamedTuple):
     """The standard deviation of paired differences, their correlation within clusters, and rows a cluster."""
 
     sd: float
@@ -133,7 +133,7 @@ class Spread(NamedTuple):
     reason: str | None = None
 
 
-def spread(first: Numbers, second: Numbers, clusters: Labels | None = None) -> Spread:
+def estimate_spread(first: Numbers, second: Numbers, clusters: Labels | None = None) -> DifferenceSpread:
     """The numbers to plan with, from a pilot: sd of the differences, intraclass correlation, rows a cluster.
 
     The correlation is the one of the analysis of variance, not below 0; the size is that which the design effect needs
@@ -141,7 +141,7 @@ def spread(first: Numbers, second: Numbers, clusters: Labels | None = None) -> S
     """
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n, sizes = len(differences), np.bincount(codes).astype(np.float64)
-    found = Spread(NAN, NAN, NAN, n, n_missing, len(sizes))
+    found = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
     if n < 2:
         return found._replace(reason="fewer than 2 pairs")
     scale = float(np.abs(differences).max()) or 1.0
@@ -151,7 +151,7 @@ def spread(first: Numbers, second: Numbers, clusters: Labels | None = None) -> S
         return found._replace(icc=0.0)
     if len(sizes) < 2:
         return found._replace(reason="fewer than 2 clusters")
-    means = sums_by(codes, x, len(sizes)) / sizes
+    means = sum_by_code(codes, x, len(sizes)) / sizes
     between = float((sizes * (means - x.mean()) ** 2).sum()) / (len(sizes) - 1)
     inside = float(((x - means[codes]) ** 2).sum()) / (n - len(sizes))
     typical = (n - float((sizes**2).sum()) / n) / (len(sizes) - 1)

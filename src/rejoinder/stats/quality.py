@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Numbers, floats
+from rejoinder.stats.arrays import NAN, Floats, Numbers, as_floats
 
 Sign: TypeAlias = Literal["checks", "speed", "alike", "alone"]
 
@@ -53,7 +53,9 @@ class Suspicion(NamedTuple):
     n: int
 
 
-def failed_checks(right: Sequence[int], answered: Sequence[int], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+def find_failed_checks(
+    right: Sequence[int], answered: Sequence[int], thresholds: Thresholds = DEFAULT
+) -> list[Suspicion]:
     """Raters who got too few checks right."""
     return [
         Suspicion(rater, "checks", good / n, thresholds.right, n)
@@ -62,7 +64,7 @@ def failed_checks(right: Sequence[int], answered: Sequence[int], thresholds: Thr
     ]
 
 
-def too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
     """Raters whose median time is far below that of the others; each rater's times in a list of their own."""
     known = [[s for s in times if math.isfinite(s)] for times in seconds]
     medians = [float(np.median(t)) if len(t) >= thresholds.least_times else NAN for t in known]
@@ -76,16 +78,16 @@ def too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAUL
     return found
 
 
-def straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
     """Raters who (nearly) always gave the same answer, to units to which others gave others."""
-    matrix = floats(ratings, "ratings", ndim=2)
+    matrix = as_floats(ratings, "ratings", ndim=2)
     found = []
     for rater, column in enumerate(matrix.T):
         known = ~np.isnan(column)
         n = int(known.sum())
         if n < thresholds.least_answers:
             continue
-        share, answer = favourite(column)
+        share, answer = most_frequent_answer(column)
         others = np.delete(matrix[known], rater, axis=1)
         given = others[~np.isnan(others)]
         theirs = float((given == answer).mean()) if len(given) else NAN
@@ -94,7 +96,7 @@ def straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[
     return found
 
 
-def agreeing_with_nobody(
+def find_disagreeing(
     kappas: Floats, shared: Sequence[int], alpha_without: Floats, thresholds: Thresholds = DEFAULT
 ) -> list[Suspicion]:
     """Raters whose kappa with the others is about none, though the others agree with each other."""
@@ -105,7 +107,7 @@ def agreeing_with_nobody(
     ]
 
 
-def favourite(column: Floats) -> tuple[float, float]:
+def most_frequent_answer(column: Floats) -> tuple[float, float]:
     """The answer given most often, behind its share; NaN for a rater without answers."""
     given = column[~np.isnan(column)]
     if not len(given):

@@ -12,13 +12,13 @@ from rejoinder.stats.arrays import (
     Ints,
     Labels,
     Numbers,
-    at_least,
-    encode,
-    finite,
-    generator,
-    probability,
-    same_length,
-    sums_by,
+    as_finite,
+    check_at_least,
+    check_probability,
+    check_same_length,
+    encode_labels,
+    make_generator,
+    sum_by_code,
 )
 from rejoinder.stats.resampling import resample_counts
 
@@ -59,25 +59,25 @@ def rank_ranges(
 
     Equal means share the best rank of the tie as ``rank``; a range reaches over both ends of ties.
     """
-    x = finite(values, "values")
-    same_length(values=x, systems=systems, clusters=clusters)
-    at_least(n_resamples, 1, "n_resamples")
-    tail = (1 - probability(level, "level")) / 2
-    codes, names = encode(systems, "systems")
-    groups, _ = encode(clusters, "clusters")
+    x = as_finite(values, "values")
+    check_same_length(values=x, systems=systems, clusters=clusters)
+    check_at_least(n_resamples, 1, "n_resamples")
+    tail = (1 - check_probability(level, "level")) / 2
+    codes, names = encode_labels(systems, "systems")
+    groups, _ = encode_labels(clusters, "clusters")
     known = ~np.isnan(x)
     groups = np.unique(groups[known], return_inverse=True)[1]
     n_clusters = int(groups.max(initial=-1)) + 1
     cells = groups * len(names) + codes[known]
     size = n_clusters * len(names)
     sign = 1.0 if higher_is_better else -1.0
-    sums = sums_by(cells, sign * x[known], size).reshape(n_clusters, len(names))
-    sizes = sums_by(cells, np.ones(len(cells)), size).reshape(n_clusters, len(names))
+    sums = sum_by_code(cells, sign * x[known], size).reshape(n_clusters, len(names))
+    sizes = sum_by_code(cells, np.ones(len(cells)), size).reshape(n_clusters, len(names))
     whole = _means(np.ones((1, n_clusters)), sums, sizes)
     rank = _ranks(whole)[0][0]
     low, high = np.full(len(names), NAN), np.full(len(names), NAN)
     if n_clusters > 1:
-        best, worst = _resampled_ranks(sums, sizes, n_resamples, seed)
+        best, worst = _resample_ranks(sums, sizes, n_resamples, seed)
         for s in np.flatnonzero(~np.isnan(best).all(axis=0)):
             low[s] = np.nanquantile(best[:, s], tail, method="inverted_cdf")
             high[s] = np.nanquantile(worst[:, s], 1 - tail, method="inverted_cdf")
@@ -93,9 +93,9 @@ def rank_ranges(
     )
 
 
-def _resampled_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
+def _resample_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Each system's best and worst rank in every resample."""
-    random = generator(seed)
+    random = make_generator(seed)
     at_once = max(1, _CELLS // max(len(sums), sums.shape[1] ** 2))
     parts = []
     for start in range(0, n_resamples, at_once):

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, floats, same_length
-from rejoinder.stats.power import Power, detectable_difference, power_at, rows_needed, spread
+from rejoinder.stats.arrays import NAN, Floats, Labels, Numbers, as_floats, check_same_length
+from rejoinder.stats.power import PowerEstimate, detectable_difference, estimate_spread, power_at, rows_needed
 
 
-class Noise(NamedTuple):
+class RatingNoise(NamedTuple):
     """The standard deviation of true differences between items, and of one rating around its reply's mean.
 
     ``difference`` is the pilot's own; ``raters`` how many ratings a reply had there (their harmonic mean); ``icc`` and
@@ -49,25 +49,25 @@ class Noise(NamedTuple):
         return min(1.0, self.icc * (self.sd(self.raters) / self.sd(raters)) ** 2)
 
 
-class Plan(NamedTuple):
+class RatingPlan(NamedTuple):
     """So many items with so many ratings each: the power, or what is needed for it."""
 
     raters: float
-    power: Power
+    power: PowerEstimate
     ratings: float  # in all
 
 
-def noise_of(first: Numbers, second: Numbers | None = None, clusters: Labels | None = None) -> Noise:
+def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labels | None = None) -> RatingNoise:
     """The noise in a pilot: matrices of both systems' ratings of the same items (lines), or one matrix of points."""
-    x = floats(first, "first", ndim=2)
-    sides = [x] if second is None else [x, floats(second, "second", ndim=2)]
-    same_length(first=x, second=sides[-1])
+    x = as_floats(first, "first", ndim=2)
+    sides = [x] if second is None else [x, as_floats(second, "second", ndim=2)]
+    check_same_length(first=x, second=sides[-1])
     means, counts = zip(*(_means(side) for side in sides), strict=True)
     rated = np.all([n > 0 for n in counts], axis=0)
-    within = _within([side[rated] for side in sides])
+    within = _spread_within([side[rated] for side in sides])
     zeros = np.zeros(len(x)) if second is None else means[1]
-    found = spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
-    nothing = Noise(NAN, within, len(sides), n=found.n)
+    found = estimate_spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
+    nothing = RatingNoise(NAN, within, len(sides), n=found.n)
     if found.n < 2:
         return nothing._replace(reason="fewer than 2 items are rated on both sides")
     raters = float(len(sides) * rated.sum() / sum((1 / n[rated]).sum() for n in counts))
@@ -87,7 +87,7 @@ def _means(matrix: Floats) -> tuple[Floats, Floats]:
         return np.nansum(matrix, axis=1) / np.where(n > 0, n, NAN), n
 
 
-def _within(sides: list[Floats]) -> float:
+def _spread_within(sides: list[Floats]) -> float:
     """The standard deviation of ratings around the mean of their reply, pooled; NaN without two ratings anywhere."""
     squares, freedom = 0.0, 0
     for matrix in sides:
@@ -97,15 +97,15 @@ def _within(sides: list[Floats]) -> float:
     return math.sqrt(squares / freedom) if freedom else NAN
 
 
-def plan(
-    noise: Noise,
+def plan_ratings(
+    noise: RatingNoise,
     difference: float | None = None,
     *,
     items: float | None = None,
     raters: float = 1.0,
     power: float = 0.8,
     alpha: float = 0.05,
-) -> Plan:
+) -> RatingPlan:
     """What is left open: the power where difference and items are given, else the items, else the difference."""
     if not raters >= 1:
         raise InputError(f"raters must be 1 or more, not {raters:g}")
@@ -119,4 +119,4 @@ def plan(
         found = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
     else:
         found = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
-    return Plan(raters, found, noise.sides * raters * found.n)
+    return RatingPlan(raters, found, noise.sides * raters * found.n)

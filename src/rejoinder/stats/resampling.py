@@ -10,10 +10,20 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, encode, generator, one_of, probability, same_length
+from rejoinder.stats.arrays import (
+    NAN,
+    Floats,
+    Ints,
+    Labels,
+    check_one_of,
+    check_probability,
+    check_same_length,
+    encode_labels,
+    make_generator,
+)
 from rejoinder.stats.interval import Interval
 
-Unit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "both"]
+ResamplingUnit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "both"]
 _CELLS = 2**14  # resamples times rows that are held at once: few enough to stay in the processor's cache
 
 
@@ -43,12 +53,12 @@ class Design:
         """
         for name, labels in {"systems": systems, "items": items, "dialogues": dialogues}.items():
             if labels is not None:
-                same_length(**{"rows": range(n), name: labels})
-        of_items = np.arange(n) if items is None else encode(items, "items")[0]
+                check_same_length(**{"rows": range(n), name: labels})
+        of_items = np.arange(n) if items is None else encode_labels(items, "items")[0]
         found = cls(
-            np.zeros(n, dtype=np.int64) if systems is None else encode(systems, "systems")[0],
+            np.zeros(n, dtype=np.int64) if systems is None else encode_labels(systems, "systems")[0],
             of_items,
-            of_items if dialogues is None else encode(dialogues, "dialogues")[0],
+            of_items if dialogues is None else encode_labels(dialogues, "dialogues")[0],
         )
         for row in np.flatnonzero(found.dialogue_of_item()[of_items] != found.dialogues)[:1]:
             name = row if items is None else items[row]
@@ -81,14 +91,14 @@ class Design:
         """How many dialogues there are."""
         return int(self.dialogues.max(initial=-1)) + 1
 
-    def n_units(self, unit: Unit) -> int:
+    def n_units(self, unit: ResamplingUnit) -> int:
         """How many units are drawn; of both, the fewer, which limit what can be known."""
-        one_of(unit, Unit, "unit of resampling")
+        check_one_of(unit, ResamplingUnit, "unit of resampling")
         if unit == "both":
             return min(self.n_dialogues, self.n_systems)
         return self.n_systems if unit == "systems" else self._n_drawn(unit)
 
-    def _n_drawn(self, unit: Unit) -> int:
+    def _n_drawn(self, unit: ResamplingUnit) -> int:
         """How many things the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
         sizes = {"rows": len(self.systems), "items": self.n_items}
         return 0 if unit == "systems" else sizes.get(unit, self.n_dialogues)
@@ -97,16 +107,16 @@ class Design:
         """The data themselves: everything counts once."""
         return Draw(*(np.ones((1, n), dtype=np.int64) for n in (len(self.systems), self.n_systems, self.n_items)))
 
-    def draws(self, unit: Unit, n_resamples: int, seed: int) -> Iterator[Draw]:
+    def draws(self, unit: ResamplingUnit, n_resamples: int, seed: int) -> Iterator[Draw]:
         """Seeded resamples, some at a time; how many at a time changes nothing."""
-        return self.drawn(unit, n_resamples, generators(seed))
+        return self.drawn(unit, n_resamples, make_generators(seed))
 
     @property
     def at_once(self) -> int:
         """How many resamples are held at a time; levels compare systems with systems, so many systems count too."""
         return max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
 
-    def skip(self, unit: Unit, n_resamples: int, generators: Sequence[np.random.Generator]) -> None:
+    def skip(self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]) -> None:
         """Leave out so many resamples: the generators stand where they would after drawing them."""
         at_once = self.at_once
         for start in range(0, n_resamples, at_once):
@@ -117,9 +127,11 @@ class Design:
             if drawn:
                 generators[1].integers(0, drawn, (size, drawn))
 
-    def drawn(self, unit: Unit, n_resamples: int, generators: Sequence[np.random.Generator]) -> Iterator[Draw]:
+    def drawn(
+        self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]
+    ) -> Iterator[Draw]:
         """Resamples from where the generators stand."""
-        one_of(unit, Unit, "unit of resampling")
+        check_one_of(unit, ResamplingUnit, "unit of resampling")
         at_once = self.at_once
         for start in range(0, n_resamples, at_once):
             size = min(at_once, n_resamples - start)
@@ -136,16 +148,16 @@ class Design:
                 rows = self._rows(systems, items, unit)
             yield Draw(rows, systems, items)
 
-    def _rows(self, systems: Ints, items: Ints, unit: Unit) -> Ints:
+    def _rows(self, systems: Ints, items: Ints, unit: ResamplingUnit) -> Ints:
         if unit == "systems":
             return systems.take(self.systems, axis=1)
         of_items = items.take(self.items, axis=1)
         return of_items * systems.take(self.systems, axis=1) if unit == "both" else of_items
 
 
-def generators(seed: int) -> list[np.random.Generator]:
+def make_generators(seed: int) -> list[np.random.Generator]:
     """What draws systems, and what draws dialogues, items or rows."""
-    return [generator(seed, stream) for stream in range(2)]
+    return [make_generator(seed, stream) for stream in range(2)]
 
 
 def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> Ints:
@@ -157,7 +169,7 @@ def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> In
     return np.bincount(drawn.ravel(), minlength=n_resamples * n).reshape(n_resamples, n)
 
 
-Kind: TypeAlias = Literal["percentile", "expanded", "corrected"]
+IntervalKind: TypeAlias = Literal["percentile", "expanded", "corrected"]
 _OFF_CENTRE = 0.025  # fewer resamples than this on one side of the estimate: they do not estimate it
 _UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
 
@@ -169,11 +181,11 @@ def percentile_interval(
     n_missing: int,
     n_units: int,
     level: float = 0.95,
-    kind: Kind = "expanded",
+    kind: IntervalKind = "expanded",
 ) -> Interval:
     """The interval around an estimate from its values on resamples; NaN among them are resamples without one."""
-    probability(level, "level")
-    one_of(kind, Kind, "interval")
+    check_probability(level, "level")
+    check_one_of(kind, IntervalKind, "interval")
     nothing = Interval(value, NAN, NAN, n, n_missing, n_units)
     defined = samples[~np.isnan(samples)]
     lost = len(samples) - len(defined)
@@ -195,7 +207,7 @@ def percentile_interval(
     return nothing._replace(low=float(low), high=float(high), reason=reason)
 
 
-def resampled_p(samples: Floats, n_units: int, kind: Kind = "expanded") -> float:
+def bootstrap_p_value(samples: Floats, n_units: int, kind: IntervalKind = "expanded") -> float:
     """The two-sided p of an estimate above 0, from its values on resamples: twice the share of them that are not.
 
     Of the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
@@ -203,7 +215,7 @@ def resampled_p(samples: Floats, n_units: int, kind: Kind = "expanded") -> float
     """
     from scipy.special import ndtri, stdtr
 
-    one_of(kind, Kind, "interval")
+    check_one_of(kind, IntervalKind, "interval")
     defined = samples[~np.isnan(samples)]
     if not len(defined) or n_units < 2:
         return NAN
@@ -213,7 +225,7 @@ def resampled_p(samples: Floats, n_units: int, kind: Kind = "expanded") -> float
     return 2 * share
 
 
-def _probabilities(below: float, n_units: int, level: float, kind: Kind) -> tuple[float, float]:
+def _probabilities(below: float, n_units: int, level: float, kind: IntervalKind) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri, stdtrit
 
     reach = float(-ndtri((1 - level) / 2))

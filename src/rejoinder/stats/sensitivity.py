@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import NAN, Numbers, floats
+from rejoinder.stats.arrays import NAN, Numbers, as_floats
 
 
 class Sensitivity(NamedTuple):
@@ -28,7 +28,7 @@ def domain_sensitivity(correlations: Numbers) -> Sensitivity:
     It is negative when the metric is negatively correlated somewhere and infinite when the worst is 0. Without a
     positive correlation the ratio says nothing (two negative ones would look good) and is NaN.
     """
-    values = floats(correlations, "correlations")
+    values = as_floats(correlations, "correlations")
     known = values[~np.isnan(values)]
     if (np.abs(known) > 1).any():
         raise InputError(f"correlations must lie between -1 and 1; found {known[np.abs(known) > 1][0]:g}")

@@ -15,14 +15,14 @@ import math
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Numbers, paired
+from rejoinder.stats.arrays import NAN, Numbers, as_paired_floats
 from rejoinder.stats.correlation import Method, correlate
 from rejoinder.stats.significance import Significance
 
 
 def williams_test(first: Numbers, second: Numbers, ratings: Numbers, method: Method = "pearson") -> Significance:
     """The t statistic (positive when the first metric correlates better) and its two-sided p-value."""
-    x, y, z = paired(first=first, second=second, ratings=ratings)
+    x, y, z = as_paired_floats(first=first, second=second, ratings=ratings)
     known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
     n = int(known.sum())
     nothing = Significance(NAN, NAN, n, len(known) - n)

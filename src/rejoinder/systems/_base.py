@@ -14,12 +14,12 @@ from typing import ClassVar
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
 from rejoinder.metric import metric_names
-from rejoinder.registry import load, modules
+from rejoinder.registry import list_modules, load_module
 from rejoinder.types import Candidate, Question, Turn
 
 PACKAGE = "rejoinder.systems"
 # What may be typed instead of a spec: PREFIX:NAME is SYSTEM(FIELD='NAME').
-SHORT = {
+PREFIXES = {
     "hf": ("causal", "model"),
     "seq2seq": ("seq2seq", "model"),
     "generator": ("generator", "folder"),
@@ -57,17 +57,17 @@ class System:
         return self.score([Question("asked", turns, tuple(Candidate(text) for text in candidates))])[0]
 
     def __str__(self) -> str:
-        return specs.write(type(self).__module__.rpartition(".")[2], self)
+        return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
 
 
 def system_names() -> list[str]:
     """Every kind of system that can be typed by name."""
-    return modules(PACKAGE)
+    return list_modules(PACKAGE)
 
 
 def system_class(name: str) -> type[System]:
     """The class behind a system's name."""
-    module = load(PACKAGE, name, "system")
+    module = load_module(PACKAGE, name, "system")
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, System) and found.__module__ == module.__name__:
             return found
@@ -77,12 +77,12 @@ def system_class(name: str) -> type[System]:
 def parse_system(text: str) -> System:
     """The system that is meant by a spec, by ``hf:NAME``, by a metric's spec, or by ``./mine.py:function``."""
     prefix, colon, rest = text.strip().partition(":")
-    if colon and prefix in SHORT and "(" not in prefix:
-        name, field = SHORT[prefix]
+    if colon and prefix in PREFIXES and "(" not in prefix:
+        name, field = PREFIXES[prefix]
         return specs.construct(system_class(name), specs.Spec(name, {field: rest.strip()}))
     if text.strip().partition("(")[0].partition(":")[0].endswith(".py"):
         return specs.construct(system_class("function"), specs.Spec("function", {"path": text.strip()}))
-    typed = specs.read(text, "system")
+    typed = specs.parse_spec(text, "system")
     if typed.name in system_names():
         return specs.construct(system_class(typed.name), typed)
     if typed.name in metric_names():

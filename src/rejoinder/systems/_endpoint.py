@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 import orjson
 
 from rejoinder.errors import JudgeError, SpecError
-from rejoinder.judges.answer import Reply, read_body
+from rejoinder.judges.answer import Completion, read_body
 from rejoinder.judges.answer_store import Answer, AnswerStore
-from rejoinder.judges.consistency import Tally, tally
-from rejoinder.judges.endpoint import Said
-from rejoinder.judges.requests import Plain, Readable, Request, ask
-from rejoinder.judges.settings import KEY, URL, Settings, _number, read_settings, tries
+from rejoinder.judges.consistency import AnswerCounts, count_answers
+from rejoinder.judges.endpoint import RawAnswer
+from rejoinder.judges.requests import ChatConverter, Readable, Request, send_requests
+from rejoinder.judges.settings import KEY, URL, EndpointSettings, _read_number, read_settings, tries
 from rejoinder.paths import cache_home
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,27 +40,27 @@ class Endpoint:
     key: str | None  # the environment variable that holds the key
     whole: tuple[Any, ...]
 
-    def ask(self, requests: Iterable[Request], readable: Readable, plain: Plain | None = None) -> None:
+    def ask(self, requests: Iterable[Request], readable: Readable, plain: ChatConverter | None = None) -> None:
         """Have every request answered, at /completions with ``plain``; what was answered before is not sent."""
         try:
             settings, store = _settings(self.url, self.key), self.store
             with store.claimed():
-                ask(requests, settings, store, readable, plain)
+                send_requests(requests, settings, store, readable, plain)
         except JudgeError as error:
-            raise JudgeError(f"{self.system}: {_reworded(str(error), bool(self.url))}") from None
+            raise JudgeError(f"{self.system}: {_reword_error(str(error), bool(self.url))}") from None
 
-    def answers(self, request: Request) -> Iterator[tuple[Answer, Reply]]:
+    def answers(self, request: Request) -> Iterator[tuple[Answer, Completion]]:
         """The kept answers to a request in the order in which they came, refusals among them; nothing is sent."""
         for answer in self.store.of(request.key):
             yield answer, read_body(answer.body.encode())
 
-    def spent(self, requests: Iterable[Request]) -> Tally:
+    def spent(self, requests: Iterable[Request]) -> AnswerCounts:
         """What was answered to some requests, with the tokens as the endpoint counts them; nothing is sent."""
         self.store.refresh()
-        return tally(
+        return count_answers(
             [
                 [
-                    Said(0, 1 if answer.outcome == "answered" else None, reply.usage, answer)
+                    RawAnswer(0, 1 if answer.outcome == "answered" else None, reply.usage, answer)
                     for answer, reply in self.answers(one)
                 ]
                 for one in requests
@@ -71,7 +71,7 @@ class Endpoint:
     def store(self) -> AnswerStore:
         """The kept answers."""
         name = hashlib.blake2b(orjson.dumps([self.url, *self.whole]), digest_size=10).hexdigest()
-        return _opened(cache_home() / "systems" / f"{name}.jsonl")
+        return _open_store(cache_home() / "systems" / f"{name}.jsonl")
 
 
 def request(body: dict[str, Any], again: dict[str, Any] | None = None) -> Request:
@@ -95,15 +95,15 @@ def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
         raise SpecError(f"{system}: key must be the name of an environment variable that holds the key, not the key")
 
 
-def _settings(url: str, key: str | None) -> Settings:
+def _settings(url: str, key: str | None) -> EndpointSettings:
     if not url:
         return read_settings()
-    return Settings(
+    return EndpointSettings(
         url.rstrip("/"),
         _key(url.rstrip("/"), key),
-        in_flight=int(_number("IN_FLIGHT", 32, 1, 1024)),
-        timeout=_number("TIMEOUT", 60.0, 0.01, 3600),
-        retries=int(_number("RETRIES", 6, 0, 100)),
+        in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
+        timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
+        retries=int(_read_number("RETRIES", 6, 0, 100)),
         tries=tries(),
     )
 
@@ -122,7 +122,7 @@ def _key(url: str, variable: str | None) -> str:
     return found
 
 
-def _reworded(message: str, has_url: bool) -> str:
+def _reword_error(message: str, has_url: bool) -> str:
     """What judges say of their endpoint, said of a system's."""
     told = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
     told = told.replace("no judge is reachable", "no endpoint is named").replace(", or use judge(model='embedded')", "")
@@ -130,5 +130,5 @@ def _reworded(message: str, has_url: bool) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _opened(path: Path) -> AnswerStore:
+def _open_store(path: Path) -> AnswerStore:
     return AnswerStore(path)

@@ -15,7 +15,7 @@ CITATION = "Sato et al. 2020, Evaluating Dialogue Generation Systems via Respons
 Normalise: TypeAlias = Literal["token", "none"]
 # Rows and tokens that are computed at once: they bound the memory and change no number. A small batch is also the
 # quickest on a CPU (SmolLM2-135M: 1,024 tokens take three quarters of the time of 4,096), a large one on a GPU.
-_ROOM = {"cpu": (64, 1_024), "cuda": (256, 16_384)}
+_BATCH_LIMITS = {"cpu": (64, 1_024), "cuda": (256, 16_384)}
 
 
 def check_normalise(system: str, value: object) -> None:
@@ -23,9 +23,9 @@ def check_normalise(system: str, value: object) -> None:
     check_choice(system, "normalise", value, Normalise)
 
 
-def room(network: Any) -> tuple[int, int]:
+def batch_limits(network: Any) -> tuple[int, int]:
     """How many rows and tokens a network is given at once."""
-    return _ROOM.get(network.device.type, _ROOM["cpu"])
+    return _BATCH_LIMITS.get(network.device.type, _BATCH_LIMITS["cpu"])
 
 
 def minus_loss(values: Sequence[float] | Values, normalise: Normalise) -> float:

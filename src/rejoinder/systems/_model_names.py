@@ -6,28 +6,28 @@ from pathlib import Path
 
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.models.catalog.entries import MODELS, Hub, Kind, Model
-from rejoinder.models.catalog.manifest import is_here, require
+from rejoinder.models.catalog.manifest import is_available, require_model
 
 _KINDS: dict[Kind, str] = {"language-model": "language model", "sequence-model": "sequence-to-sequence model"}
 
 
-def folder_of(name: str, kind: Kind) -> str:
+def find_model_folder(name: str, kind: Kind) -> str:
     """The folder of a model that is here; else what to do, in one line. Nothing is ever fetched."""
     if not name.strip():  # which a path would take for the working folder
         raise SpecError(f"no {_KINDS[kind]} is named; write a folder, a name of the catalog or a name of the hub")
-    entry = _entry(name)
+    entry = _find_entry(name)
     if entry is None and Path(name).is_dir():  # whatever lies in the working folder, a name means the same
         return name
     if entry is not None and entry.kind != kind:
         raise SpecError(f"{name} is no {_KINDS[kind]}: the catalog has it for {entry.purpose}")
-    if entry is not None and is_here(entry):
-        return str(require(entry.name))
+    if entry is not None and is_available(entry):
+        return str(require_model(entry.name))
     names = [name] if entry is None or not isinstance(entry.origin, Hub) else [entry.origin.repository, name]
     for one in names:
-        if (folder := _in_hub_cache(one)) is not None:
+        if (folder := _find_in_hub_cache(one)) is not None:
             return str(folder)
     if entry is not None:
-        return str(require(entry.name))  # says how to get it
+        return str(require_model(entry.name))  # says how to get it
     known = [model.name for model in MODELS.values() if model.kind == kind]
     raise InputError(
         f"no {_KINDS[kind]} is called {name!r}: it is no folder, not in the catalog ({nearest(name, known)}) and not "
@@ -36,7 +36,7 @@ def folder_of(name: str, kind: Kind) -> str:
     )
 
 
-def _entry(name: str) -> Model | None:
+def _find_entry(name: str) -> Model | None:
     """The catalog's entry by its own name, or by that of its repository."""
     if name in MODELS:
         return MODELS[name]
@@ -44,7 +44,7 @@ def _entry(name: str) -> Model | None:
     return next((model for model, origin in hubs if isinstance(origin, Hub) and origin.repository == name), None)
 
 
-def _in_hub_cache(name: str) -> Path | None:
+def _find_in_hub_cache(name: str) -> Path | None:
     """The folder of a model that another program fetched."""
     try:
         from huggingface_hub import snapshot_download

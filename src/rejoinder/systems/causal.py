@@ -10,9 +10,9 @@ from rejoinder.models.language_model.model import LanguageModel, open_language_m
 from rejoinder.models.language_model.prompt_format import Join, check_join
 from rejoinder.spec import check_choice
 from rejoinder.systems._base import System
-from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, room
-from rejoinder.systems._model_names import folder_of
-from rejoinder.systems._texts import said, scored
+from rejoinder.systems._likelihood import CITATION, Normalise, batch_limits, check_normalise, minus_loss
+from rejoinder.systems._model_names import find_model_folder
+from rejoinder.systems._texts import score_texts, spoken_turns
 from rejoinder.types import Question
 
 
@@ -41,7 +41,7 @@ class Causal(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate; a context that is too long for the model loses its beginning."""
-        return scored(questions, self._scores) if questions else []
+        return score_texts(questions, self._scores) if questions else []
 
     def details(self) -> dict[str, str]:
         """The digest of the model, and how it reads turns."""
@@ -49,15 +49,15 @@ class Causal(System):
         return {name: found[name] for name in ("digest", "join", "window")}
 
     def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
-        model, contexts = self._open(), [said(question) for question, _ in asked]
-        rows, tokens = room(model.network)
+        model, contexts = self._open(), [spoken_turns(question) for question, _ in asked]
+        rows, tokens = batch_limits(model.network)
         found = model.log_probabilities(
             contexts, [text for _, text in asked], end=self.end, most_rows=rows, most_tokens=tokens
         )
         return [minus_loss(one.log_probabilities, self.normalise) for one in found]
 
     def _open(self) -> LanguageModel:
-        model = open_language_model(folder_of(self.model, "language-model"))
+        model = open_language_model(find_model_folder(self.model, "language-model"))
         if self.join is None:
             return model
         return dataclasses.replace(model, join=check_join(model.tokenizer, self.join, self.model))

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.judges.consistency import Tally
-from rejoinder.judges.prompt import AGAIN, Messages, as_line
+from rejoinder.judges.consistency import AnswerCounts
+from rejoinder.judges.prompt import RETRY_PREFIX, Messages, to_json_line
 from rejoinder.judges.requests import Request
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
 from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
-from rejoinder.systems._texts import placed, replies, said
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Question, Turn
 
 VERSION = 1  # of the wording: another one gives other answers
@@ -39,7 +39,7 @@ def choice_messages(context: Sequence[Turn], candidates: Sequence[str]) -> Messa
     """The messages that ask which of some candidates fits a context, in the order in which they are given."""
     letters = LETTERS[: len(candidates)]
     spoken = [{"speaker": t.speaker or f"speaker {i % 2 + 1}", "text": t.text} for i, t in enumerate(context)]
-    line = as_line({"conversation": spoken, "replies": dict(zip(letters, candidates, strict=True))})
+    line = to_json_line({"conversation": spoken, "replies": dict(zip(letters, candidates, strict=True))})
     mark = hashlib.blake2b(f"choice {VERSION}\n{line}".encode(), digest_size=12).hexdigest()
     answer = _ANSWER.format(letters=f"{', '.join(letters[:-1])} or {letters[-1]}")
     return [
@@ -59,7 +59,7 @@ def rotations(candidates: Sequence[str]) -> list[list[str]]:
     return [[*candidates[k:], *candidates[:k]] for k in range(len(candidates))]
 
 
-class _Asked(NamedTuple):
+class _OrderedRequest(NamedTuple):
     """One order of a question's candidates, and the request that shows them so."""
 
     order: list[str]
@@ -94,15 +94,15 @@ class Chat(System):
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One share a candidate; a question with a single candidate is not asked, and gives it 1."""
         for question in questions:
-            if (number := len(replies(question))) > len(LETTERS):
+            if (number := len(distinct_texts(question))) > len(LETTERS):
                 raise InputError(
                     f"question {question.id} has {number} candidates; a choice by letters has {len(LETTERS)} at most"
                 )
         # One number of candidates at a time: which letters can be read depends on it.
-        for number in sorted({len(replies(question)) for question in questions} - {0, 1}):
-            alike = (question for question in questions if len(replies(question)) == number)
+        for number in sorted({len(distinct_texts(question)) for question in questions} - {0, 1}):
+            alike = (question for question in questions if len(distinct_texts(question)) == number)
             requests = (one.request for question in alike for one in self._asked(question))
-            self._endpoint().ask(requests, partial(_readable, number))
+            self._endpoint().ask(requests, partial(_is_readable, number))
         return [self._of_question(question) for question in questions]
 
     def positions(self, questions: Sequence[Question]) -> dict[str, float]:
@@ -110,7 +110,7 @@ class Chat(System):
         taken = Counter(
             LETTERS[one["place"]] for records in self.trace(questions) for one in records if one["place"] is not None
         )
-        longest = max((len(replies(question)) for question in questions), default=0)
+        longest = max((len(distinct_texts(question)) for question in questions), default=0)
         return {letter: taken[letter] / taken.total() for letter in LETTERS[:longest]} if taken else {}
 
     def trace(self, questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
@@ -126,7 +126,7 @@ class Chat(System):
                     records.append({**read, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()})
             yield records
 
-    def spent(self, questions: Sequence[Question]) -> Tally:
+    def spent(self, questions: Sequence[Question]) -> AnswerCounts:
         """Answers and tokens that these questions took, by what is kept."""
         return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
 
@@ -135,14 +135,14 @@ class Chat(System):
         return {"wording": f"choice {VERSION}"}
 
     def _of_question(self, question: Question) -> list[float]:
-        texts = replies(question)
+        texts = distinct_texts(question)
         if len(texts) < 2:
-            return placed(question, dict.fromkeys(texts, 1.0))
+            return place_scores(question, dict.fromkeys(texts, 1.0))
         asked = self._asked(question)
         chosen = Counter(text for text in map(self._chosen, asked) if text is not None)
-        return placed(question, {text: chosen[text] / len(asked) for text in texts} if chosen else {})
+        return place_scores(question, {text: chosen[text] / len(asked) for text in texts} if chosen else {})
 
-    def _chosen(self, asked: _Asked) -> str | None:
+    def _chosen(self, asked: _OrderedRequest) -> str | None:
         """What the first answer that can be read chose."""
         for answer, reply in self._endpoint().answers(asked.request):
             place = read_letter(reply.content, len(asked.order))
@@ -150,18 +150,18 @@ class Chat(System):
                 return asked.order[place]
         return None
 
-    def _asked(self, question: Question) -> list[_Asked]:
-        texts = replies(question)
+    def _asked(self, question: Question) -> list[_OrderedRequest]:
+        texts = distinct_texts(question)
         if len(texts) < 2:
             return []
-        return [_Asked(order, self._request(question, order)) for order in rotations(texts)]
+        return [_OrderedRequest(order, self._request(question, order)) for order in rotations(texts)]
 
     def _request(self, question: Question, order: Sequence[str]) -> Request:
-        messages = choice_messages(said(question), order)
+        messages = choice_messages(spoken_turns(question), order)
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {} if self.temperature is None else {"temperature": self.temperature}
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
-        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + AGAIN.strip()}]
+        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX.strip()}]
         return request(body, {"messages": again})
 
     def _endpoint(self) -> Endpoint:
@@ -169,5 +169,5 @@ class Chat(System):
         return Endpoint(str(self), self.url, self.key, whole)
 
 
-def _readable(number: int, content: str | None) -> bool:
+def _is_readable(number: int, content: str | None) -> bool:
     return read_letter(content, number) is not None

@@ -13,33 +13,33 @@ from typing import Any, NamedTuple
 import orjson
 
 from rejoinder.errors import JudgeError
-from rejoinder.judges.consistency import Tally
+from rejoinder.judges.consistency import AnswerCounts
 from rejoinder.judges.requests import Request
 from rejoinder.metric import NAN
-from rejoinder.models.language_model.prompt_format import plain
+from rejoinder.models.language_model.prompt_format import clean_text
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
 from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss
-from rejoinder.systems._texts import placed, replies, said
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Question
 
 VERSION = 1  # of how an answer is read
 _MARK = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]|<\|.+\|>")  # <s>, <|begin_of_text|>, [CLS]
-_SPELT = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # how vocabularies write white space
+_WHITE_SPACE = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # how vocabularies write white space
 
 
 class UnechoedError(Exception):
     """An answer that does not hold the log-probabilities of the prompt; the text says why."""
 
 
-def reply_values(content: str | None) -> list[float]:
+def response_log_probabilities(content: str | None) -> list[float]:
     """The natural log-probabilities of the tokens of the prompt's last line, from a prompt and the answer to it.
 
     ``text_offset`` says where each token begins in the repeated text. A token that begins before the last line and
     reaches into it counts. What was written after the prompt does not.
     """
-    prompt, choice = _read(content)
+    prompt, choice = _parse_answer(content)
     start = prompt.rfind("\n") + 1
     text, found = choice.get("text"), choice.get("logprobs")
     if not isinstance(text, str) or not text.startswith(prompt):
@@ -51,17 +51,17 @@ def reply_values(content: str | None) -> list[float]:
         raise UnechoedError("it gives no tokens, token_logprobs and text_offset")
     if not len(tokens) == len(values) == len(offsets) or not all(type(place) is int for place in offsets):
         raise UnechoedError("its tokens, token_logprobs and text_offset do not go together")
-    begins = _places(text, [str(token) for token in tokens], offsets)
+    begins = _token_starts(text, [str(token) for token in tokens], offsets)
     ends = [*begins[1:], len(text)]
     own = [i for i, begin in enumerate(begins) if begin < len(prompt) and max(begin, ends[i] - 1) >= start]
-    spelt = "".join(str(tokens[i]) for i in own).translate(_SPELT)
+    spelt = "".join(str(tokens[i]) for i in own).translate(_WHITE_SPACE)
     # Characters beyond ASCII may be cut between tokens, and every server writes the pieces in its own way.
     if prompt[start:].isascii() and not spelt.endswith(prompt[start:]):
         raise UnechoedError("its text_offset does not fit the text that it repeats")
     return [_number(values[i]) for i in own]
 
 
-def _read(content: str | None) -> tuple[str, dict[str, Any]]:
+def _parse_answer(content: str | None) -> tuple[str, dict[str, Any]]:
     """The prompt and the first choice of its answer."""
     try:
         both = json.loads(content or "")
@@ -73,7 +73,7 @@ def _read(content: str | None) -> tuple[str, dict[str, Any]]:
     return prompt, choice
 
 
-def _places(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[int]:
+def _token_starts(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[int]:
     """Where each token begins in the text; some servers count a first mark as if it stood in it."""
     counted = bool(tokens) and _MARK.fullmatch(tokens[0]) is not None and not text.startswith(tokens[0])
     shift = offsets[1] - offsets[0] if counted and len(offsets) > 1 else 0
@@ -87,7 +87,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def as_chat(sent: bytes, raw: bytes) -> bytes:
+def convert_to_chat(sent: bytes, raw: bytes) -> bytes:
     """A completion as the content of a chat completion, beside the prompt that it is about, with the same counts."""
     try:
         found = orjson.loads(raw)
@@ -98,10 +98,10 @@ def as_chat(sent: bytes, raw: bytes) -> bytes:
     return orjson.dumps({**told, "choices": [{"message": {"content": orjson.dumps(content).decode()}}]})
 
 
-_FIRST = 3  # requests that show whether the endpoint repeats prompts, before the others are paid for
+_PROBE_REQUESTS = 3  # requests that show whether the endpoint repeats prompts, before the others are paid for
 
 
-class _Asked(NamedTuple):
+class _CandidateRequest(NamedTuple):
     """A candidate, and the request that shows it behind its context."""
 
     text: str
@@ -135,12 +135,13 @@ class Completion(System):
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate."""
         asked = (one for question in questions for one in self._asked(question))
-        first = list(islice(asked, _FIRST))
+        first = list(islice(asked, _PROBE_REQUESTS))
         if first:
             self._check_echo(first)
             self._ask(asked)
         return [
-            placed(question, {one.text: self._value(one) for one in self._asked(question)}) for question in questions
+            place_scores(question, {one.text: self._value(one) for one in self._asked(question)})
+            for question in questions
         ]
 
     def trace(self, questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
@@ -157,7 +158,7 @@ class Completion(System):
                 for answer, reply in self._endpoint().answers(one.request)
             ]
 
-    def spent(self, questions: Sequence[Question]) -> Tally:
+    def spent(self, questions: Sequence[Question]) -> AnswerCounts:
         """Answers and tokens that these questions took, by what is kept."""
         return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
 
@@ -165,7 +166,7 @@ class Completion(System):
         """How turns are joined, and the version of how an answer is read."""
         return {"join": "newline", "reading": f"echo {VERSION}"}
 
-    def _check_echo(self, first: Sequence[_Asked]) -> None:
+    def _check_echo(self, first: Sequence[_CandidateRequest]) -> None:
         """An endpoint that repeats none of the first prompts repeats none at all: it is an error, not NaN."""
         self._ask(first)
         found = [self._found(one) for one in first]
@@ -177,41 +178,43 @@ class Completion(System):
                 f"ways; where it has changed, delete {self._endpoint().store.path})"
             )
 
-    def _ask(self, asked: Iterable[_Asked]) -> None:
+    def _ask(self, asked: Iterable[_CandidateRequest]) -> None:
         try:
-            self._endpoint().ask((one.request for one in asked), _readable, as_chat)
+            self._endpoint().ask((one.request for one in asked), _is_readable, convert_to_chat)
         except JudgeError as error:
             hint = "; try max_tokens=1" if "max_tokens" in str(error) and not self.max_tokens else ""
             raise JudgeError(f"{error}{hint}") from None
 
-    def _value(self, one: _Asked) -> float:
+    def _value(self, one: _CandidateRequest) -> float:
         found = self._found(one)
         return found if isinstance(found, float) else NAN
 
-    def _found(self, one: _Asked) -> float | UnechoedError | None:
+    def _found(self, one: _CandidateRequest) -> float | UnechoedError | None:
         """The score by the first answer that can be read, else why the last one cannot; None where all was refused."""
         found: UnechoedError | None = None
         for answer, reply in self._endpoint().answers(one.request):
             if answer.outcome != "refused":
                 try:
-                    return minus_loss(reply_values(reply.content), self.normalise)
+                    return minus_loss(response_log_probabilities(reply.content), self.normalise)
                 except UnechoedError as error:
                     found = error
         return found
 
-    def _asked(self, question: Question) -> Iterator[_Asked]:
-        lines = [plain(turn.text, "newline") for turn in said(question)] or [""]  # a first token needs one before it
-        for text in replies(question):
-            prompt = "\n".join([*lines, plain(text, "newline")])
+    def _asked(self, question: Question) -> Iterator[_CandidateRequest]:
+        lines = [clean_text(turn.text, "newline") for turn in spoken_turns(question)] or [
+            ""
+        ]  # a first token needs one before it
+        for text in distinct_texts(question):
+            prompt = "\n".join([*lines, clean_text(text, "newline")])
             body = {"model": self.model, "prompt": prompt, "echo": True, "logprobs": 1}
-            yield _Asked(text, request({**body, "max_tokens": self.max_tokens, "temperature": 0}))
+            yield _CandidateRequest(text, request({**body, "max_tokens": self.max_tokens, "temperature": 0}))
 
     def _endpoint(self) -> Endpoint:
         return Endpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
 
 
-def _readable(content: str | None) -> bool:
+def _is_readable(content: str | None) -> bool:
     try:
-        return bool(reply_values(content))
+        return bool(response_log_probabilities(content))
     except UnechoedError:
         return False

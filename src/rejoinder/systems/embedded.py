@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.judges.embedded import NAME
+from rejoinder.judges.embedded import MODEL_NAME
 from rejoinder.systems._base import System
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise
 from rejoinder.systems.causal import Causal
@@ -32,7 +32,7 @@ class Embedded(System):
 
     def details(self) -> dict[str, str]:
         """The model's name, its digest, and how it reads turns."""
-        return {"model": NAME, **self._causal().details()}
+        return {"model": MODEL_NAME, **self._causal().details()}
 
     def _causal(self) -> Causal:
-        return Causal(NAME, self.normalise, self.end)
+        return Causal(MODEL_NAME, self.normalise, self.end)

@@ -11,7 +11,7 @@ from typing import Any
 from rejoinder.errors import InputError, RejoinderError, SpecError, brief, nearest
 from rejoinder.metric import NAN
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import placed, replies, said
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Question
 from rejoinder.user_file import load_user_file
 
@@ -52,12 +52,12 @@ class Function(System):
         return _function(self._file, self.path.partition(":")[2] or _NAME)
 
     def _of_question(self, called: Callable[..., Any], question: Question) -> list[float]:
-        texts = replies(question)
+        texts = distinct_texts(question)
         if not texts:
-            return placed(question, {})
+            return place_scores(question, {})
         where = f"{self.path}, question {question.id}"
         try:
-            found = called([turn.text for turn in said(question)], list(texts))
+            found = called([turn.text for turn in spoken_turns(question)], list(texts))
             listed = found.tolist() if hasattr(found, "tolist") else list(found)
         except RejoinderError:
             raise
@@ -66,7 +66,7 @@ class Function(System):
         if not isinstance(listed, list) or len(listed) != len(texts):
             shown = f"{len(listed)} values" if isinstance(listed, list) else brief(listed)
             raise InputError(f"{where}: gave {shown} for {len(texts)} candidates; it must give a list with one each")
-        return placed(question, {text: _number(value, where) for text, value in zip(texts, listed, strict=True)})
+        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, listed, strict=True)})
 
 
 def _number(value: Any, where: str) -> float:

@@ -12,10 +12,10 @@ from typing import Any
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse, signature
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import placed, replies, said
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Item, Pair, Question, Response
 
-_NOT_IN_A_QUESTION = ("references", "future")
+_UNAVAILABLE = ("references", "future")
 _MOST_PAIRS = 1024  # that a metric is given at once
 
 
@@ -34,7 +34,7 @@ class Measured(System):
 
     def __post_init__(self) -> None:
         metric = self._metric
-        if missing := [part for part in _NOT_IN_A_QUESTION if part in metric.needs]:
+        if missing := [part for part in _UNAVAILABLE if part in metric.needs]:
             raise SpecError(
                 f"the metric {metric} compares a reply with {missing[0]}, which a question does not have; take one "
                 "that needs no more than the context, such as aptness or idk"
@@ -54,7 +54,7 @@ class Measured(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate, more being better."""
-        asked = [(number, text) for number, question in enumerate(questions) for text in replies(question)]
+        asked = [(number, text) for number, question in enumerate(questions) for text in distinct_texts(question)]
         places: list[tuple[int, str]] = []
         rows: list[Row] = []
         for start in range(0, len(asked), _MOST_PAIRS):
@@ -68,7 +68,7 @@ class Measured(System):
         scores: list[dict[str, float]] = [{} for _ in questions]
         for (number, text), value in zip(places, self._settled(rows), strict=True):
             scores[number][text] = self._number(value)
-        return [placed(question, of) for question, of in zip(questions, scores, strict=True)]
+        return [place_scores(question, of) for question, of in zip(questions, scores, strict=True)]
 
     def details(self) -> dict[str, str]:
         """The signature of the metric."""
@@ -116,5 +116,5 @@ class Measured(System):
 
 
 def _pair(question: Question, text: str, number: int) -> Pair:
-    item = Item(question.id, said(question), situation=question.situation, dialogue=question.dialogue)
+    item = Item(question.id, spoken_turns(question), situation=question.situation, dialogue=question.dialogue)
     return Pair(item, Response(f"{question.id}/{number}", question.id, "candidate", text))

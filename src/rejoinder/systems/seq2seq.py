@@ -11,21 +11,21 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.device import threads
+from rejoinder.models.device import count_threads
 from rejoinder.models.language_model.likelihood import Values
 from rejoinder.models.language_model.prompt_format import Ids
 from rejoinder.models.translation import Translator, open_translator
 from rejoinder.systems._base import System
-from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, room
-from rejoinder.systems._model_names import folder_of
-from rejoinder.systems._texts import said, scored
+from rejoinder.systems._likelihood import CITATION, Normalise, batch_limits, check_normalise, minus_loss
+from rejoinder.systems._model_names import find_model_folder
+from rejoinder.systems._texts import score_texts, spoken_turns
 from rejoinder.types import Question
 
 _WINDOW = 512  # tokens on each side, where neither the network nor its tokeniser says how many
 _WHAT = "sequence-to-sequence model"
 
 
-class Request(NamedTuple):
+class SequenceRequest(NamedTuple):
     """What the encoder reads, what the decoder is given to begin with, and the ids that are scored after that."""
 
     source: Ids
@@ -42,7 +42,9 @@ class SequenceModel:
     network: Any
     tokenizer: Any
 
-    def request(self, turns: Sequence[str], reply: str, separator: str | None, prefix: str, end: bool) -> Request:
+    def request(
+        self, turns: Sequence[str], reply: str, separator: str | None, prefix: str, end: bool
+    ) -> SequenceRequest:
         """The ids of a context and a reply; a long context loses its beginning, a long reply its end."""
         between = (self._end_mark,) if separator is None else self._marked(separator)
         body: list[int] = []
@@ -55,19 +57,19 @@ class SequenceModel:
         lead, tail = self._around["text_target"]
         ids = self._plain(reply, "text_target")
         scored = ids + tail[:1] if end and ids else ids
-        return Request(source, (self._decoder_start, *lead), scored[: max(1, self.window - 1 - len(lead))])
+        return SequenceRequest(source, (self._decoder_start, *lead), scored[: max(1, self.window - 1 - len(lead))])
 
-    def log_probabilities(self, requests: Sequence[Request]) -> list[Values]:
+    def log_probabilities(self, requests: Sequence[SequenceRequest]) -> list[Values]:
         """The natural log-probability of each id of each reply; each different source is encoded once."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
         found = {request: np.empty(0) for request in requests}
-        of_source: dict[Ids, list[Request]] = {}
+        of_source: dict[Ids, list[SequenceRequest]] = {}
         for request in found:
             if request.reply:
                 of_source.setdefault(request.source, []).append(request)
-        sources, device, most = list(of_source), self.network.device, room(self.network)
+        sources, device, most = list(of_source), self.network.device, batch_limits(self.network)
         with torch.no_grad():
             for batch in batches([len(source) for source in sources], *most):
                 together = [sources[i] for i in batch]
@@ -82,7 +84,9 @@ class SequenceModel:
                     found.update(self._scored([request for _, request in chosen], state, mask[own]))
         return [found[request] for request in requests]
 
-    def _scored(self, requests: Sequence[Request], state: Any, mask: Any) -> Iterator[tuple[Request, Values]]:
+    def _scored(
+        self, requests: Sequence[SequenceRequest], state: Any, mask: Any
+    ) -> Iterator[tuple[SequenceRequest, Values]]:
         import torch
 
         ids, _ = pad([(*request.lead, *request.reply) for request in requests])
@@ -139,11 +143,11 @@ def open_sequence_model(folder: str) -> SequenceModel:
         raise InputError(str(error).replace("translation model", _WHAT)) from None
     import torch
 
-    torch.set_num_threads(threads())
-    return SequenceModel(opened.digest, _window(opened), opened.network, opened.tokenizer)
+    torch.set_num_threads(count_threads())
+    return SequenceModel(opened.digest, _read_window(opened), opened.network, opened.tokenizer)
 
 
-def _window(opened: Translator) -> int:
+def _read_window(opened: Translator) -> int:
     config = opened.network.config
     named = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
     known = [int(one) for one in (*named, opened.tokenizer.model_max_length) if one and one < 10**6]
@@ -175,7 +179,7 @@ class Seq2Seq(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate; a context that is too long for the encoder loses its beginning."""
-        return scored(questions, self._scores) if questions else []
+        return score_texts(questions, self._scores) if questions else []
 
     def details(self) -> dict[str, str]:
         """The digest of the model, and how many tokens each side reads."""
@@ -185,10 +189,10 @@ class Seq2Seq(System):
     def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
         model = self._open()
         requests = [
-            model.request([turn.text for turn in said(question)], text, self.separator, self.prefix, self.end)
+            model.request([turn.text for turn in spoken_turns(question)], text, self.separator, self.prefix, self.end)
             for question, text in asked
         ]
         return [minus_loss(values, self.normalise) for values in model.log_probabilities(requests)]
 
     def _open(self) -> SequenceModel:
-        return open_sequence_model(folder_of(self.model, "sequence-model"))
+        return open_sequence_model(find_model_folder(self.model, "sequence-model"))

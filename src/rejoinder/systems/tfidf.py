@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from rejoinder.data.datasets import dataset, read_dataset
-from rejoinder.data.questions import INPUTS, shown
-from rejoinder.data.reader import Source, stream
+from rejoinder.data.questions import INPUTS, limit_situation
+from rejoinder.data.reader import InputFile, stream
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN
 from rejoinder.spec import check_choice
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import placed, replies, said
-from rejoinder.text.tokens import FUNCTION_WORDS, Tokens, tokenizer_of
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.text.tokens import FUNCTION_WORDS, Tokens, get_tokenizer
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
 _DATASET = "dataset:"
@@ -46,7 +46,7 @@ class Frequencies(NamedTuple):
 
 def all_words(text: str) -> Tokens:
     """The words of a text in lower case."""
-    return tokenizer_of("words")(text)
+    return get_tokenizer("words")(text)
 
 
 def content_words(text: str) -> Tokens:
@@ -64,7 +64,7 @@ def long_content_words(text: str) -> Tokens:
     return tuple(word for word in long_words(text) if word not in FUNCTION_WORDS)
 
 
-def frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False) -> Frequencies:
+def count_frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False) -> Frequencies:
     """The frequencies of some documents; one that says nothing is none, and equal ones may count as one."""
     holding: Counter[str] = Counter()
     counted = 0
@@ -75,17 +75,17 @@ def frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], onc
     return Frequencies(counted, holding)
 
 
-def joined(turns: Iterable[Turn]) -> str:
+def join_turns(turns: Iterable[Turn]) -> str:
     """A context as one document."""
     return " ".join(turn.text for turn in turns)
 
 
-def situated(question: Question) -> str:
+def join_situation(question: Question) -> str:
     """A context and the statements of its situation as one document."""
-    return " ".join([joined(question.context), *(statement.text for statement in question.situation)])
+    return " ".join([join_turns(question.context), *(statement.text for statement in question.situation)])
 
 
-def documents_of(record: Record, situation: str | None = None) -> Iterator[str]:
+def list_documents(record: Record, situation: str | None = None) -> Iterator[str]:
     """The documents that a record holds: a turn, a context, a candidate, a reference, a response is one each.
 
     ``situation`` says how much of a question's situation belongs to its context (None for nothing of it).
@@ -94,48 +94,54 @@ def documents_of(record: Record, situation: str | None = None) -> Iterator[str]:
         case Dialogue():
             yield from (turn.text for turn in record.turns)
         case Question():
-            yield joined(record.context) if situation is None else situated(*shown([record], situation))
+            yield (
+                join_turns(record.context)
+                if situation is None
+                else join_situation(*limit_situation([record], situation))
+            )
             yield from (candidate.text for candidate in record.candidates)
         case Item():
-            yield joined(record.context)
+            yield join_turns(record.context)
             yield from (reference.text for reference in record.references)
         case Response():
             yield record.text
 
 
-def fitted(
+def fit_frequencies(
     corpus: str, words_of: Callable[[str], Tokens], situation: str | None = None, once: bool = False
 ) -> Frequencies:
     """The frequencies of a file or of ``dataset:NAME``, counted once as long as the file does not change."""
-    return _fitted(corpus, _changed(corpus), words_of, situation, once)
+    return _fit_cached(corpus, _modification_time(corpus), words_of, situation, once)
 
 
 @lru_cache(maxsize=4)
-def _fitted(
+def _fit_cached(
     corpus: str, changed: int, words_of: Callable[[str], Tokens], situation: str | None, once: bool
 ) -> Frequencies:
     is_set = corpus.startswith(_DATASET)
     records = read_dataset(corpus.removeprefix(_DATASET)) if is_set else stream(corpus, allow_empty=True)
-    found = frequencies((text for record in records for text in documents_of(record, situation)), words_of, once)
+    found = count_frequencies(
+        (text for record in records for text in list_documents(record, situation)), words_of, once
+    )
     if not found.documents:
         raise InputError(f"{corpus}: holds no text that words could be counted in; name a file of dialogues")
     return found
 
 
-def digest_of(corpus: str) -> str:
+def corpus_digest(corpus: str) -> str:
     """The digest of the corpus: of the file, or of what a published set consists of."""
-    return _digest(corpus, _changed(corpus))
+    return _digest_cached(corpus, _modification_time(corpus))
 
 
 @lru_cache(maxsize=4)
-def _digest(corpus: str, changed: int) -> str:
+def _digest_cached(corpus: str, changed: int) -> str:
     if not corpus.startswith(_DATASET):
-        return Source(corpus).measure()[0]
+        return InputFile(corpus).measure()[0]
     files = dataset(corpus.removeprefix(_DATASET)).files
     return hashlib.sha256("\n".join(f"{file.path} {file.sha256}" for file in files).encode()).hexdigest()
 
 
-def _changed(corpus: str) -> int:
+def _modification_time(corpus: str) -> int:
     try:
         return Path(corpus).stat().st_mtime_ns
     except (OSError, ValueError):
@@ -200,30 +206,32 @@ class Tfidf(System):
         for question in questions:
             statements = [self._vector(statement.text, known) or {} for statement in question.situation]
             candidates = [self._vector(candidate.text, known) or {} for candidate in question.candidates]
-            found.append([_sharing(candidate, statements) for candidate in candidates])
+            found.append([_shared_statements(candidate, statements) for candidate in candidates])
         return found
 
     def details(self) -> dict[str, str]:
         """The tokeniser, and the digest of the documents where they are not the questions themselves."""
         tokens = "words" if self.weights == "plain" else "two or more letters"
-        return {"tokens": tokens} | ({} if self.fit is None else {"documents": digest_of(self.fit)[:12]})
+        return {"tokens": tokens} | ({} if self.fit is None else {"documents": corpus_digest(self.fit)[:12]})
 
     def _known(self, questions: Sequence[Question]) -> Frequencies:
         words_of = _WORDS[self.weights, self.words]
         if self.fit is not None:
-            return fitted(self.fit, words_of, self.situation, self.once)
+            return fit_frequencies(self.fit, words_of, self.situation, self.once)
         # What is asked shows as much of its situation as there is to see.
         whole = None if self.situation is None else "u+S"
-        return frequencies((t for question in questions for t in documents_of(question, whole)), words_of, self.once)
+        return count_frequencies(
+            (t for question in questions for t in list_documents(question, whole)), words_of, self.once
+        )
 
     def _of_question(self, question: Question, known: Frequencies) -> list[float]:
-        turns = said(question)
-        text = joined(turns) if self.situation is None else situated(question)
+        turns = spoken_turns(question)
+        text = join_turns(turns) if self.situation is None else join_situation(question)
         context = self._vector(text, known) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        found = {text: _cosine(context, self._vector(text, known) or {}) for text in replies(question)}
-        return placed(question, found)
+        found = {text: _cosine(context, self._vector(text, known) or {}) for text in distinct_texts(question)}
+        return place_scores(question, found)
 
     def _vector(self, text: str, known: Frequencies) -> Vector | None:
         """The components of a text; None where it has no word."""
@@ -232,7 +240,7 @@ class Tfidf(System):
         return {word: count * weight(word) for word, count in counts.items()} or None
 
 
-def _sharing(candidate: Vector, statements: Sequence[Vector]) -> tuple[int, ...]:
+def _shared_statements(candidate: Vector, statements: Sequence[Vector]) -> tuple[int, ...]:
     heavy = {word for word, weight in candidate.items() if weight}
     return tuple(place for place, statement in enumerate(statements) if heavy & statement.keys())
 

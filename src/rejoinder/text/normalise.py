@@ -10,7 +10,7 @@ from rejoinder.text.tokens import tokenize
 _SPACED = {ord(sign): " " for sign in string.punctuation}
 
 
-def same_words(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text without case, punctuation and spacing (or as it is in lower case where it has no words)."""
     lower = text.lower()
     # ASCII is most of what there is, and needs no tokeniser to come to the same words.
@@ -18,7 +18,7 @@ def same_words(text: str) -> str:
     return " ".join(spaced.split()) or " ".join(lower.split())
 
 
-def digest_of(text: str) -> int:
+def text_digest(text: str) -> int:
     """The number that stands for what a text says: 63 bits, the same on every machine."""
-    said = hashlib.blake2b(same_words(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    said = hashlib.blake2b(normalise_text(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(said, "little") >> 1

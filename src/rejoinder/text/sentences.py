@@ -12,6 +12,6 @@ import re
 _END = re.compile(r"""(?:(?<=[.!?…])|(?<=[.!?…]["'”’»)\]]))\s+|(?<=[。！？])(?![。！？」』])\s*|\s*\n\s*""")
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, in order, without white space around them; none where the text is blank."""
     return tuple(part for part in _END.split(text.strip()) if part)

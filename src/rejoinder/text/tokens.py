@@ -35,11 +35,11 @@ _ONE_BY_ONE = "\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff
 
 def tokenize(text: str, tokenizer: TokenizerName = "13a", lowercase: bool = True) -> Tokens:
     """The tokens of a text, in order."""
-    return tokenizer_of(tokenizer, lowercase)(text)
+    return get_tokenizer(tokenizer, lowercase)(text)
 
 
 @functools.cache
-def tokenizer_of(name: TokenizerName, lowercase: bool = True) -> Callable[[str], Tokens]:
+def get_tokenizer(name: TokenizerName, lowercase: bool = True) -> Callable[[str], Tokens]:
     """The function from a text to its tokens."""
     tokens_of = _TOKENIZERS[name]
     return (lambda text: tokens_of(text.lower())) if lowercase else tokens_of
@@ -61,19 +61,19 @@ def content_words(text: str) -> frozenset[str]:
     apostrophe (``I'm``, ``don't``); a possessive counts as its noun. Other languages keep all words but those few that
     are spelt like an English one.
     """
-    words = {word.removesuffix("'s") for word in tokenizer_of("words")(text)} - _ENDINGS
+    words = {word.removesuffix("'s") for word in get_tokenizer("words")(text)} - _ENDINGS
     return frozenset(w for w in words if w.partition("'")[0] not in FUNCTION_WORDS)
 
 
-def _whitespace(text: str) -> Tokens:
+def _tokenize_whitespace(text: str) -> Tokens:
     return tuple(text.split())
 
 
-def _rouge(text: str) -> Tokens:
+def _tokenize_rouge(text: str) -> Tokens:
     return tuple(_ROUGE_TOKEN.findall(text.lower()))
 
 
-def _13a(text: str) -> Tokens:
+def _tokenize_13a(text: str) -> Tokens:
     """The same tokens as sacrebleu's, found several times faster.
 
     Without digits and rarer signs 13a comes down to setting four signs apart. Otherwise no rule of it looks beyond
@@ -84,10 +84,10 @@ def _13a(text: str) -> Tokens:
         return tuple(spaced.split())
     if "<skipped>" in text or "-\n" in text:
         return tuple(_tokenizer_13a()(text.rstrip()).split())  # sacrebleu strips too before it tokenises
-    return tuple(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
+    return tuple(chain.from_iterable(map(_CHUNK_CACHE.__getitem__, text.split())))
 
 
-class _Pieces(dict[str, Tokens]):
+class _ChunkCache(dict[str, Tokens]):
     """The tokens of each chunk met so far; emptied when it is full."""
 
     def __missing__(self, chunk: str) -> Tokens:
@@ -97,7 +97,7 @@ class _Pieces(dict[str, Tokens]):
         return pieces
 
 
-_PIECES = _Pieces()
+_CHUNK_CACHE = _ChunkCache()
 
 
 @functools.cache
@@ -108,7 +108,7 @@ def _tokenizer_13a() -> Tokenizer13a:
     return tokenizer
 
 
-def _words(text: str) -> Tokens:
+def _tokenize_words(text: str) -> Tokens:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return tuple(_word_pattern().findall(text))
@@ -126,10 +126,10 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 _TOKENIZERS: dict[TokenizerName, Callable[[str], Tokens]] = {
-    "13a": _13a,
-    "whitespace": _whitespace,
-    "words": _words,
-    "rouge": _rouge,
+    "13a": _tokenize_13a,
+    "whitespace": _tokenize_whitespace,
+    "words": _tokenize_words,
+    "rouge": _tokenize_rouge,
 }
 
 FUNCTION_WORDS = frozenset(

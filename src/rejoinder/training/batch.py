@@ -10,7 +10,7 @@ from torch import Tensor
 FIRST, LAST, MASKED = 101, 102, 103  # [CLS], [SEP] and [MASK] of BERT's vocabulary
 
 
-class Texts(NamedTuple):
+class TokenRows(NamedTuple):
     """Token ids, one text a row, filled up with zeros at the end, and the length of each."""
 
     ids: Tensor
@@ -22,7 +22,7 @@ class Texts(NamedTuple):
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
 
-class Pairs(NamedTuple):
+class PairRows(NamedTuple):
     """Context and reply in one row each."""
 
     ids: Tensor
@@ -35,27 +35,27 @@ class Pairs(NamedTuple):
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
 
-def gather(ids: Tensor, begin: Tensor, end: Tensor) -> Texts:
+def gather_slices(ids: Tensor, begin: Tensor, end: Tensor) -> TokenRows:
     """The slices of a flat array as rows."""
     lengths = end - begin
     places = torch.arange(max(1, int(lengths.max())), device=ids.device)
     inside = places < lengths[:, None]
     found = ids[(begin[:, None] + places).clamp(max=len(ids) - 1)].long()
-    return Texts(found * inside, lengths)
+    return TokenRows(found * inside, lengths)
 
 
-def keep(texts: Texts, wanted: Tensor) -> Texts:
+def keep_tokens(texts: TokenRows, wanted: Tensor) -> TokenRows:
     """The texts with only the wanted ids; a text that would lose everything stays as it is."""
     wanted = wanted & texts.mask
     wanted = torch.where(wanted.any(1, keepdim=True), wanted, texts.mask)
     order = torch.argsort((~wanted).int(), dim=1, stable=True)
     lengths = wanted.sum(1)
     ids = texts.ids.gather(1, order)
-    rows = Texts(ids, lengths)
-    return Texts(ids * rows.mask, lengths)
+    rows = TokenRows(ids, lengths)
+    return TokenRows(ids * rows.mask, lengths)
 
 
-def backwards(texts: Texts, continued: Tensor) -> Texts:
+def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     """The texts with their words in reverse order; ``continued`` says which ids go on with a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
@@ -63,26 +63,26 @@ def backwards(texts: Texts, continued: Tensor) -> Texts:
     width = len(places)
     key = torch.where(texts.mask, places - words * width, width)
     order = torch.argsort(key, dim=1, stable=True)
-    return Texts(texts.ids.gather(1, order), texts.lengths)
+    return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def repeated(texts: Texts, times: int = 3) -> Texts:
+def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
     """The texts several times in a row."""
     lengths = texts.lengths * times
     places = torch.arange(int(lengths.max()), device=texts.ids.device).expand(len(lengths), -1)
     ids = texts.ids.gather(1, places % texts.lengths[:, None].clamp(min=1))
-    rows = Texts(ids, lengths)
-    return Texts(ids * rows.mask, lengths)
+    rows = TokenRows(ids, lengths)
+    return TokenRows(ids * rows.mask, lengths)
 
 
-def stacked(parts: list[Texts]) -> Texts:
+def stack_rows(parts: list[TokenRows]) -> TokenRows:
     """The rows of several, one after the other."""
     width = max(part.ids.shape[1] for part in parts)
     ids = [torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in parts]
-    return Texts(torch.cat(ids), torch.cat([part.lengths for part in parts]))
+    return TokenRows(torch.cat(ids), torch.cat([part.lengths for part in parts]))
 
 
-def cut(texts: Texts, most: int, side: str) -> Texts:
+def truncate_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
     """The texts with at most so many ids: the first (side 'right' is lost) or the last ones."""
     lengths = texts.lengths.clamp(max=most)
     if texts.ids.shape[1] <= most:
@@ -90,19 +90,19 @@ def cut(texts: Texts, most: int, side: str) -> Texts:
     offset = texts.lengths - lengths if side == "left" else torch.zeros_like(lengths)
     places = torch.arange(most, device=texts.ids.device) + offset[:, None]
     ids = texts.ids.gather(1, places.clamp(max=texts.ids.shape[1] - 1))
-    rows = Texts(ids, lengths)
-    return Texts(ids * rows.mask, lengths)
+    rows = TokenRows(ids, lengths)
+    return TokenRows(ids * rows.mask, lengths)
 
 
-def framed(texts: Texts) -> Texts:
+def add_special_tokens(texts: TokenRows) -> TokenRows:
     """[CLS] text [SEP]."""
     ids = torch.nn.functional.pad(texts.ids, (1, 1))
     ids[:, 0] = FIRST
     ids.scatter_(1, (texts.lengths + 1)[:, None], LAST)
-    return Texts(ids, texts.lengths + 2)
+    return TokenRows(ids, texts.lengths + 2)
 
 
-def joined(contexts: Texts, replies: Texts) -> Pairs:
+def join_pairs(contexts: TokenRows, replies: TokenRows) -> PairRows:
     """[CLS] context [SEP] reply [SEP]."""
     before = contexts.lengths[:, None] + 2
     lengths = contexts.lengths + replies.lengths + 3
@@ -113,4 +113,4 @@ def joined(contexts: Texts, replies: Texts) -> Pairs:
     ids = torch.where((places == before - 1) | (places == lengths[:, None] - 1), LAST, ids)
     ids[:, 0] = FIRST
     ids = torch.where(places < lengths[:, None], ids, 0)
-    return Pairs(ids, lengths, ((places >= before) & (places < lengths[:, None])).long())
+    return PairRows(ids, lengths, ((places >= before) & (places < lengths[:, None])).long())

@@ -20,12 +20,12 @@ from torch.nn import functional
 
 from rejoinder.data.knowledge import Triple
 from rejoinder.errors import InputError
-from rejoinder.models.comet.model import PROMPTS, prompt_of, write
-from rejoinder.models.language_model.lora import additions, attach
+from rejoinder.models.comet.model import PROMPTS, build_prompt, write_comet
+from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
-from rejoinder.training.optimizer import Schedule, optimizer_of
+from rejoinder.training.optimizer import Schedule, build_optimizer
 
-_TOLD = 100  # steps between two lines
+_REPORT_STEPS = 100  # steps between two lines
 LICENCE = "CC-BY-SA-4.0"  # ConceptNet's; ATOMIC is CC BY 4.0
 
 
@@ -41,7 +41,7 @@ class CometRecipe:
     batch: int = 256
 
 
-class Row(NamedTuple):
+class PromptRow(NamedTuple):
     """Token ids, and how many of them are the prompt."""
 
     ids: tuple[int, ...]
@@ -70,48 +70,48 @@ def train_comet(
     if not used or not held:
         raise InputError(f"{len(used)} triples to train on and {len(held)} held out; there must be some of each")
     say(f"{len(used):,} triples to train on, {len(held):,} held out")
-    rows, held_rows = (rows_of(model, part) for part in (used, held))
-    before = loss_of(model, held_rows, recipe.batch)
-    parameters = attach(model.network, recipe.rank, recipe.scale, recipe.seed)
+    rows, held_rows = (tokenize_triples(model, part) for part in (used, held))
+    before = mean_loss(model, held_rows, recipe.batch)
+    parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
     _train(model, parameters, rows, recipe, say)
     model.network.eval()
-    after = loss_of(model, held_rows, recipe.batch)
+    after = mean_loss(model, held_rows, recipe.batch)
     say(f"held out: loss a token {before:.3f} before, {after:.3f} after")
     measured = {"valid_loss_before": round(before, 4), "valid_loss": round(after, 4), "triples": len(used)}
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": LICENCE, "measured": measured}
-    write(target, additions(model.network), model, about)
+    write_comet(target, extract_lora(model.network), model, about)
     return measured
 
 
-def rows_of(model: LanguageModel, triples: Sequence[Triple]) -> list[Row]:
+def tokenize_triples(model: LanguageModel, triples: Sequence[Triple]) -> list[PromptRow]:
     """The token ids of each triple: prompt, tail, end of the line."""
     encode = model.tokenizer
-    prompts = encode([prompt_of(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
+    prompts = encode([build_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
     tails = encode([f" {t.tail}\n" for t in triples], add_special_tokens=False)["input_ids"]
-    return [Row((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
+    return [PromptRow((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
 
 
 def _train(
-    model: LanguageModel, parameters: list[Any], rows: list[Row], recipe: CometRecipe, say: Callable[[str], None]
+    model: LanguageModel, parameters: list[Any], rows: list[PromptRow], recipe: CometRecipe, say: Callable[[str], None]
 ) -> None:
     network = model.network
-    optimizer = optimizer_of([(parameters, recipe.rate)])
+    optimizer = build_optimizer([(parameters, recipe.rate)])
     order = np.random.default_rng(recipe.seed)
     steps = recipe.epochs * math.ceil(len(rows) / recipe.batch)
     schedule = Schedule(optimizer, steps)
     network.train()
     step, begun = 0, time.monotonic()
     for _ in range(recipe.epochs):
-        for batch in by_length(rows, recipe.batch, order):
+        for batch in batch_by_length(rows, recipe.batch, order):
             loss = batch_loss(network, [rows[i] for i in batch])
             schedule.step(loss, network)
             step += 1
-            if step % _TOLD == 0 or step == steps:
+            if step % _REPORT_STEPS == 0 or step == steps:
                 rate = step * recipe.batch / (time.monotonic() - begun)
                 say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples a second")
 
 
-def by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> list[Any]:
+def batch_by_length(rows: Sequence[PromptRow], size: int, random: np.random.Generator) -> list[Any]:
     """Batches of about the same length, in an order drawn anew."""
     lengths = np.array([len(row.ids) for row in rows]) + random.random(len(rows))
     order = np.argsort(lengths)
@@ -119,7 +119,7 @@ def by_length(rows: Sequence[Row], size: int, random: np.random.Generator) -> li
     return [parts[i] for i in random.permutation(len(parts))]
 
 
-def batch_loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Tensor:
+def batch_loss(network: Any, rows: Sequence[PromptRow], reduction: str = "mean") -> Tensor:
     """The cross-entropy of the tails' tokens."""
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=network.device)
@@ -134,7 +134,7 @@ def batch_loss(network: Any, rows: Sequence[Row], reduction: str = "mean") -> Te
 
 
 @torch.no_grad()
-def loss_of(model: LanguageModel, rows: Sequence[Row], batch: int) -> float:
+def mean_loss(model: LanguageModel, rows: Sequence[PromptRow], batch: int) -> float:
     """The mean loss of the tails' tokens."""
     total = sum(
         float(batch_loss(model.network, rows[start : start + batch], "sum")) for start in range(0, len(rows), batch)

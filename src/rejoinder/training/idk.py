@@ -18,9 +18,9 @@ from rejoinder.errors import InputError
 from rejoinder.models import idk as cards
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.encoder.pairs import DEFAULT, PairEncoder, load_pair_encoder
+from rejoinder.models.encoder.pair_encoder import DEFAULT_ENCODER, PairEncoder, load_pair_encoder
 from rejoinder.models.idk import IdkCard, probabilities
-from rejoinder.training.next_turns import Place, places, shuffled_replies
+from rejoinder.training.next_turns import NextTurn, sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
 Regularization: TypeAlias = Literal["l1", "l2", "none"]
@@ -29,37 +29,39 @@ RATE, BATCH, EPOCHS, MARGIN = 0.001, 6, 2, 0.4
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 
 
-class Fitted(NamedTuple):
+class Regression(NamedTuple):
     """The weights of a regression and its bias."""
 
     weights: Numbers
     bias: float
 
 
-class Drawn(NamedTuple):
+class TrainingDraws(NamedTuple):
     """All that is drawn for a training: the first weights (the bias is the last) and the order of each epoch."""
 
     start: Numbers
     orders: list[NDArray[np.int64]]
 
 
-def draw(rows: int, dimensions: int, seed: int) -> Drawn:
+def draw_training(rows: int, dimensions: int, seed: int) -> TrainingDraws:
     """First weights as torch draws those of a linear layer, evenly from ±1/√d, and two orders."""
     random = np.random.default_rng([seed, 0])
     reach = dimensions**-0.5
-    return Drawn(random.uniform(-reach, reach, dimensions + 1), [random.permutation(rows) for _ in range(EPOCHS)])
+    return TrainingDraws(
+        random.uniform(-reach, reach, dimensions + 1), [random.permutation(rows) for _ in range(EPOCHS)]
+    )
 
 
-def fit_by_steps(
+def fit_by_gradient(
     true: Vectors,
     false: Vectors,
     seed: int,
     regularization: Regularization = "l1",
     loss: Loss = "bce",
     weight: float = 1.0,
-) -> Fitted:
+) -> Regression:
     """Train on pairs of vectors: row i of ``true`` and of ``false`` have one context."""
-    drawn = draw(len(true), true.shape[1], seed)
+    drawn = draw_training(len(true), true.shape[1], seed)
     ones = np.ones((len(true), 1))
     rows = np.stack([np.hstack([part.astype(np.float64), ones]) for part in (true, false)], axis=1)
     found = drawn.start.copy()
@@ -68,16 +70,16 @@ def fit_by_steps(
     for order in drawn.orders:
         for begin in range(0, len(order), BATCH):
             step += 1
-            gradient = slope(rows[order[begin : begin + BATCH]], found, loss)
-            gradient[:-1] += weight * _of_penalty(found[:-1], regularization)
+            gradient = batch_gradient(rows[order[begin : begin + BATCH]], found, loss)
+            gradient[:-1] += weight * _penalty_gradient(found[:-1], regularization)
             mean += (1 - _DECAYS[0]) * (gradient - mean)
             spread += (1 - _DECAYS[1]) * (gradient**2 - spread)
             unbiased = spread / (1 - _DECAYS[1] ** step)
             found -= RATE * (mean / (1 - _DECAYS[0] ** step)) / (np.sqrt(unbiased) + _SMALL)
-    return Fitted(found[:-1], float(found[-1]))
+    return Regression(found[:-1], float(found[-1]))
 
 
-def slope(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
+def batch_gradient(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
     """The gradient of a batch's loss; rows are (dialogues, true and false, dimensions and 1)."""
     said = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
     if loss == "bce":
@@ -93,7 +95,7 @@ def slope(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
     return found
 
 
-def _of_penalty(weights: Numbers, regularization: Regularization) -> Numbers:
+def _penalty_gradient(weights: Numbers, regularization: Regularization) -> Numbers:
     if regularization == "l1":
         return np.sign(weights)
     return 2 * weights if regularization == "l2" else np.zeros_like(weights)
@@ -104,7 +106,9 @@ _MOST_STEPS, _MOST_SWEEPS = 100, 200
 _RIDGE = 1e-10  # keeps a coordinate that never varies in its place
 
 
-def fit_exactly(true: Vectors, false: Vectors, regularization: Regularization = "l1", weight: float = 1.0) -> Fitted:
+def fit_exactly(
+    true: Vectors, false: Vectors, regularization: Regularization = "l1", weight: float = 1.0
+) -> Regression:
     """The weights that minimise the penalised sum of losses; the true replies are 1, the false ones 0."""
     if regularization == "none":
         raise InputError(
@@ -129,9 +133,9 @@ def fit_exactly(true: Vectors, false: Vectors, regularization: Regularization = 
         while (new := objective(rows, labels, found + size * step, l1, l2)) > now + 0.01 * size * promised:
             size /= 2
             if size < 1e-12:
-                return Fitted(found[:-1], float(found[-1]))  # no smaller loss can be told from this one
+                return Regression(found[:-1], float(found[-1]))  # no smaller loss can be told from this one
         found, now = found + size * step, new
-    return Fitted(found[:-1], float(found[-1]))
+    return Regression(found[:-1], float(found[-1]))
 
 
 def objective(rows: Numbers, labels: Numbers, weights: Numbers, l1: Numbers, l2: Numbers) -> float:
@@ -178,7 +182,7 @@ def _solve_model(gradient: Numbers, bend: Numbers, weights: Numbers, l1: Numbers
 Negative: TypeAlias = Literal["idk", "ics", "ok", "random"]
 Mode: TypeAlias = Literal["paper", "exact"]
 NEGATIVES = {"idk": "i don't know.", "ics": "i couldn't say", "ok": "i'm ok."}
-CONTEXTS = 3_750  # as many as HUMOD's train split has
+DEFAULT_CONTEXTS = 3_750  # as many as HUMOD's train split has
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ class IdkRecipe:
     loss: Loss = "bce"
     weight: float = 1.0  # of the regularisation
     seed: int = 0
-    contexts: int = CONTEXTS
+    contexts: int = DEFAULT_CONTEXTS
 
     def __post_init__(self) -> None:
         for name, kind in _CHOICES.items():
@@ -209,43 +213,45 @@ def train_idk(
     target: Path,
     recipe: IdkRecipe,
     corpus: str | None = None,
-    encoder: str = DEFAULT,
+    encoder: str = DEFAULT_ENCODER,
 ) -> IdkCard:
     """Train on the split ``train`` and write the folder; its card says how well true replies are told apart there."""
     opened = load_pair_encoder(encoder)
-    found = places(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
+    found = sample_next_turns(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
     true, false = pair_vectors(opened, found, recipe)
-    fitted = fit(true, false, recipe)
-    card = card_of(fitted, opened, recipe, corpus, told_apart(fitted, true, false))
-    cards.write(target, card)
+    fitted = fit_regression(true, false, recipe)
+    card = build_card(fitted, opened, recipe, corpus, share_above_negative(fitted, true, false))
+    cards.write_card(target, card)
     return card
 
 
-def pair_vectors(encoder: PairEncoder, found: Sequence[Place], recipe: IdkRecipe) -> tuple[Vectors, Vectors]:
+def pair_vectors(encoder: PairEncoder, found: Sequence[NextTurn], recipe: IdkRecipe) -> tuple[Vectors, Vectors]:
     """The vectors of contexts with their true replies, and with their negatives."""
     chosen, others = found[: recipe.contexts], found[recipe.contexts : 2 * recipe.contexts]
     contexts = [place.context for place in chosen]
     if recipe.negative == "random":
-        negatives = shuffled_replies(others)
+        negatives = shuffle_responses(others)
     else:
         negatives = [NEGATIVES[recipe.negative]] * len(chosen)
     return encoder.features(contexts, [place.reply for place in chosen]), encoder.features(contexts, negatives)
 
 
-def fit(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Fitted:
+def fit_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Regression:
     """The regression of a recipe."""
     if recipe.mode == "exact":
         return fit_exactly(true, false, recipe.regularization, recipe.weight)
-    return fit_by_steps(true, false, recipe.seed, recipe.regularization, recipe.loss, recipe.weight)
+    return fit_by_gradient(true, false, recipe.seed, recipe.regularization, recipe.loss, recipe.weight)
 
 
-def told_apart(fitted: Fitted, true: Vectors, false: Vectors) -> float:
+def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> float:
     """How often a true reply scores above the negative of its context."""
     above, below = (probabilities(part, *fitted) for part in (true, false))
     return float(np.mean((above > below) + 0.5 * (above == below)))
 
 
-def card_of(fitted: Fitted, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float) -> IdkCard:
+def build_card(
+    fitted: Regression, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float
+) -> IdkCard:
     """The card of a regression; its weights are derived from the encoder's, and so is its licence."""
     weights = tuple(round(float(value), 9) for value in fitted.weights)
     about = {

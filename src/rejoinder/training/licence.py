@@ -24,7 +24,7 @@ LICENCES = {
 }
 
 
-def licence_of(corpora: Iterable[str]) -> str:
+def weights_licence(corpora: Iterable[str]) -> str:
     """The licence that weights trained on the corpora may have; whose corpora are their own must say it themselves."""
     names = set(corpora)
     if not names <= LICENCES.keys():

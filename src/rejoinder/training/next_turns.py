@@ -12,17 +12,19 @@ import numpy as np
 from rejoinder.errors import InputError, nearest
 from rejoinder.types import Dialogue
 
-MOST_TURNS = 7  # of a context: as many as HUMOD has at most
+MAX_TURNS = 7  # of a context: as many as HUMOD has at most
 
 
-class Place(NamedTuple):
+class NextTurn(NamedTuple):
     """A context and the reply that followed it."""
 
     context: tuple[str, ...]
     reply: str
 
 
-def places(dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None, split: str = "train") -> list[Place]:
+def sample_next_turns(
+    dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None, split: str = "train"
+) -> list[NextTurn]:
     """Replies with their contexts: from each dialogue one, or as many as it takes where dialogues are few.
 
     Dialogues are taken by a hash of their ids, so neither the order of the file nor a seed decides. Those of the first
@@ -36,14 +38,14 @@ def places(dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None
             turns = [turn.text for turn in dialogue.turns if turn.text.strip()]
             if len(turns) > 1:
                 spoken[dialogue.id] = turns
-    _check(spoken, seen, corpus, split)
-    each = _each([len(turns) - 1 for turns in spoken.values()], wanted)
-    found: list[Place] = []
-    for name in sorted(spoken, key=_mark):
+    _check_dialogues(spoken, seen, corpus, split)
+    each = _turns_per_dialogue([len(turns) - 1 for turns in spoken.values()], wanted)
+    found: list[NextTurn] = []
+    for name in sorted(spoken, key=_hash_id):
         turns = spoken[name]
-        random = np.random.default_rng(int.from_bytes(_mark(name)[:8], "little"))
+        random = np.random.default_rng(int.from_bytes(_hash_id(name)[:8], "little"))
         at = random.permutation(np.arange(1, len(turns)))[:each]
-        found += [Place(tuple(turns[max(0, i - MOST_TURNS) : i]), turns[i]) for i in sorted(at.tolist())]
+        found += [NextTurn(tuple(turns[max(0, i - MAX_TURNS) : i]), turns[i]) for i in sorted(at.tolist())]
     if len(found) < wanted:
         raise InputError(
             f"{wanted:,} contexts are wanted and the dialogues of the split {split!r} have {len(found):,}; "
@@ -52,7 +54,7 @@ def places(dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None
     return found[:wanted]
 
 
-def _each(room: Sequence[int], wanted: int) -> int:
+def _turns_per_dialogue(room: Sequence[int], wanted: int) -> int:
     """How many places a dialogue gives: the same for all, and more where some are too short to give as many."""
     each = -(-wanted // len(room))
     while each < max(room) and sum(min(each, most) for most in room) < wanted:
@@ -60,18 +62,18 @@ def _each(room: Sequence[int], wanted: int) -> int:
     return each
 
 
-def _check(spoken: dict[str, list[str]], seen: Counter[str], corpus: str | None, split: str) -> None:
+def _check_dialogues(spoken: dict[str, list[str]], seen: Counter[str], corpus: str | None, split: str) -> None:
     if corpus is not None and corpus not in seen:
         raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
     if not spoken:
         raise InputError(f"there is no dialogue of two turns or more in the split {split!r} to train on")
 
 
-def shuffled_replies(of: Sequence[Place]) -> list[str]:
+def shuffle_responses(of: Sequence[NextTurn]) -> list[str]:
     """The replies of places in another order, always the same: a seed decides what is learnt from them, not them."""
     order = np.random.default_rng(0).permutation(len(of))
     return [of[i].reply for i in order]
 
 
-def _mark(name: str) -> bytes:
+def _hash_id(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()

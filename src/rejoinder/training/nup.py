@@ -18,26 +18,25 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import TOKENIZER, Limits, Marks
-from rejoinder.models.aptness.card import read as read_card
-from rejoinder.models.aptness.cross_encoder import Row, row_of
+from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_card
+from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.batching import pad
-from rejoinder.models.catalog.manifest import require
-from rejoinder.models.device import threads
+from rejoinder.models.catalog.manifest import require_model
+from rejoinder.models.device import count_threads
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.nup.network import NextUtterance, export_nup
-from rejoinder.training.aptness.recipe import device_of
-from rejoinder.training.base import open_base, open_trunk
+from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
+from rejoinder.training.aptness.recipe import training_device
+from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.batch import FIRST, LAST
-from rejoinder.training.licence import licence_of
-from rejoinder.training.next_turns import Place, places
+from rejoinder.training.licence import weights_licence
+from rejoinder.training.next_turns import NextTurn, sample_next_turns
 from rejoinder.training.optimizer import Schedule
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
-_MARKS = Marks(first=FIRST, last=LAST, between=BETWEEN, padding=0)
-_TOLD = 50  # steps between two lines
-OWN = "aptness"
+_SPECIAL_TOKENS = SpecialTokens(first=FIRST, last=LAST, between=BETWEEN, padding=0)
+_REPORT_STEPS = 50  # steps between two lines
+DEFAULT_BASE = "aptness"
 
 
 @dataclass(frozen=True)
@@ -61,24 +60,24 @@ def train_nup(
     target: Path,
     recipe: NupRecipe,
     corpus: str | None = None,
-    base: str = OWN,
+    base: str = DEFAULT_BASE,
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train on the split ``train`` and write the folder; what was measured on ``valid``."""
-    on = device_of(device)
-    trunk, tokenizer = open_encoder(base)
+    on = training_device(device)
+    trunk, tokenizer = open_trunk_and_tokenizer(base)
     known = list(dialogues)
     if recipe.contexts < 2:
         raise InputError("nup draws its negatives from the other contexts: train on two or more (--contexts)")
-    found = places(known, recipe.contexts, corpus)
-    limits = Limits(context_tokens=recipe.context_tokens, reply_tokens=recipe.reply_tokens)
-    pieces = Pieces(tokenizer, limits)
+    found = sample_next_turns(known, recipe.contexts, corpus)
+    limits = AptnessLimits(context_tokens=recipe.context_tokens, reply_tokens=recipe.reply_tokens)
+    pieces = NupTokenizer(tokenizer, limits)
     torch.manual_seed(recipe.seed)
-    torch.set_num_threads(threads())
-    network = NextUtterance(trunk, recipe.dropout).to(on)
+    torch.set_num_threads(count_threads())
+    network = NextUtteranceNetwork(trunk, recipe.dropout).to(on)
     _train(network, pieces, found, recipe, on, say)
-    measured = _measure(network, pieces, known, corpus, recipe, on)
+    measured = _measure_held_out(network, pieces, known, corpus, recipe, on)
     if measured["contexts"]:
         say(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
     corpora = {corpus} if corpus else {dialogue.corpus or "" for dialogue in known}
@@ -86,40 +85,40 @@ def train_nup(
         "base": base,
         "recipe": asdict(recipe),
         "data": {"corpora": sorted(corpora), "split": "train"},
-        "licence": read_card(require(OWN)).licence if base == OWN else licence_of(corpora),
+        "licence": read_card(require_model(DEFAULT_BASE)).licence if base == DEFAULT_BASE else weights_licence(corpora),
         "citation": "Phy, Zhao and Aizawa 2020; Berlot-Attwell and Rudzicz 2022",
         "measured": measured,
     }
-    export_nup(network, tokenizer, _MARKS, limits, about, target)
+    export_nup(network, tokenizer, _SPECIAL_TOKENS, limits, about, target)
     return measured
 
 
-def open_encoder(base: str) -> tuple[Any, str]:
+def open_trunk_and_tokenizer(base: str) -> tuple[Any, str]:
     """The encoder to start from and its ``tokenizer.json``: of aptness's cross-encoder, or of a BERT of the catalog."""
-    if base != OWN:
-        folder, tokenizer = open_base(base)
+    if base != DEFAULT_BASE:
+        folder, tokenizer = open_base_encoder(base)
         return open_trunk(folder), tokenizer
     from rejoinder.models.aptness.network import float_networks
 
-    folder = require(OWN)
+    folder = require_model(DEFAULT_BASE)
     return float_networks(folder)[1].trunk, (folder / TOKENIZER).read_text(encoding="utf-8")
 
 
-class Pieces:
+class NupTokenizer:
     """Pairs of texts as rows of token ids."""
 
-    def __init__(self, tokenizer: str, limits: Limits) -> None:
+    def __init__(self, tokenizer: str, limits: AptnessLimits) -> None:
         self._reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
         self._limits = limits
 
-    def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[Row]:
+    def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[PairRow]:
         """One row a pair; the turns of a context are joined by spaces."""
         before = self._reader.pieces([" ".join(context) for context in contexts])
         said = self._reader.pieces(list(replies))
-        return [row_of([c], r, _MARKS, self._limits) for c, r in zip(before, said, strict=True)]
+        return [build_pair_row([c], r, _SPECIAL_TOKENS, self._limits) for c, r in zip(before, said, strict=True)]
 
 
-def batch_of(rows: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, mask and kinds of some rows."""
     ids, mask = pad([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
@@ -127,16 +126,16 @@ def batch_of(rows: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor,
     return first, second, third
 
 
-def other_replies(found: Sequence[Place], random: np.random.Generator) -> list[str]:
+def sample_other_responses(found: Sequence[NextTurn], random: np.random.Generator) -> list[str]:
     """A reply of another place for each."""
     steps = random.integers(1, len(found), len(found))
     return [found[(i + step) % len(found)].reply for i, step in enumerate(steps.tolist())]
 
 
 def _train(
-    network: NextUtterance,
-    pieces: Pieces,
-    found: Sequence[Place],
+    network: NextUtteranceNetwork,
+    pieces: NupTokenizer,
+    found: Sequence[NextTurn],
     recipe: NupRecipe,
     device: torch.device,
     say: Callable[[str], None],
@@ -149,21 +148,21 @@ def _train(
     schedule = Schedule(optimizer, recipe.epochs * steps)
     network.train()
     for epoch in range(recipe.epochs):
-        rows = pieces.rows([*contexts, *contexts], [*(p.reply for p in found), *other_replies(found, random)])
+        rows = pieces.rows([*contexts, *contexts], [*(p.reply for p in found), *sample_other_responses(found, random)])
         order = random.permutation(len(rows))
         for step in range(steps):
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
-            odds = network(*batch_of([rows[i] for i in at], device))
+            odds = network(*make_batch([rows[i] for i in at], device))
             loss = functional.binary_cross_entropy_with_logits(odds, labels[torch.from_numpy(at).to(device)])
             schedule.step(loss, network)
-            if (step + 1) % _TOLD == 0 or step + 1 == steps:
+            if (step + 1) % _REPORT_STEPS == 0 or step + 1 == steps:
                 say(f"epoch {epoch + 1} of {recipe.epochs}, step {step + 1:,} of {steps:,}, loss {loss.item():.3f}")
 
 
 @torch.no_grad()
-def _measure(
-    network: NextUtterance,
-    pieces: Pieces,
+def _measure_held_out(
+    network: NextUtteranceNetwork,
+    pieces: NupTokenizer,
     dialogues: Sequence[Dialogue],
     corpus: str | None,
     recipe: NupRecipe,
@@ -174,13 +173,13 @@ def _measure(
     usable = [d for d in dialogues if d.split == "valid" and corpus in (None, d.corpus) and len(d.turns) > 1]
     if len(usable) < 2:
         return {"contexts": 0}
-    found = places(usable, min(recipe.held_out, len(usable)), corpus, "valid")
+    found = sample_next_turns(usable, min(recipe.held_out, len(usable)), corpus, "valid")
     contexts = [place.context for place in found]
-    others = other_replies(found, np.random.default_rng(0))
+    others = sample_other_responses(found, np.random.default_rng(0))
     scores = []
     for replies in ([place.reply for place in found], others):
         rows = pieces.rows(contexts, replies)
         parts = [rows[i : i + 32] for i in range(0, len(rows), 32)]
-        scores.append(torch.cat([network(*batch_of(part, device)) for part in parts]))
+        scores.append(torch.cat([network(*make_batch(part, device)) for part in parts]))
     won = (scores[0] > scores[1]).float() + 0.5 * (scores[0] == scores[1]).float()
     return {"pairs": round(float(won.mean()), 4), "contexts": len(found)}

@@ -15,7 +15,7 @@ _DECAY = 0.01
 _LARGEST_NORM = 1.0
 
 
-def optimizer_of(groups: Sequence[tuple[Sequence[Any], float]]) -> torch.optim.AdamW:
+def build_optimizer(groups: Sequence[tuple[Sequence[Any], float]]) -> torch.optim.AdamW:
     """AdamW over groups of parameters, each with its learning rate."""
     used: list[dict[str, Any]] = [{"params": [p for p in part if p.requires_grad], "lr": rate} for part, rate in groups]
     fused = all(p.is_cuda for group in used for p in group["params"])
@@ -48,7 +48,7 @@ class Schedule:
         self._step += 1
 
 
-class Average:
+class WeightAverage:
     """An exponential running average of a network's weights (a cheap average of many checkpoints)."""
 
     def __init__(self, network: nn.Module, decay: float) -> None:

@@ -9,25 +9,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rejoinder.training.batch import MASKED, Texts, backwards, cut, gather, keep, repeated
+from rejoinder.training.batch import (
+    MASKED,
+    TokenRows,
+    gather_slices,
+    keep_tokens,
+    repeat_texts,
+    reverse_words,
+    truncate_rows,
+)
 from rejoinder.training.tokens import BETWEEN, CorpusTokens
 
 CONTEXT_TOKENS = 96  # of a context that is read as one text
 REPLY_TOKENS = 64
 UTTERANCE_TOKENS = 96
-MOST_TURNS = 5  # of a context
+MAX_TURNS = 5  # of a context
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class TokenProperties:
     """What is known of each token id, on the device."""
 
     continued: Tensor  # goes on with a word
     punctuation: Tensor
-    generic: Texts  # replies that fit nearly everywhere
+    generic: TokenRows  # replies that fit nearly everywhere
 
     @staticmethod
-    def of(tokenizer: str, generic: list[str], device: torch.device) -> Vocabulary:
+    def of(tokenizer: str, generic: list[str], device: torch.device) -> TokenProperties:
         """Of a ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
@@ -40,21 +48,21 @@ class Vocabulary:
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for i, row in enumerate(rows):
             ids[i, : len(row)] = torch.tensor(row)
-        return Vocabulary(
+        return TokenProperties(
             torch.tensor([word.startswith("##") for word in words], device=device),
             torch.tensor([bool(word) and not any(c.isalnum() for c in word) for word in words], device=device),
-            Texts(ids.to(device), torch.tensor([len(row) for row in rows], device=device)),
+            TokenRows(ids.to(device), torch.tensor([len(row) for row in rows], device=device)),
         )
 
 
-class Places(NamedTuple):
+class ResponsePlaces(NamedTuple):
     """Replies and where their contexts begin: turn numbers."""
 
     start: Tensor
     reply: Tensor
 
 
-class Corpus:
+class TokenCorpus:
     """The tokens of one split on a device, and random places in it."""
 
     def __init__(self, tokens: CorpusTokens, device: torch.device) -> None:
@@ -73,34 +81,34 @@ class Corpus:
         share = torch.rand(corpora.shape, generator=generator, device=self.device, dtype=torch.float64)
         return low + (share * (high - low)).long()  # a share is below 1, in float64 also after the product
 
-    def random_places(self, corpora: Tensor, generator: torch.Generator) -> Places:
+    def random_places(self, corpora: Tensor, generator: torch.Generator) -> ResponsePlaces:
         """A reply in each of the corpora, with a context of 1 to MOST_TURNS turns."""
         reply = self.random_turns(corpora, generator)
         first = self.first[self.dialogue[reply]]
         reply = torch.where(reply == first, reply + 1, reply)  # every dialogue has two turns
-        turns = torch.randint(1, MOST_TURNS + 1, reply.shape, generator=generator, device=self.device)
-        return Places(torch.maximum(first, reply - turns), reply)
+        turns = torch.randint(1, MAX_TURNS + 1, reply.shape, generator=generator, device=self.device)
+        return ResponsePlaces(torch.maximum(first, reply - turns), reply)
 
-    def texts(self, turns: Tensor, most: int = UTTERANCE_TOKENS, side: str = "right") -> Texts:
+    def texts(self, turns: Tensor, most: int = UTTERANCE_TOKENS, side: str = "right") -> TokenRows:
         """The ids of turns."""
         begin, end = self.begin[turns], self.end[turns]
         if side == "right":
-            return gather(self.ids, begin, torch.minimum(end, begin + most))
-        return gather(self.ids, torch.maximum(begin, end - most), end)
+            return gather_slices(self.ids, begin, torch.minimum(end, begin + most))
+        return gather_slices(self.ids, torch.maximum(begin, end - most), end)
 
-    def contexts(self, places: Places, most: int = CONTEXT_TOKENS) -> Texts:
+    def contexts(self, places: ResponsePlaces, most: int = CONTEXT_TOKENS) -> TokenRows:
         """The ids of the turns before each reply, with BETWEEN between them."""
         begin, end = self.begin[places.start], self.end[places.reply - 1]
-        return gather(self.ids, torch.maximum(begin, end - most), end)
+        return gather_slices(self.ids, torch.maximum(begin, end - most), end)
 
 
-def merged(texts: Texts, share: float, generator: torch.Generator) -> Texts:
+def merge_turns(texts: TokenRows, share: float, generator: torch.Generator) -> TokenRows:
     """The contexts, a share of them without the marks between utterances: logs often do not tell turns apart."""
     chosen = torch.rand(len(texts.ids), generator=generator, device=texts.ids.device) < share
-    return keep(texts, ~(chosen[:, None] & (texts.ids == BETWEEN)))
+    return keep_tokens(texts, ~(chosen[:, None] & (texts.ids == BETWEEN)))
 
 
-def roughened(texts: Texts, words: Vocabulary, generator: torch.Generator) -> Texts:
+def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Generator) -> TokenRows:
     """The texts as people also type them: a fifth without punctuation, a third with a few words missing or masked."""
     device = texts.ids.device
     bare = torch.rand(len(texts.ids), 1, generator=generator, device=device) < 0.2
@@ -108,13 +116,20 @@ def roughened(texts: Texts, words: Vocabulary, generator: torch.Generator) -> Te
     chance = torch.rand(texts.ids.shape, generator=generator, device=device)
     punctuation = words.punctuation[texts.ids] & (texts.ids != BETWEEN)
     ids = torch.where(gappy & (chance > 0.94) & (texts.ids != BETWEEN), MASKED, texts.ids)
-    thinned = keep(Texts(ids * texts.mask, texts.lengths), ~((bare & punctuation) | (gappy & (chance < 0.06))))
+    thinned = keep_tokens(
+        TokenRows(ids * texts.mask, texts.lengths), ~((bare & punctuation) | (gappy & (chance < 0.06)))
+    )
     return thinned
 
 
 def spoiled(
-    corpus: Corpus, places: Places, replies: Texts, words: Vocabulary, generator: torch.Generator, kinds: Tensor
-) -> Texts:
+    corpus: TokenCorpus,
+    places: ResponsePlaces,
+    replies: TokenRows,
+    words: TokenProperties,
+    generator: torch.Generator,
+    kinds: Tensor,
+) -> TokenRows:
     """One false reply a place, made by rule: 0 words reversed, 1 repeated, 2 copied, 3 nearly copied, 4 generic."""
     device = replies.ids.device
     span = (places.reply - places.start).clamp(min=1)
@@ -122,13 +137,13 @@ def spoiled(
     copied = corpus.texts(places.reply - 1 - back, REPLY_TOKENS, "left")
     chance = torch.rand(copied.ids.shape, generator=generator, device=device)
     strange = corpus.ids[torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)].long()
-    near = Texts(torch.where((chance < 0.15) & copied.mask, strange, copied.ids), copied.lengths)
-    near = keep(near, chance < 0.92)
+    near = TokenRows(torch.where((chance < 0.15) & copied.mask, strange, copied.ids), copied.lengths)
+    near = keep_tokens(near, chance < 0.92)
     choice = torch.randint(0, len(words.generic.ids), span.shape, generator=generator, device=device)
-    generic = Texts(words.generic.ids[choice], words.generic.lengths[choice])
+    generic = TokenRows(words.generic.ids[choice], words.generic.lengths[choice])
     made = [
-        backwards(replies, words.continued),
-        cut(repeated(replies), 2 * REPLY_TOKENS, "right"),
+        reverse_words(replies, words.continued),
+        truncate_rows(repeat_texts(replies), 2 * REPLY_TOKENS, "right"),
         copied,
         near,
         generic,
@@ -137,4 +152,4 @@ def spoiled(
     ids = torch.stack([torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in made])
     lengths = torch.stack([part.lengths for part in made])
     rows = torch.arange(len(kinds), device=device)
-    return Texts(ids[kinds, rows], lengths[kinds, rows])
+    return TokenRows(ids[kinds, rows], lengths[kinds, rows])

@@ -17,15 +17,15 @@ import numpy as np
 
 from rejoinder.data.seeds import Seed
 from rejoinder.errors import InputError
-from rejoinder.models.language_model.lora import additions, attach
-from rejoinder.models.language_model.lora_folder import AdditionCard, write
+from rejoinder.models.language_model.lora import attach_lora, extract_lora
+from rejoinder.models.language_model.lora_folder import LoraCard, write_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
-from rejoinder.models.statements.model import BEAM, KIND, AddedStatementWriter, Asked
-from rejoinder.training.comet import Row, batch_loss, by_length, loss_of
-from rejoinder.training.optimizer import Schedule, optimizer_of
+from rejoinder.models.statements.model import BEAM_WIDTH, STATEMENTS_LORA, LoraStatementWriter, StatementRequest
+from rejoinder.training.comet import PromptRow, batch_by_length, batch_loss, mean_loss
+from rejoinder.training.optimizer import Schedule, build_optimizer
 
-MOST_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
-Say = Callable[[str], None]
+MAX_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
+Reporter = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def train_statements(
     licence: str = "not known",
     base: str = "smollm2-135m",
     device: Any = None,
-    say: Say = print,
+    say: Reporter = print,
 ) -> dict[str, Any]:
     """Train on ``train`` and write the folder; what was measured on ``valid``.
 
@@ -59,16 +59,16 @@ def train_statements(
     model = load_language_model(base, device=device)
     held = {(seed.request, seed.goal, seed.reply) for seed in valid}
     used = [seed for seed in train if (seed.request, seed.goal, seed.reply) not in held]
-    rows, left_out = rows_of(model, used)
-    held_rows, _ = rows_of(model, valid)
+    rows, left_out = tokenize_statements(model, used)
+    held_rows, _ = tokenize_statements(model, valid)
     if not rows or not held_rows:
         raise InputError(
             f"{len(rows)} statements to train on and {len(held_rows)} held out; there must be some of each"
         )
     told = f"{len(rows):,} statements of {len(used):,} seeds to train on ({left_out:,} too long)"
     say(f"{told}, {len(held_rows):,} held out")
-    before = loss_of(model, held_rows, recipe.batch)
-    parameters = attach(model.network, recipe.rank, recipe.scale, recipe.seed)
+    before = mean_loss(model, held_rows, recipe.batch)
+    parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
     losses = _train(model, parameters, rows, held_rows, recipe, say)
     measured: dict[str, Any] = {
         "statements": len(rows),
@@ -80,48 +80,50 @@ def train_statements(
         "epoch": 1 + int(np.argmin(losses)),
     }
     if recipe.written:
-        measured |= found_of(AddedStatementWriter(model, AdditionCard("", "", "")), valid, recipe)
+        measured |= measure_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
     say("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": licence, "measured": measured}
-    write(target, KIND, additions(model.network), model, about)
+    write_lora(target, STATEMENTS_LORA, extract_lora(model.network), model, about)
     return measured
 
 
-def rows_of(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[list[Row], int]:
+def tokenize_statements(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[list[PromptRow], int]:
     """The token ids of each statement after its prompt, with the end of the line, and how many were too long."""
     asked = [(seed, one) for seed in seeds for one in dict.fromkeys(seed.statements)]
     if not asked:
         return [], 0
-    prompts = [Asked(seed.request, seed.goal, seed.reply, str(one.category)).prompt for seed, one in asked]
+    prompts = [StatementRequest(seed.request, seed.goal, seed.reply, str(one.category)).prompt for seed, one in asked]
     encode = model.tokenizer
     given = encode(prompts, add_special_tokens=False)["input_ids"]
     told = encode([f" {' '.join(one.text.split())}\n" for _, one in asked], add_special_tokens=False)["input_ids"]
-    rows = [Row((*p, *t), len(p)) for p, t in zip(given, told, strict=True)]
-    kept = [row for row in rows if len(row.ids) <= min(MOST_TOKENS, model.window)]
+    rows = [PromptRow((*p, *t), len(p)) for p, t in zip(given, told, strict=True)]
+    kept = [row for row in rows if len(row.ids) <= min(MAX_TOKENS, model.window)]
     return kept, len(rows) - len(kept)
 
 
 def _train(
     model: LanguageModel,
     parameters: list[Any],
-    rows: Sequence[Row],
-    held: Sequence[Row],
+    rows: Sequence[PromptRow],
+    held: Sequence[PromptRow],
     recipe: StatementRecipe,
-    say: Say,
+    say: Reporter,
 ) -> list[float]:
     """Train, leave the weights of the best epoch in the network, and say the held-out loss of each."""
     network = model.network
     order = np.random.default_rng(recipe.seed)
-    schedule = Schedule(optimizer_of([(parameters, recipe.rate)]), recipe.epochs * math.ceil(len(rows) / recipe.batch))
+    schedule = Schedule(
+        build_optimizer([(parameters, recipe.rate)]), recipe.epochs * math.ceil(len(rows) / recipe.batch)
+    )
     losses: list[float] = []
     best = [parameter.detach().clone() for parameter in parameters]
     begun = time.monotonic()
     for epoch in range(1, recipe.epochs + 1):
         network.train()
-        for batch in by_length(rows, recipe.batch, order):
+        for batch in batch_by_length(rows, recipe.batch, order):
             schedule.step(batch_loss(network, [rows[i] for i in batch]), network)
         network.eval()
-        losses.append(loss_of(model, held, recipe.batch))
+        losses.append(mean_loss(model, held, recipe.batch))
         if losses[-1] == min(losses):
             best = [parameter.detach().clone() for parameter in parameters]
         seconds = time.monotonic() - begun
@@ -131,15 +133,15 @@ def _train(
     return losses
 
 
-def found_of(writer: AddedStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
+def measure_hits(writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
     """How often one of the three statements is one that people wrote, over drawn seeds and categories."""
-    told: dict[Asked, set[str]] = {}
+    told: dict[StatementRequest, set[str]] = {}
     for seed in seeds:
         for one in seed.statements:
-            asked = Asked(seed.request, seed.goal, seed.reply, str(one.category))
+            asked = StatementRequest(seed.request, seed.goal, seed.reply, str(one.category))
             told.setdefault(asked, set()).add(one.text.casefold())
     order = np.random.default_rng(recipe.seed).permutation(len(told))[: recipe.written]
     drawn = [list(told)[i] for i in order]
     written = writer.write(drawn)
     hits = [any(text.casefold() in told[asked] for text in texts) for asked, texts in zip(drawn, written, strict=True)]
-    return {"asked": len(drawn), f"found_in_{BEAM}": round(float(np.mean(hits)), 4)}
+    return {"asked": len(drawn), f"found_in_{BEAM_WIDTH}": round(float(np.mean(hits)), 4)}

@@ -15,9 +15,9 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.types import Dialogue
 
-Whole: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.int64]
 BETWEEN = 1  # the id that stands between two utterances: [unused0] of BERT's vocabulary
-_AT_ONCE = 20_000  # dialogues
+_CHUNK_DIALOGUES = 20_000  # dialogues
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class CorpusTokens:
     """
 
     ids: NDArray[np.int32]
-    begin: Whole
-    end: Whole
-    dialogue: Whole  # of each turn
-    first: Whole
-    corpus_first: Whole
+    begin: Integers
+    end: Integers
+    dialogue: Integers  # of each turn
+    first: Integers
+    corpus_first: Integers
     corpora: tuple[str, ...]
-    same: Whole  # equal numbers for turns of equal ids: what counts as the same reply
+    same: Integers  # equal numbers for turns of equal ids: what counts as the same reply
 
     @property
     def turns(self) -> int:
@@ -48,7 +48,7 @@ def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence
     reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
     seen: Counter[str] = Counter()  # dialogues of each corpus
     found: dict[str, dict[str, list[list[list[int]]]]] = {}
-    for read in _parts(dialogues):
+    for read in _read_chunks(dialogues):
         seen.update(dialogue.corpus or "" for dialogue in read)
         part = [dialogue for dialogue in read if not corpora or dialogue.corpus in corpora]
         encoded = iter(reader.pieces([turn.text for dialogue in part for turn in dialogue.turns]))
@@ -58,7 +58,7 @@ def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence
                 found.setdefault(dialogue.split or "train", {}).setdefault(dialogue.corpus or "", []).append(turns)
     _check_corpora(corpora, seen)
     check_splits(found, ("train",))
-    return {split: _flat(by_corpus) for split, by_corpus in found.items()}
+    return {split: _flatten_corpora(by_corpus) for split, by_corpus in found.items()}
 
 
 def check_splits(found: Mapping[str, object], needed: Sequence[str]) -> None:
@@ -82,13 +82,13 @@ def _check_corpora(wanted: Sequence[str], seen: Mapping[str, int]) -> None:
             raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
 
 
-def _parts(dialogues: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
+def _read_chunks(dialogues: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
     rest = iter(dialogues)
-    while part := list(islice(rest, _AT_ONCE)):
+    while part := list(islice(rest, _CHUNK_DIALOGUES)):
         yield part
 
 
-def _flat(by_corpus: dict[str, list[list[list[int]]]]) -> CorpusTokens:
+def _flatten_corpora(by_corpus: dict[str, list[list[list[int]]]]) -> CorpusTokens:
     corpora = tuple(sorted(by_corpus))
     dialogues = [dialogue for corpus in corpora for dialogue in by_corpus[corpus]]
     turns = [turn for dialogue in dialogues for turn in dialogue]

@@ -17,12 +17,12 @@ import numpy as np
 
 from rejoinder.indexes.corpus import Codes, Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.speaker.vectors import Utterances, UtteranceVectors, context_vectors
+from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors
 from rejoinder.paths import cache_home
 from rejoinder.sources import Corpus
 
 _CHUNK = 8_192  # texts that are turned into vectors together
-_AT_ONCE = 65_536  # turns whose texts are in memory together
+_BATCH_TURNS = 65_536  # turns whose texts are in memory together
 _MATRIX, _WEIGHTS = "vectors.npy", "weights.npy"
 
 
@@ -35,19 +35,19 @@ class TurnVectors:
     matrix: Vectors
     weights: Vectors  # of each row
 
-    def replies(self, turns: Numbers) -> Utterances:
+    def replies(self, turns: Numbers) -> WeightedVectors:
         """The vectors of some turns; where a turn is -1, it says nothing."""
         rows = self.row[np.maximum(turns, 0)]
-        return Utterances(self.matrix[rows], np.where(turns >= 0, self.weights[rows], 0))
+        return WeightedVectors(self.matrix[rows], np.where(turns >= 0, self.weights[rows], 0))
 
-    def contexts(self, turns: Numbers, decay: float, most: int) -> Utterances:
+    def contexts(self, turns: Numbers, decay: float, most: int) -> WeightedVectors:
         """The vectors of what was said before some turns, of at most so many utterances."""
         first = self.corpus.starts[self.corpus.dialogue[turns]]
         longest = int(min(most, (turns - first).max(initial=1)))
         earlier = (turns - age for age in range(1, max(longest, 1) + 1))
         return context_vectors((self._from(turn, first) for turn in earlier), decay)
 
-    def _from(self, turns: Numbers, first: Numbers) -> Utterances:
+    def _from(self, turns: Numbers, first: Numbers) -> WeightedVectors:
         return self.replies(np.where(turns >= first, turns, -1))
 
     def said(self, turns: Numbers) -> Vectors:
@@ -55,15 +55,15 @@ class TurnVectors:
         return self.weights[self.row[turns]]
 
 
-def turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
+def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
     """The vectors of a corpus, from the cache or computed now."""
-    digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _AT_ONCE)])
+    digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
     # In the order in which they are said first, so that what is near in the corpus is near in the file.
     order = np.argsort(first)
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    folder = _folder(vectors, digests[first[order]])
+    folder = _cache_folder(vectors, digests[first[order]])
     if not (folder / _WEIGHTS).is_file():
         _build(folder, corpus, first[order], vectors, say)
     matrix = np.load(folder / _MATRIX, mmap_mode="r")
@@ -72,12 +72,12 @@ def turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str],
 
 
 def _digests(corpus: Corpus, start: int) -> Numbers:
-    texts = corpus.texts(np.arange(start, min(start + _AT_ONCE, corpus.n_turns)))
+    texts = corpus.texts(np.arange(start, min(start + _BATCH_TURNS, corpus.n_turns)))
     hashed = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
     return np.frombuffer(b"".join(hashed), "<i8")
 
 
-def _folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
+def _cache_folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
     name = hashlib.sha256(vectors.digest.encode() + digests.tobytes()).hexdigest()[:32]
     return cache_home() / "turn-vectors" / name
 

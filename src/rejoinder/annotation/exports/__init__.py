@@ -6,13 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rejoinder.annotation.exports._intake import TakenIn
-from rejoinder.annotation.results import Results, results_of
+from rejoinder.annotation.exports._external import ImportSummary
+from rejoinder.annotation.results import Results, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import SpecError, nearest
 
 
-class File(NamedTuple):
+class ExportFile(NamedTuple):
     """A file that was made: its name, its media type, its bytes."""
 
     name: str
@@ -73,35 +73,35 @@ _FORMATS = {
 }
 
 
-def formats(readable: bool = False) -> dict[str, str]:
+def list_formats(readable: bool = False) -> dict[str, str]:
     """The formats by name, each in a sentence; only those that can be read back where asked."""
     return {name: found.about for name, found in _FORMATS.items() if found.readable or not readable}
 
 
-def export(store: Store, name: str) -> File:
+def export(store: Store, name: str) -> ExportFile:
     """A project's results in a format."""
-    return export_results(results_of(store), name)
+    return export_results(read_results(store), name)
 
 
-def export_results(results: Results, name: str) -> File:
+def export_results(results: Results, name: str) -> ExportFile:
     """Results in a format."""
-    found = _found(name, formats())
-    write: Callable[[Results], bytes] = getattr(_module(found), found.write)
-    return File(f"{results.project.name}.{found.ending}", found.media, write(results))
+    found = _find_format(name, list_formats())
+    write: Callable[[Results], bytes] = getattr(_load_module(found), found.write)
+    return ExportFile(f"{results.project.name}.{found.ending}", found.media, write(results))
 
 
-def take_in(store: Store, name: str, content: bytes) -> TakenIn:
+def import_judgements(store: Store, name: str, content: bytes) -> ImportSummary:
     """Put judgements that were made elsewhere into the store; what is there already is passed over."""
-    found = _found(name, formats(readable=True))
-    read: Callable[[Store, bytes], TakenIn] = _module(found).read
+    found = _find_format(name, list_formats(readable=True))
+    read: Callable[[Store, bytes], ImportSummary] = _load_module(found).read
     return read(store, content)
 
 
-def _found(name: str, known: dict[str, str]) -> _Format:
+def _find_format(name: str, known: dict[str, str]) -> _Format:
     if name not in known:
         raise SpecError(f"no format is called {name!r} here; {nearest(name, known)}")
     return _FORMATS[name]
 
 
-def _module(found: _Format) -> Any:
+def _load_module(found: _Format) -> Any:
     return importlib.import_module(f"rejoinder.annotation.exports.{found.module}")

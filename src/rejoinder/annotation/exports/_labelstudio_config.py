@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from rejoinder.annotation.exports._shape import Shape, shape_of
+from rejoinder.annotation.exports._shape import UnitShape, find_shape
 from rejoinder.annotation.results import Results
 from rejoinder.annotation.unit import Field, Option
 
@@ -14,46 +14,46 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]
 
 def write(results: Results) -> bytes:
     """The labeling configuration, as Label Studio's settings take it."""
-    shape = shape_of(results)
+    shape = find_shape(results)
     view = ElementTree.Element("View")
-    _tag(view, "Header", value=results.project.title)
+    _add_tag(view, "Header", value=results.project.title)
     for name, there in (("note", shape.note), ("goal", shape.goal), ("situation", shape.situation)):
         if there:
-            _tag(view, "Text", name=name, value=f"${name}")
-    _tag(view, "Text", name="context", value="$context")
+            _add_tag(view, "Text", name=name, value=f"${name}")
+    _add_tag(view, "Text", name="context", value="$context")
     for number, key in enumerate(shape.replies, start=1):
-        _tag(view, "Header", value="Reply" if len(shape.replies) == 1 else f"Reply {number}")
-        _tag(view, "Text", name=key, value=f"${key}")
-        _controls(view, shape, key)
-    _controls(view, shape, None)
+        _add_tag(view, "Header", value="Reply" if len(shape.replies) == 1 else f"Reply {number}")
+        _add_tag(view, "Text", name=key, value=f"${key}")
+        _add_controls(view, shape, key)
+    _add_controls(view, shape, None)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode").encode() + b"\n"
 
 
-def _controls(view: ElementTree.Element, shape: Shape, reply: str | None) -> None:
+def _add_controls(view: ElementTree.Element, shape: UnitShape, reply: str | None) -> None:
     for name, field in shape.fields.items():
         if field.reply == reply:
-            _control(view, shape, name, field)
+            _add_control(view, shape, name, field)
 
 
-def _control(view: ElementTree.Element, shape: Shape, name: str, field: Field) -> None:
+def _add_control(view: ElementTree.Element, shape: UnitShape, name: str, field: Field) -> None:
     only: dict[str, str] = {}
     if field.only_if is not None:
         other = next(name for name, found in shape.fields.items() if found.name == field.only_if[0])
         only = {"visibleWhen": "choice-selected", "whenTagName": other, "whenChoiceValue": str(field.only_if[1])}
-    block = _tag(view, "View", **only) if only else view
+    block = _add_tag(view, "View", **only) if only else view
     decides = any(found.only_if is not None and found.only_if[0] == field.name for found in shape.fields.values())
-    _tag(block, "Header", value=field.question, size="4")
+    _add_tag(block, "Header", value=field.question, size="4")
     required = "true" if field.required and name in shape.certain and not only else "false"
     beside: dict[str, str] = {"name": name, "toName": field.reply or "context", "required": required}
     if field.kind in ("choice", "labels"):
         several = "multiple" if field.kind == "labels" else "single"
-        choices = _tag(block, "Choices", **beside, choice=several, showInline="true")
+        choices = _add_tag(block, "Choices", **beside, choice=several, showInline="true")
         for option in field.options:
-            _tag(choices, "Choice", **_choice(option, decides))
+            _add_tag(choices, "Choice", **_choice(option, decides))
     else:
         start = {"value": f"$initial_{name}"} if field.initial or field.kind == "lines" else {}
-        _tag(block, "TextArea", **beside, **start, maxSubmissions="1", rows="4", editable="true")
+        _add_tag(block, "TextArea", **beside, **start, maxSubmissions="1", rows="4", editable="true")
 
 
 def _choice(option: Option, decides: bool) -> dict[str, str]:
@@ -64,5 +64,5 @@ def _choice(option: Option, decides: bool) -> dict[str, str]:
     return {"value": shown, "alias": str(option.value)}
 
 
-def _tag(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+def _add_tag(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
     return ElementTree.SubElement(parent, tag, {name: _CONTROL.sub("", text) for name, text in attributes.items()})

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.results import Results
 from rejoinder.annotation.unit import Field, Unit
 
 
-class Shape(NamedTuple):
+class UnitShape(NamedTuple):
     """Units to judge, replies on a page, fields under names that any tool takes, and which further texts there are."""
 
     units: list[Unit]
@@ -25,28 +25,28 @@ class Shape(NamedTuple):
     note: bool
 
 
-def shape_of(results: Results) -> Shape:
+def find_shape(results: Results) -> UnitShape:
     """The shape of a project's units; exercises stay at home, since elsewhere nothing comes of them."""
     units = [unit for unit in results.units.values() if unit.kind != "exercise"]
     widest = max(units, key=lambda unit: len(unit.payload["replies"]))
-    fields = fields_of(results.project, _in_order(widest))
+    fields = list_fields(results.project, _sort_replies(widest))
     names: dict[str, Field] = {}
     for field in fields:
         name = re.sub(r"\W", "_", field.name)
         names[name if name not in names else f"{name}_{len(names)}"] = field
-    everywhere = set.intersection(*({f.name for f in fields_of(results.project, unit)} for unit in units))
-    replies = [reply["key"] for reply in _in_order(widest).payload["replies"]]
+    everywhere = set.intersection(*({f.name for f in list_fields(results.project, unit)} for unit in units))
+    replies = [reply["key"] for reply in _sort_replies(widest).payload["replies"]]
     has = [{key for unit in units if unit.payload.get(key)} & {key} for key in ("goal", "situation", "note")]
     certain = {name for name, field in names.items() if field.name in everywhere}
-    return Shape(units, replies, names, certain, *(bool(found) for found in has))
+    return UnitShape(units, replies, names, certain, *(bool(found) for found in has))
 
 
-def _in_order(unit: Unit) -> Unit:
+def _sort_replies(unit: Unit) -> Unit:
     replies = sorted(unit.payload["replies"], key=lambda reply: int(reply["key"][1:]))
     return Unit(unit.id, unit.form, {**unit.payload, "replies": replies}, unit.hidden, unit.kind)
 
 
-def lines_of(unit: Unit, key: str) -> list[str]:
+def list_lines(unit: Unit, key: str) -> list[str]:
     """The context or the situation as lines, with who said it or what it is about."""
     before = "speaker" if key == "context" else "category"
     return [f"{one[before]}: {one['text']}" if one.get(before) else one["text"] for one in unit.payload.get(key, ())]

@@ -12,100 +12,100 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._intake import Foreign, TakenIn, put, taken_in
-from rejoinder.annotation.exports.csv import rows_of, table
-from rejoinder.annotation.fields import TIE, fields_of
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_field
+from rejoinder.annotation.exports.csv import read_rows, to_csv
+from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import Results, labels_of, said, sides
+from rejoinder.annotation.results import Results, label_flags, order_pair, split_answer
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
 from rejoinder.escape import unescape_cell
 
-_Place: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and what a label means there
+_LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and what a label means there
 
 
 def write(results: Results) -> bytes:
     """The table, of units only."""
-    if _asks(results.project) == "preference":
-        return table(("aspect", "worker", "left", "right", "label"), _pairs(results))
-    return table(("aspect", "task", "worker", "label"), _labels(results))
+    if _check_form(results.project) == "preference":
+        return to_csv(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
+    return to_csv(("aspect", "task", "worker", "label"), _list_labels(results))
 
 
-def _asks(project: Project) -> str:
+def _check_form(project: Project) -> str:
     asks = FORMS[project.form].asks
     if asks in ("texts", "lines"):
         raise AnnotationError(f"the form {project.form!r} brings texts, which Crowd-Kit's columns do not hold")
     return asks
 
 
-def _task(project: Project, aspect: str, response: str) -> str:
+def _make_task(project: Project, aspect: str, response: str) -> str:
     one_aspect = len(project.aspects) == 1 and FORMS[project.form].asks != "labels"
     return response if one_aspect else f"{aspect}: {response}"
 
 
-def _labels(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_labels(results: Results) -> Iterator[tuple[object, ...]]:
     for unit, judgement in results.ordinary():
-        for one in said(results, unit, judgement):
+        for one in split_answer(results, unit, judgement):
             if one.response is None or one.field.kind not in ("choice", "labels"):
                 continue
-            named = labels_of(one) if one.field.kind == "labels" else {one.field.aspect: one.value}
+            named = label_flags(one) if one.field.kind == "labels" else {one.field.aspect: one.value}
             for aspect, label in named.items():
-                task = _task(results.project, aspect, one.response)
+                task = _make_task(results.project, aspect, one.response)
                 yield aspect, task, judgement.rater, int(label) if isinstance(label, bool) else label
 
 
-def _pairs(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_pairs(results: Results) -> Iterator[tuple[object, ...]]:
     """Ties are left out: Crowd-Kit's models of pairs have no place for them."""
     for unit, judgement in results.ordinary():
         replies = unit.hidden["replies"]
-        left, right = (replies[key]["response"] for key in sides(results, unit, judgement.rater))
-        for one in said(results, unit, judgement):
+        left, right = (replies[key]["response"] for key in order_pair(results, unit, judgement.rater))
+        for one in split_answer(results, unit, judgement):
             if one.field.kind == "choice" and one.value != TIE:
                 yield one.field.aspect, judgement.rater, left, right, replies[str(one.value)]["response"]
 
 
-def read(store: Store, content: bytes) -> TakenIn:
+def read(store: Store, content: bytes) -> ImportSummary:
     """Take in a table of tasks, or of pairs where the project compares; ``aspect`` is needed of pairs in several."""
     project = store.project
-    pairs = _asks(project) == "preference"
+    pairs = _check_form(project) == "preference"
     units = [unit for unit in store.units() if unit.kind == "unit"]
-    places = dict(_places_of_pairs(project, units) if pairs else _places(project, units))
+    places = dict(_find_pair_places(project, units) if pairs else _find_places(project, units))
     needed = ("worker", "left", "right", "label") if pairs else ("task", "worker", "label")
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
-    for _, row in rows_of(content, needed):
+    for _, row in read_rows(content, needed):
         cells = {name: unescape_cell(cell) for name, cell in row.items()}
-        place = places.get(_pair(project, cells) if pairs else cells["task"])
+        place = places.get(_pair_key(project, cells) if pairs else cells["task"])
         if place is None:
             left_out["of something that this project does not ask about"] += 1
             continue
         unit, field, meant = place
-        put(answers.setdefault((cells["worker"], unit), {}), field, meant.get(cells["label"], cells["label"]))
-    return taken_in(store, (Foreign(*key, answer) for key, answer in answers.items()), left_out)
+        set_field(answers.setdefault((cells["worker"], unit), {}), field, meant.get(cells["label"], cells["label"]))
+    return record_judgements(store, (ExternalJudgement(*key, answer) for key, answer in answers.items()), left_out)
 
 
-def _pair(project: Project, cells: dict[str, str]) -> str:
+def _pair_key(project: Project, cells: dict[str, str]) -> str:
     aspect = cells.get("aspect") or project.aspects[0].name
     return "\n".join((aspect, *sorted((cells["left"], cells["right"]))))
 
 
-def _places(project: Project, units: list[Unit]) -> Iterator[tuple[str, _Place]]:
+def _find_places(project: Project, units: list[Unit]) -> Iterator[tuple[str, _LabelPlace]]:
     for unit in units:
-        for field in fields_of(project, unit):
+        for field in list_fields(project, unit):
             response = unit.hidden["replies"].get(field.reply, {}).get("response", "")
             if field.kind == "choice":
                 meant: dict[str, Any] = {str(option.value): option.value for option in field.options}
-                yield _task(project, field.aspect, response), (unit.id, field.name, meant)
+                yield _make_task(project, field.aspect, response), (unit.id, field.name, meant)
             elif field.kind == "labels":
                 for option in field.options:
                     meant = {"1": [option.value], "0": []}
-                    yield _task(project, str(option.value), response), (unit.id, field.name, meant)
+                    yield _make_task(project, str(option.value), response), (unit.id, field.name, meant)
 
 
-def _places_of_pairs(project: Project, units: list[Unit]) -> Iterator[tuple[str, _Place]]:
+def _find_pair_places(project: Project, units: list[Unit]) -> Iterator[tuple[str, _LabelPlace]]:
     for unit in units:
         meant = {reply["response"]: key for key, reply in unit.hidden["replies"].items()}
-        for field in fields_of(project, unit):
+        for field in list_fields(project, unit):
             if field.kind == "choice":
                 yield "\n".join((field.aspect, *sorted(meant))), (unit.id, field.name, meant)

@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._intake import Foreign, TakenIn, taken_in
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.results import Results, Said, label_of, said, sides
+from rejoinder.annotation.results import FieldAnswer, Results, find_label, order_pair, split_answer
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Value
 from rejoinder.errors import InputError, brief
@@ -39,41 +39,43 @@ COLUMNS = (
     "seconds",
     "at",
 )
-_NEEDED = ("unit", "rater", "field", "value")
+_REQUIRED_COLUMNS = ("unit", "rater", "field", "value")
 
 
 def write(results: Results) -> bytes:
     """The table, checks and exercises included (their kind says so)."""
-    return table(COLUMNS, _rows(results))
+    return to_csv(COLUMNS, _list_rows(results))
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
+def to_csv(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
     """Rows as CSV in UTF-8, with texts that no spreadsheet takes for a formula."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows([_safe(cell) for cell in row] for row in rows)
+    writer.writerows([_escape(cell) for cell in row] for row in rows)
     return out.getvalue().encode()
 
 
-def _safe(cell: object) -> object:
+def _escape(cell: object) -> object:
     if cell is None:
         return ""
     return escape_cell(cell) if isinstance(cell, str) else cell
 
 
-def _rows(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_rows(results: Results) -> Iterator[tuple[object, ...]]:
     for judgement in results.judgements:
-        for one in said(results, results.units[judgement.unit], judgement):
-            yield _row(results, one)
+        for one in split_answer(results, results.units[judgement.unit], judgement):
+            yield _make_row(results, one)
 
 
-def _row(results: Results, one: Said) -> tuple[object, ...]:
+def _make_row(results: Results, one: FieldAnswer) -> tuple[object, ...]:
     judgement, hidden = one.judgement, one.unit.hidden
     first = second = None
     replies = hidden.get("replies", {})
     if FORMS[one.unit.form].asks == "preference":
-        first, second = (replies.get(key, {}).get("response", key) for key in sides(results, one.unit, judgement.rater))
+        first, second = (
+            replies.get(key, {}).get("response", key) for key in order_pair(results, one.unit, judgement.rater)
+        )
     value = orjson.dumps(one.value).decode() if isinstance(one.value, list) else one.value
     right = None if judgement.right is None else int(judgement.right)
     at = datetime.fromtimestamp(judgement.at, timezone.utc).isoformat()
@@ -89,31 +91,31 @@ def _row(results: Results, one: Said) -> tuple[object, ...]:
         one.field.aspect,
         one.field.name,
         value,
-        label_of(one),
+        find_label(one),
         right,
         round(judgement.seconds, 3) or None,  # 0: no time is known
         at,
     )
 
 
-def read(store: Store, content: bytes) -> TakenIn:
+def read(store: Store, content: bytes) -> ImportSummary:
     """Take in a table that has at least the columns unit, rater, field and value; exercises stay out."""
     units = {unit.id: unit for unit in store.units() if unit.kind != "exercise"}
-    fields = {unit.id: {field.name: field for field in fields_of(store.project, unit)} for unit in units.values()}
+    fields = {unit.id: {field.name: field for field in list_fields(store.project, unit)} for unit in units.values()}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     about: dict[tuple[str, str], tuple[float, float | None]] = {}
-    for number, row in rows_of(content, _NEEDED):
+    for number, row in read_rows(content, _REQUIRED_COLUMNS):
         if row.get("kind") == "exercise":
             continue
         key = unescape_cell(row["rater"]), unescape_cell(row["unit"])
         field = fields.get(key[1], {}).get(unescape_cell(row["field"]))
         answer = answers.setdefault(key, {})
-        answer[unescape_cell(row["field"])] = _value(field, row["value"]) if field is not None else row["value"]
-        about[key] = _number(row.get("seconds", ""), number) or 0.0, _time(row.get("at", ""), number)
-    return taken_in(store, (Foreign(*key, answer, *about[key]) for key, answer in answers.items()))
+        answer[unescape_cell(row["field"])] = _parse_value(field, row["value"]) if field is not None else row["value"]
+        about[key] = _parse_number(row.get("seconds", ""), number) or 0.0, _parse_time(row.get("at", ""), number)
+    return record_judgements(store, (ExternalJudgement(*key, answer, *about[key]) for key, answer in answers.items()))
 
 
-def rows_of(content: bytes, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def read_rows(content: bytes, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file by column, with their numbers; an error names the column that is missing."""
     try:
         text = content.decode("utf-8-sig")
@@ -130,7 +132,7 @@ def rows_of(content: bytes, needed: Iterable[str]) -> Iterator[tuple[int, dict[s
         raise InputError(f"the table cannot be read as CSV ({error})") from None
 
 
-def _value(field: Field, cell: str) -> Value:
+def _parse_value(field: Field, cell: str) -> Value:
     """A cell's value for a field; what does not fit is left to be refused."""
     if field.kind == "choice":
         meant = {str(option.value): option.value for option in field.options}
@@ -144,7 +146,7 @@ def _value(field: Field, cell: str) -> Value:
     return unescape_cell(cell)
 
 
-def _number(cell: str, line: int) -> float | None:
+def _parse_number(cell: str, line: int) -> float | None:
     if not cell:
         return None
     try:
@@ -153,7 +155,7 @@ def _number(cell: str, line: int) -> float | None:
         raise InputError(f"the table has no number in 'seconds' on line {line}: {brief(cell)}") from None
 
 
-def _time(cell: str, line: int) -> float | None:
+def _parse_time(cell: str, line: int) -> float | None:
     if not cell:
         return None
     try:

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._intake import Foreign, TakenIn, pseudonym, taken_in
-from rejoinder.annotation.exports._shape import Shape, lines_of, shape_of
-from rejoinder.annotation.results import Results, results_of
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
+from rejoinder.annotation.results import Results, read_results
 from rejoinder.annotation.store.base import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
 from rejoinder.errors import InputError, brief
@@ -21,52 +21,55 @@ _EMPTY = "\N{EM DASH}"  # where a unit has fewer replies than others
 
 def write(results: Results) -> bytes:
     """The tasks as a JSON list, each with its annotations; raters are numbered, as users are there."""
-    shape = shape_of(results)
+    shape = find_shape(results)
     raters = {name: n for n, name in enumerate(sorted({j.rater for j in results.judgements}), start=1)}
     by_unit: dict[str, list[Judgement]] = {}
     for judgement in results.judgements:
         by_unit.setdefault(judgement.unit, []).append(judgement)
     tasks = [
-        _task(shape, unit, number, by_unit.get(unit.id, []), raters) for number, unit in enumerate(shape.units, start=1)
+        _make_task(shape, unit, number, by_unit.get(unit.id, []), raters)
+        for number, unit in enumerate(shape.units, start=1)
     ]
     return orjson.dumps(tasks, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _task(shape: Shape, unit: Unit, number: int, judged: list[Judgement], raters: dict[str, int]) -> dict[str, Any]:
+def _make_task(
+    shape: UnitShape, unit: Unit, number: int, judged: list[Judgement], raters: dict[str, int]
+) -> dict[str, Any]:
     texts = {reply["key"]: reply["text"] for reply in unit.payload["replies"]}
-    data = {"unit": unit.id, "context": "\n".join(lines_of(unit, "context")) or _EMPTY}
+    data = {"unit": unit.id, "context": "\n".join(list_lines(unit, "context")) or _EMPTY}
     data |= {key: texts.get(key, _EMPTY) for key in shape.replies}
     for key, there in (("goal", shape.goal), ("note", shape.note)):
         if there:
             data[key] = unit.payload.get(key, _EMPTY)
     if shape.situation:
-        data["situation"] = "\n".join(lines_of(unit, "situation")) or _EMPTY
+        data["situation"] = "\n".join(list_lines(unit, "situation")) or _EMPTY
     for name, field in shape.fields.items():
         if field.kind in ("text", "lines"):
-            data[f"initial_{name}"] = _initial(unit, field)
+            data[f"initial_{name}"] = _initial_text(unit, field)
     named = {str(raters[judgement.rater]): judgement.rater for judgement in judged}
     return {
         "id": number,
         "data": data,
-        "annotations": [_annotation(shape, judgement, raters) for judgement in judged],
+        "annotations": [_make_annotation(shape, judgement, raters) for judgement in judged],
         "predictions": [],
         "meta": {"unit": unit.id, "raters": named},
     }
 
 
-def _initial(unit: Unit, field: Field) -> str:
+def _initial_text(unit: Unit, field: Field) -> str:
     if field.reply is not None:
         return next((r["text"] for r in unit.payload["replies"] if r["key"] == field.reply), "")
     return str(unit.payload.get("initial", {}).get(field.name, ""))
 
 
-def _annotation(shape: Shape, judgement: Judgement, raters: dict[str, int]) -> dict[str, Any]:
+def _make_annotation(shape: UnitShape, judgement: Judgement, raters: dict[str, int]) -> dict[str, Any]:
     at = datetime.fromtimestamp(judgement.at, timezone.utc).isoformat()
     return {
         "id": int(judgement.id[:13], 16),
         "completed_by": raters[judgement.rater],
         "result": [
-            _result(f"{judgement.id[-8:]}{n}", name, field, judgement.answer[field.name])
+            _make_result(f"{judgement.id[-8:]}{n}", name, field, judgement.answer[field.name])
             for n, (name, field) in enumerate(shape.fields.items())
             if field.name in judgement.answer
         ],
@@ -78,7 +81,7 @@ def _annotation(shape: Shape, judgement: Judgement, raters: dict[str, int]) -> d
     }
 
 
-def _result(id: str, name: str, field: Field, value: Value) -> dict[str, Any]:
+def _make_result(id: str, name: str, field: Field, value: Value) -> dict[str, Any]:
     if field.kind in ("choice", "labels"):
         kind, inner = "choices", {"choices": value if isinstance(value, list) else [str(value)]}
     else:
@@ -87,7 +90,7 @@ def _result(id: str, name: str, field: Field, value: Value) -> dict[str, Any]:
     return {"id": id, "from_name": name, "to_name": about, "type": kind, "origin": "manual", "value": inner}
 
 
-def read(store: Store, content: bytes) -> TakenIn:
+def read(store: Store, content: bytes) -> ImportSummary:
     """Take in Label Studio's JSON export; cancelled annotations stay out."""
     try:
         tasks = orjson.loads(content)
@@ -96,11 +99,13 @@ def read(store: Store, content: bytes) -> TakenIn:
     if not isinstance(tasks, list) or not all(isinstance(t, dict) and isinstance(t.get("data"), dict) for t in tasks):
         raise InputError("this is no list of tasks; export from Label Studio as JSON, not as JSON-MIN")
     left_out: Counter[str] = Counter()
-    shape = shape_of(results_of(store))
-    return taken_in(store, _foreign(store, shape, tasks, left_out), left_out)
+    shape = find_shape(read_results(store))
+    return record_judgements(store, _read_judgements(store, shape, tasks, left_out), left_out)
 
 
-def _foreign(store: Store, shape: Shape, tasks: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[Foreign]:
+def _read_judgements(
+    store: Store, shape: UnitShape, tasks: list[dict[str, Any]], left_out: Counter[str]
+) -> Iterator[ExternalJudgement]:
     for task in tasks:
         for found in task.get("annotations") or ():
             if not isinstance(found, dict) or found.get("was_cancelled"):
@@ -111,12 +116,14 @@ def _foreign(store: Store, shape: Shape, tasks: list[dict[str, Any]], left_out: 
             for result in found.get("result") or ():
                 if isinstance(result, dict) and result.get("from_name") in shape.fields:
                     field = shape.fields[result["from_name"]]
-                    answer[field.name] = _value(field, result.get("value"))
+                    answer[field.name] = _parse_value(field, result.get("value"))
             spent = float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else 0.0
-            yield Foreign(_rater(store, task, found), unit, answer, spent, _time(found.get("created_at")))
+            yield ExternalJudgement(
+                _find_rater(store, task, found), unit, answer, spent, _parse_time(found.get("created_at"))
+            )
 
 
-def _rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) -> str:
+def _find_rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) -> str:
     by = annotation.get("completed_by")
     if isinstance(by, dict):
         by = by.get("id", by.get("email"))
@@ -127,7 +134,7 @@ def _rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) -> st
     return f"labelstudio-{by}" if isinstance(by, int) else pseudonym(store, "labelstudio", str(by))
 
 
-def _value(field: Field, value: Any) -> Any:
+def _parse_value(field: Field, value: Any) -> Any:
     found = value.get("choices" if field.kind in ("choice", "labels") else "text") if isinstance(value, dict) else None
     if field.kind == "labels" or found is None:
         return found
@@ -137,7 +144,7 @@ def _value(field: Field, value: Any) -> Any:
     return "\n".join(str(text) for text in found) if isinstance(found, list) else one
 
 
-def _time(given: Any) -> float | None:
+def _parse_time(given: Any) -> float | None:
     try:
         return datetime.fromisoformat(str(given).replace("Z", "+00:00")).timestamp() if given else None
     except ValueError:

@@ -15,56 +15,56 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._intake import Foreign, TakenIn, pseudonym, taken_in
-from rejoinder.annotation.exports._shape import Shape, lines_of, shape_of
-from rejoinder.annotation.exports.csv import rows_of
-from rejoinder.annotation.results import Results, results_of
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
+from rejoinder.annotation.exports.csv import read_rows
+from rejoinder.annotation.results import Results, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Unit
 from rejoinder.errors import InputError
 
 _FORMULA = "=+-@\t\r"
-_NEEDED = ("WorkerId", "Input.unit")
+_REQUIRED_COLUMNS = ("WorkerId", "Input.unit")
 
 
 def write(results: Results) -> bytes:
     """The input file: one line a unit, checks among them in the order of their ids, which says nothing."""
-    shape = shape_of(results)
+    shape = find_shape(results)
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, _columns(shape), lineterminator="\r\n")
+    writer = csv.DictWriter(out, _list_columns(shape), lineterminator="\r\n")
     writer.writeheader()
     for unit in sorted(shape.units, key=lambda unit: unit.id):
-        writer.writerow(_cells(shape, unit))
+        writer.writerow(_make_cells(shape, unit))
     return out.getvalue().encode()
 
 
-def _columns(shape: Shape) -> list[str]:
+def _list_columns(shape: UnitShape) -> list[str]:
     further = [name for name in ("note", "goal", "situation") if getattr(shape, name)]
-    return ["unit", *further, "context", *shape.replies, *_starts(shape)]
+    return ["unit", *further, "context", *shape.replies, *_find_initial_fields(shape)]
 
 
-def _starts(shape: Shape) -> dict[str, Field]:
+def _find_initial_fields(shape: UnitShape) -> dict[str, Field]:
     return {f"initial_{name}": field for name, field in shape.fields.items() if field.kind in ("text", "lines")}
 
 
-def _cells(shape: Shape, unit: Unit) -> dict[str, str]:
+def _make_cells(shape: UnitShape, unit: Unit) -> dict[str, str]:
     texts = {reply["key"]: reply["text"] for reply in unit.payload["replies"]}
-    cells = {"unit": unit.id, "context": _html("\n".join(lines_of(unit, "context")))}
-    cells |= {key: _html(texts.get(key, "")) for key in shape.replies}
+    cells = {"unit": unit.id, "context": _to_html("\n".join(list_lines(unit, "context")))}
+    cells |= {key: _to_html(texts.get(key, "")) for key in shape.replies}
     if shape.situation:
-        cells["situation"] = _html("\n".join(lines_of(unit, "situation")))
+        cells["situation"] = _to_html("\n".join(list_lines(unit, "situation")))
     for key in ("note", "goal"):
         if getattr(shape, key):
-            cells[key] = _html(unit.payload.get(key, ""))
-    for name, field in _starts(shape).items():
+            cells[key] = _to_html(unit.payload.get(key, ""))
+    for name, field in _find_initial_fields(shape).items():
         start = (
             unit.payload.get("initial", {}).get(field.name, "") if field.reply is None else texts.get(field.reply, "")
         )
-        cells[name] = _html(start, "&#10;")
+        cells[name] = _to_html(start, "&#10;")
     return cells
 
 
-def _html(text: str, newline: str = "<br>") -> str:
+def _to_html(text: str, newline: str = "<br>") -> str:
     """A text as HTML in the basic plane (the input file takes no other), beginning with nothing like a formula."""
     escaped = html.escape(text).replace("\r", "").replace("\n", newline)
     safe = "".join(c if ord(c) < 2**16 else f"&#{ord(c)};" for c in escaped)
@@ -73,9 +73,9 @@ def _html(text: str, newline: str = "<br>") -> str:
 
 def write_layout(results: Results) -> bytes:
     """The layout, to be pasted into the project's page for it."""
-    project, shape = results.project, shape_of(results)
-    parts = [f"<h2>{_own(project.title)}</h2>", f"<p>{_own(project.instructions)}</p>"]
-    parts.append(f"<p><small>{_own(project.notice)}</small></p>")
+    project, shape = results.project, find_shape(results)
+    parts = [f"<h2>{_escape_for_layout(project.title)}</h2>", f"<p>{_escape_for_layout(project.instructions)}</p>"]
+    parts.append(f"<p><small>{_escape_for_layout(project.notice)}</small></p>")
     if shape.note:
         parts.append("<p><strong>${note}</strong></p>")
     if shape.goal:
@@ -85,33 +85,33 @@ def write_layout(results: Results) -> bytes:
     parts.append("<blockquote>${context}</blockquote>")
     for number, key in enumerate(shape.replies, start=1):
         head = "Reply" if len(shape.replies) == 1 else f"Reply {number}"
-        asked = "\n".join(_asked(name, field) for name, field in shape.fields.items() if field.reply == key)
+        asked = "\n".join(_render_field(name, field) for name, field in shape.fields.items() if field.reply == key)
         text = f'<blockquote class="text">${{{key}}}</blockquote>'
         parts.append(f'<section class="reply">\n<h3>{head}</h3>\n{text}\n{asked}\n</section>')
-    parts += [_asked(name, field) for name, field in shape.fields.items() if field.reply is None]
+    parts += [_render_field(name, field) for name, field in shape.fields.items() if field.reply is None]
     return (_BEFORE + "\n".join(parts) + _AFTER).encode()
 
 
-def _own(text: str) -> str:
+def _escape_for_layout(text: str) -> str:
     """A text of the project's in the layout, where ${...} would be taken for a column."""
-    return _html(text).replace("$", "&#36;")
+    return _to_html(text).replace("$", "&#36;")
 
 
-def _asked(name: str, field: Field) -> str:
+def _render_field(name: str, field: Field) -> str:
     needed = " required" if field.required and field.only_if is None and field.kind != "labels" else ""
     if field.kind in ("choice", "labels"):
         kind = "checkbox" if field.kind == "labels" else "radio"
         inputs = "\n".join(
             f'<label><input type="{kind}" name="{name if kind == "radio" else f"{name}.{n}"}" '
-            f'value="{_own(str(option.value))}"{needed}> {_own(option.label)}'
-            + (f" <small>({_own(option.anchor)})</small>" if option.anchor else "")
+            f'value="{_escape_for_layout(str(option.value))}"{needed}> {_escape_for_layout(option.label)}'
+            + (f" <small>({_escape_for_layout(option.anchor)})</small>" if option.anchor else "")
             + "</label>"
             for n, option in enumerate(field.options)
         )
     else:
         start = f"${{initial_{name}}}"
         inputs = f'<textarea name="{name}" rows="4" cols="80" maxlength="{field.longest}"{needed}>{start}</textarea>'
-    return f"<fieldset>\n<legend>{_own(field.question)}</legend>\n{inputs}\n</fieldset>"
+    return f"<fieldset>\n<legend>{_escape_for_layout(field.question)}</legend>\n{inputs}\n</fieldset>"
 
 
 _BEFORE = """<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>
@@ -127,32 +127,34 @@ for (const section of document.querySelectorAll("section.reply"))
 """
 
 
-def read(store: Store, content: bytes) -> TakenIn:
+def read(store: Store, content: bytes) -> ImportSummary:
     """Take in a batch's results, with answers in columns of their own or together in ``Answer.taskAnswers``."""
     left_out: Counter[str] = Counter()
-    shape = shape_of(results_of(store))
-    return taken_in(store, _foreign(store, shape, content, left_out), left_out)
+    shape = find_shape(read_results(store))
+    return record_judgements(store, _read_judgements(store, shape, content, left_out), left_out)
 
 
-def _foreign(store: Store, shape: Shape, content: bytes, left_out: Counter[str]) -> Iterator[Foreign]:
+def _read_judgements(
+    store: Store, shape: UnitShape, content: bytes, left_out: Counter[str]
+) -> Iterator[ExternalJudgement]:
     own = {unit.id: {reply["key"] for reply in unit.payload["replies"]} for unit in shape.units}
-    for number, row in rows_of(content, _NEEDED):
+    for number, row in read_rows(content, _REQUIRED_COLUMNS):
         if row.get("AssignmentStatus") == "Rejected":
             left_out["rejected"] += 1
             continue
-        sent = _sent(row, number)
+        sent = _parse_answers(row, number)
         unit = row["Input.unit"]
         answer = {}
         for name, field in shape.fields.items():
-            value = _value(name, field, sent)
+            value = _parse_value(name, field, sent)
             if value is not None and (field.reply is None or field.reply in own.get(unit, ())):
                 answer[field.name] = value
         seconds = row.get("WorkTimeInSeconds", "")
         spent = float(seconds) if seconds.isdigit() else 0.0
-        yield Foreign(pseudonym(store, "mturk", row["WorkerId"]), unit, answer, spent)
+        yield ExternalJudgement(pseudonym(store, "mturk", row["WorkerId"]), unit, answer, spent)
 
 
-def _sent(row: dict[str, str], number: int) -> dict[str, Any]:
+def _parse_answers(row: dict[str, str], number: int) -> dict[str, Any]:
     """What a worker sent, by name; nested answers as NAME.VALUE."""
     sent: dict[str, Any] = {key[len("Answer.") :]: cell for key, cell in row.items() if key.startswith("Answer.")}
     together = sent.pop("taskAnswers", "")
@@ -166,21 +168,21 @@ def _sent(row: dict[str, str], number: int) -> dict[str, Any]:
     return sent
 
 
-def _value(name: str, field: Field, sent: dict[str, Any]) -> Any:
+def _parse_value(name: str, field: Field, sent: dict[str, Any]) -> Any:
     if field.kind == "labels":
         boxes = [f"{name}.{n}" for n in range(len(field.options))]
         return [
             str(option.value)
             for box, option in zip(boxes, field.options, strict=True)
-            if any(_ticked(sent.get(key), option.value) for key in (box, f"{box}.on", f"{box}.{option.value}"))
+            if any(_is_ticked(sent.get(key), option.value) for key in (box, f"{box}.on", f"{box}.{option.value}"))
         ] or None
     if field.kind == "choice":
         for option in field.options:
-            if sent.get(name) == str(option.value) or _ticked(sent.get(f"{name}.{option.value}"), True):
+            if sent.get(name) == str(option.value) or _is_ticked(sent.get(f"{name}.{option.value}"), True):
                 return option.value
         return sent.get(name) or None
     return sent.get(name) or None
 
 
-def _ticked(cell: Any, value: int | str | bool) -> bool:
+def _is_ticked(cell: Any, value: int | str | bool) -> bool:
     return cell is True or str(cell).lower() in ("true", "on") or (not isinstance(value, bool) and cell == str(value))

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, cast
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._intake import Foreign, TakenIn, put, taken_in
-from rejoinder.annotation.fields import TIE, fields_of
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_field
+from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import Results, Said, choice_of, labels_of, said, sides
+from rejoinder.annotation.results import FieldAnswer, Results, find_choice, label_flags, order_pair, split_answer
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
-from rejoinder.data.reader import Line, decode
+from rejoinder.data.reader import Line, decode_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
@@ -32,11 +32,11 @@ def write(results: Results) -> bytes:
     project = results.project
     if FORMS[project.form].asks in _TEXTS:
         raise AnnotationError(f"the form {project.form!r} brings texts, no ratings; export 'texts'")
-    lines = [encode(record) for record in (*_made(results), *records_of(results))]
+    lines = [encode(record) for record in (*_list_generated(results), *to_ratings(results))]
     return b"".join(lines)
 
 
-def _made(results: Results) -> Iterator[Record]:
+def _list_generated(results: Results) -> Iterator[Record]:
     """The items and responses that the ratings need and the data does not have as such."""
     items: dict[str, Item] = {}
     responses: dict[str, Response] = {}
@@ -52,64 +52,66 @@ def _made(results: Results) -> Iterator[Record]:
     yield from responses.values()
 
 
-def records_of(results: Results) -> Iterator[Rating | Preference]:
+def to_ratings(results: Results) -> Iterator[Rating | Preference]:
     """What was said, as ratings and preferences; a label is an aspect, 1 where it was given and 0 where not."""
     for unit, judgement in results.ordinary():
-        for one in said(results, unit, judgement):
-            yield from _records(results, one)
+        for one in split_answer(results, unit, judgement):
+            yield from _to_records(results, one)
 
 
-def _records(results: Results, one: Said) -> Iterator[Rating | Preference]:
+def _to_records(results: Results, one: FieldAnswer) -> Iterator[Rating | Preference]:
     judgement = one.judgement
     meta: dict[str, Any] = {"unit": one.unit.id}
     if spent := round(judgement.seconds, 3):  # 0 is what was taken in from elsewhere without a time
         meta["seconds"] = spent
     if FORMS[one.unit.form].asks == "preference" and one.field.kind == "choice":
         replies = one.unit.hidden["replies"]
-        first, second = (replies[key]["response"] for key in sides(results, one.unit, judgement.rater))
-        choice = cast(Literal["first", "second", "tie"], choice_of(results, one))
+        first, second = (replies[key]["response"] for key in order_pair(results, one.unit, judgement.rater))
+        choice = cast(Literal["first", "second", "tie"], find_choice(results, one))
         yield Preference(one.unit.hidden["item"], first, second, judgement.rater, choice, one.field.aspect, meta)
     elif one.response is None:
         return
     elif one.field.kind == "labels":
-        for label, given in labels_of(one).items():
+        for label, given in label_flags(one).items():
             yield Rating(judgement.rater, label, float(given), one.response, meta=meta)
     elif one.number is not None:
         yield Rating(judgement.rater, one.field.aspect, one.number, one.response, meta=meta)
 
 
-def read(store: Store, content: bytes) -> TakenIn:
+def read(store: Store, content: bytes) -> ImportSummary:
     """Take ratings and preferences in; a unit counts where all of it was rated."""
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     seconds: dict[tuple[str, str], float] = {}
-    places = _places(store.project, [unit for unit in store.units() if unit.kind == "unit"])
+    places = _find_places(store.project, [unit for unit in store.units() if unit.kind == "unit"])
     for number, text in enumerate(content.splitlines(), start=1):
         if not text.strip():
             continue
         place = Place("ratings", number)
-        record = from_object(decode(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating | Preference):
             continue
-        found = _placed(record, places)
+        found = _find_place(record, places)
         if found is None:
             left_out["of something that this project does not ask about"] += 1
             continue
         unit, field, value = found
         answer = answers.setdefault((record.rater, unit), {})
-        put(answer, field, value)
+        set_field(answer, field, value)
         seconds[record.rater, unit] = float(record.meta.get("seconds", 0.0) or 0.0)
-    foreign = (Foreign(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items())
-    return taken_in(store, foreign, left_out)
+    foreign = (
+        ExternalJudgement(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items()
+    )
+    return record_judgements(store, foreign, left_out)
 
 
-def _places(project: Project, units: list[Unit]) -> _Places:
+def _find_places(project: Project, units: list[Unit]) -> _Places:
     """Where a rating or preference belongs: unit, field, and the value by number (or by response)."""
     places: _Places = {}
     meant: dict[Any, Any]
     for unit in units:
         replies = unit.hidden["replies"]
-        for field in fields_of(project, unit):
+        for field in list_fields(project, unit):
             response = replies.get(field.reply, {}).get("response")
             if field.kind == "labels":
                 for option in field.options:
@@ -125,7 +127,7 @@ def _places(project: Project, units: list[Unit]) -> _Places:
     return places
 
 
-def _placed(record: Rating | Preference, places: _Places) -> tuple[str, str, Any] | None:
+def _find_place(record: Rating | Preference, places: _Places) -> tuple[str, str, Any] | None:
     key: float | str
     if isinstance(record, Rating):
         found, key = places.get(("rating", record.response or "", record.aspect)), record.value

@@ -70,7 +70,7 @@ class Judgement:
     explanation: str = ""
 
 
-class Standing(NamedTuple):
+class RaterStanding(NamedTuple):
     """How far a rater is.
 
     exercise: the exercise comes first. work: there is a unit to answer. waiting: all that is left is in others' hands
@@ -103,7 +103,7 @@ class RaterProgress(NamedTuple):
     last: float | None
 
 
-class Progress(NamedTuple):
+class ProjectProgress(NamedTuple):
     """How far a project is, for the owner: units, judgements wanted and there (checks and exercises not counted)."""
 
     units: int
@@ -114,7 +114,7 @@ class Progress(NamedTuple):
     raters: tuple[RaterProgress, ...]
 
 
-class Loaded(NamedTuple):
+class LoadCounts(NamedTuple):
     """What loading units did: new ones, those that were there, unjudged ones whose text changed, ones taken out."""
 
     added: int
@@ -130,7 +130,7 @@ class Store(Protocol):
     def project(self) -> Project:
         """The project that this store is of."""
 
-    def load(self, units: Iterable[Unit]) -> Loaded:
+    def load(self, units: Iterable[Unit]) -> LoadCounts:
         """Put a project's units in; may be repeated. A unit that has been judged cannot change: AnnotationError."""
 
     def add_rater(self, name: str, role: Role = "rater", expires: float | None = None) -> str:
@@ -169,10 +169,10 @@ class Store(Protocol):
     def undo(self, rater: Rater) -> Assignment | None:
         """Take the rater's latest answer in hand again (``previous``); it stays valid until another supersedes it."""
 
-    def standing(self, rater: Rater) -> Standing:
+    def standing(self, rater: Rater) -> RaterStanding:
         """How far a rater is."""
 
-    def progress(self) -> Progress:
+    def progress(self) -> ProjectProgress:
         """How far the project is."""
 
     def record(

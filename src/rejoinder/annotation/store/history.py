@@ -9,8 +9,8 @@ import orjson
 from rejoinder.annotation.answers import is_right
 from rejoinder.annotation.store.base import Rater
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.unit_cache import Holding
-from rejoinder.annotation.unit_order import check_due
+from rejoinder.annotation.store.unit_cache import UnitCache
+from rejoinder.annotation.unit import check_due
 
 # The latest judgement of an assignment is the one that no other supersedes.
 LATEST = "NOT EXISTS (SELECT 1 FROM judgements later WHERE later.supersedes = j.id)"
@@ -31,7 +31,7 @@ class History:
         return sum(not right for right in self.checks.values())
 
 
-def history_of(session: Session, holding: Holding, rater: Rater) -> History:
+def read_history(session: Session, holding: UnitCache, rater: Rater) -> History:
     """A rater's history."""
     project = holding.project
     rows = session.rows("SELECT unit, state FROM assignments WHERE rater = ? AND slot IS NOT NULL", rater.id)
@@ -53,12 +53,12 @@ def history_of(session: Session, holding: Holding, rater: Rater) -> History:
     return History(done, frozenset(unit for unit, state in rows if state == "open"), checks, exercise)
 
 
-def is_stopped(holding: Holding, history: History) -> bool:
+def is_stopped(holding: UnitCache, history: History) -> bool:
     """Whether too many checks were failed."""
     return 0 < holding.project.stop_after <= history.failures
 
 
-def exercise_attempt(holding: Holding, history: History) -> tuple[int, bool]:
+def exercise_attempt(holding: UnitCache, history: History) -> tuple[int, bool]:
     """The attempt at the exercise that a rater is in (0 after the last was failed), and whether it was passed."""
     exercise = holding.project.exercise
     questions = holding.of_kind("exercise")
@@ -71,22 +71,22 @@ def exercise_attempt(holding: Holding, history: History) -> tuple[int, bool]:
     return 0, False
 
 
-def next_check(holding: Holding, history: History, rater: str) -> str | None:
+def next_check(holding: UnitCache, history: History, rater: str) -> str | None:
     """The check that is due now, if any."""
     if len(history.checks) >= holding.checks_there:
         return None
     left = [id for id in holding.checks(rater) if id not in history.checks]
-    due = check_due(len(history.checks), _every(holding), holding.project.seed, rater)
+    due = check_due(len(history.checks), _check_interval(holding), holding.project.seed, rater)
     return left[0] if len(history.done) >= due else None
 
 
-def checks_within(holding: Holding, units: int, rater: str) -> int:
+def count_checks_within(holding: UnitCache, units: int, rater: str) -> int:
     """How many checks a rater meets on the way through so many units."""
-    every, seed = _every(holding), holding.project.seed
+    every, seed = _check_interval(holding), holding.project.seed
     return sum(check_due(n, every, seed, rater) < units for n in range(holding.checks_there))
 
 
-def _every(holding: Holding) -> int:
+def _check_interval(holding: UnitCache) -> int:
     """The stretch of units that has one check; no longer than what one rater can be given."""
     project = holding.project
     most = len(holding.of_kind("unit"))

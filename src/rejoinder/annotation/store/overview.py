@@ -9,48 +9,55 @@ import orjson
 
 from rejoinder.annotation.answers import is_right
 from rejoinder.annotation.store import people
-from rejoinder.annotation.store.assign import in_hand, search
-from rejoinder.annotation.store.base import Judgement, Progress, Rater, RaterProgress, Stage, Standing
+from rejoinder.annotation.store.assign import find_current_assignment, find_slot
+from rejoinder.annotation.store.base import Judgement, ProjectProgress, Rater, RaterProgress, RaterStanding, Stage
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.history import LATEST, History, checks_within, exercise_attempt, history_of, is_stopped
-from rejoinder.annotation.store.submit import last_answered
-from rejoinder.annotation.store.unit_cache import Holding
+from rejoinder.annotation.store.history import (
+    LATEST,
+    History,
+    count_checks_within,
+    exercise_attempt,
+    is_stopped,
+    read_history,
+)
+from rejoinder.annotation.store.submit import find_undoable
+from rejoinder.annotation.store.unit_cache import UnitCache
 
 
-def standing(session: Session, holding: Holding, rater: Rater, now: float) -> Standing:
+def compute_standing(session: Session, holding: UnitCache, rater: Rater, now: float) -> RaterStanding:
     """How far a rater is; see ``Standing``."""
-    history = history_of(session, holding, rater)
+    history = read_history(session, holding, rater)
     attempt, passed = exercise_attempt(holding, history)
-    stage = _stage(session, holding, rater, history, now)
+    stage = _find_stage(session, holding, rater, history, now)
     left = holding.left(rater.name, history.done | holding.full)
     units = len(history.done) + left
     if quota := holding.project.units_per_rater:
         units = min(units, max(quota, len(history.done)))
     done = len(history.done) + len(history.checks)
-    total = units + max(checks_within(holding, units, rater.name), len(history.checks))
+    total = units + max(count_checks_within(holding, units, rater.name), len(history.checks))
     if stage in ("finished", "stopped", "unqualified"):
         total = done
     questions = len(holding.of_kind("exercise"))
     answered = questions if passed else len(history.exercise.get(attempt, {}))
-    can_undo = stage != "stopped" and last_answered(session, holding, rater, now) is not None
-    return Standing(stage, done, max(total, done + (stage == "work")), answered, questions, attempt, can_undo)
+    can_undo = stage != "stopped" and find_undoable(session, holding, rater, now) is not None
+    return RaterStanding(stage, done, max(total, done + (stage == "work")), answered, questions, attempt, can_undo)
 
 
-def _stage(session: Session, holding: Holding, rater: Rater, history: History, now: float) -> Stage:
+def _find_stage(session: Session, holding: UnitCache, rater: Rater, history: History, now: float) -> Stage:
     attempt, passed = exercise_attempt(holding, history)
     if holding.of_kind("exercise") and not passed:
         return "exercise" if attempt else "unqualified"
     if is_stopped(holding, history):
         return "stopped"
-    if in_hand(session, holding, rater, now) is not None:
+    if find_current_assignment(session, holding, rater, now) is not None:
         return "work"
-    found = search(session, holding, rater, now)
+    found = find_slot(session, holding, rater, now)
     if found.place is not None:
         return "work"
     return "waiting" if found.held_by_others else "finished"
 
 
-def progress(session: Session, holding: Holding, now: float) -> Progress:
+def compute_progress(session: Session, holding: UnitCache, now: float) -> ProjectProgress:
     """How far the project is; see ``Progress``."""
     project = holding.project
     units = set(holding.of_kind("unit"))
@@ -64,15 +71,15 @@ def progress(session: Session, holding: Holding, now: float) -> Progress:
         "SELECT count(*) FROM assignments WHERE project = ? AND state = 'open' AND leased_until > ?", project.name, now
     )
     by_rater: dict[str, list[Judgement]] = {}
-    for judgement in judgements(session, holding):
+    for judgement in read_judgements(session, holding):
         by_rater.setdefault(judgement.rater, []).append(judgement)
     raters = tuple(
-        _rater_progress(rater, by_rater.get(rater.name, []), standing(session, holding, rater, now).stage)
-        for rater in people.everybody(session, project.name)
+        _rater_progress(rater, by_rater.get(rater.name, []), compute_standing(session, holding, rater, now).stage)
+        for rater in people.list_people(session, project.name)
         if rater.role == "rater"
     )
     wanted = project.raters_per_unit
-    return Progress(
+    return ProjectProgress(
         len(units),
         sum(count >= wanted for count in counts.values()),
         wanted * len(units),
@@ -101,7 +108,7 @@ def _rater_progress(rater: Rater, said: list[Judgement], stage: Stage) -> RaterP
     )
 
 
-def judgements(session: Session, holding: Holding, superseded: bool = False) -> list[Judgement]:
+def read_judgements(session: Session, holding: UnitCache, superseded: bool = False) -> list[Judgement]:
     """What was judged, in the order of time."""
     rows = session.rows(
         "SELECT j.id, j.assignment, a.unit, u.kind, r.name, j.answer, j.seconds, j.at, j.supersedes, u.hidden "
@@ -110,10 +117,10 @@ def judgements(session: Session, holding: Holding, superseded: bool = False) -> 
         f"WHERE a.project = ?{'' if superseded else f' AND {LATEST}'} ORDER BY j.at, j.id",
         holding.project.name,
     )
-    return [_judgement(*row) for row in rows]
+    return [_judgement_from_row(*row) for row in rows]
 
 
-def _judgement(
+def _judgement_from_row(
     id: str,
     assignment: str,
     unit: str,

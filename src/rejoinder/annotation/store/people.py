@@ -19,7 +19,7 @@ _ROLES = ("owner", "rater", "entrance")
 _COLUMNS = "id, name, role, created, expires, revoked, entrance"
 
 
-def digest(token: str) -> str:
+def digest_token(token: str) -> str:
     """What is kept of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -33,7 +33,7 @@ def check_name(name: str) -> None:
         )
 
 
-def enter(
+def add_person(
     session: Session,
     project: str,
     name: str,
@@ -47,55 +47,55 @@ def enter(
     check_name(name)
     if role not in _ROLES:
         raise AnnotationError(f"no role is called {brief(role)}; there are: {', '.join(_ROLES)}")
-    if by_name(session, project, name) is not None:
+    if find_by_name(session, project, name) is not None:
         raise AnnotationError(f"somebody is called {brief(name)} already; take another name, or renew their link")
     rater = Rater(secrets.token_hex(8), name, role, now, expires, False, entrance)
     session.run(
         "INSERT INTO raters (id, project, name, role, token, created, expires, entrance) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        *(rater.id, project, name, role, digest(token) if token else None, now, expires, entrance),
+        *(rater.id, project, name, role, digest_token(token) if token else None, now, expires, entrance),
     )
     return rater
 
 
-def new_token() -> str:
+def make_token() -> str:
     """A token for a link."""
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
-def by_name(session: Session, project: str, name: str) -> Rater | None:
+def find_by_name(session: Session, project: str, name: str) -> Rater | None:
     """Somebody by name, shut out or not."""
-    return _one(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
+    return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
 
 
-def by_token(session: Session, project: str, token: str) -> Rater | None:
+def find_by_token(session: Session, project: str, token: str) -> Rater | None:
     """Whose token this is."""
-    rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest(token), project)
-    return _one(rows)
+    rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest_token(token), project)
+    return _first_person(rows)
 
 
-def by_id(session: Session, project: str, id: str) -> Rater | None:
+def find_by_id(session: Session, project: str, id: str) -> Rater | None:
     """Somebody by id, shut out or not."""
-    return _one(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
+    return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
 
 
-def everybody(session: Session, project: str) -> list[Rater]:
+def list_people(session: Session, project: str) -> list[Rater]:
     """Everybody, in the order in which they were entered."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? ORDER BY created, name", project)
-    return [_rater(row) for row in rows]
+    return [_rater_from_row(row) for row in rows]
 
 
-def may_enter(rater: Rater | None, now: float) -> Rater | None:
+def admit_if_valid(rater: Rater | None, now: float) -> Rater | None:
     """The rater, unless shut out or too late."""
     if rater is None or rater.revoked or (rater.expires is not None and rater.expires <= now):
         return None
     return rater
 
 
-def _one(rows: list[Row]) -> Rater | None:
-    return _rater(rows[0]) if rows else None
+def _first_person(rows: list[Row]) -> Rater | None:
+    return _rater_from_row(rows[0]) if rows else None
 
 
-def _rater(row: Row) -> Rater:
+def _rater_from_row(row: Row) -> Rater:
     id, name, role, created, expires, revoked, entrance = row
     return Rater(id, name, cast(Role, role), created, expires, bool(revoked), entrance)

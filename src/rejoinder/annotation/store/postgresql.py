@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rejoinder.annotation.store.database import Row, Session
 from rejoinder.errors import InputError, MissingExtraError, RunError
-from rejoinder.seeded import draw
+from rejoinder.seeded import stable_hash
 
 if TYPE_CHECKING:
     import psycopg
 
 
-class Turnstile:
+class FairSemaphore:
     """A fair semaphore, for ``with``."""
 
     def __init__(self, places: int) -> None:
@@ -58,18 +58,18 @@ class _PostgresqlSession:
         self.connection = connection
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
-        return self.connection.execute(_translated(statement), values).fetchall()
+        return self.connection.execute(_translate(statement), values).fetchall()
 
     def run(self, statement: str, *values: Any) -> int:
-        return self.connection.execute(_translated(statement), values).rowcount
+        return self.connection.execute(_translate(statement), values).rowcount
 
     def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         with self.connection.cursor() as cursor:
-            cursor.executemany(_translated(statement), values)
+            cursor.executemany(_translate(statement), values)
 
 
 @functools.cache
-def _translated(statement: str) -> bytes:
+def _translate(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
@@ -85,7 +85,7 @@ class PostgresqlDatabase:
             raise MissingExtraError("psycopg", "postgres", "a PostgreSQL database") from None
         self._psycopg, self._url = psycopg, url
         self._check_url()
-        self._places = Turnstile(_MOST_CONNECTIONS)
+        self._places = FairSemaphore(_MOST_CONNECTIONS)
         self._idle: list[tuple[float, psycopg.Connection[Any]]] = []
         try:
             with self._connection() as connection:
@@ -149,7 +149,7 @@ class PostgresqlDatabase:
 
         def writing(session: Session) -> T:
             for lock in locks:
-                session.rows("SELECT pg_advisory_xact_lock(?)", draw("lock", lock) - 2**63)
+                session.rows("SELECT pg_advisory_xact_lock(?)", stable_hash("lock", lock) - 2**63)
             if not durable:
                 session.run("SET LOCAL synchronous_commit = off")
             return job(session)

@@ -37,7 +37,7 @@ class _SqliteSession:
         self.connection.executemany(statement, values)
 
 
-class _Waiting(Generic[T]):
+class _WriteJob(Generic[T]):
     """A job that somebody waits for, and what became of it."""
 
     def __init__(self, job: Callable[[Session], T], durable: bool) -> None:
@@ -57,7 +57,7 @@ class SqliteDatabase:
         self._path = Path(path)
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._all: list[sqlite3.Connection] = []
-        self._queue: list[_Waiting[Any]] = []
+        self._queue: list[_WriteJob[Any]] = []
         self._queueing, self._writing = threading.Lock(), threading.Lock()
         self._led = False
         try:
@@ -96,7 +96,7 @@ class SqliteDatabase:
 
     def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
         """Carry a job out; there is one writer, so that the locks are held without doing anything."""
-        waiting = _Waiting(job, durable)
+        waiting = _WriteJob(job, durable)
         with self._queueing:
             self._queue.append(waiting)
             leads, self._led = not self._led, True
@@ -124,7 +124,7 @@ class SqliteDatabase:
                 waiting.settled = True
                 waiting.turn.set()
 
-    def _carry_out(self, batch: list[_Waiting[Any]]) -> None:
+    def _carry_out(self, batch: list[_WriteJob[Any]]) -> None:
         try:
             durable = any(waiting.durable for waiting in batch)
             self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -140,7 +140,7 @@ class SqliteDatabase:
             if not isinstance(error, Exception):
                 raise
 
-    def _carry_out_one(self, waiting: _Waiting[Any]) -> None:
+    def _carry_out_one(self, waiting: _WriteJob[Any]) -> None:
         self._writer.execute("SAVEPOINT one")
         try:
             waiting.result = waiting.job(_SqliteSession(self._writer))

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.annotation.answers import checked, is_right
+from rejoinder.annotation.answers import check_answer, is_right
 from rejoinder.annotation.errors import AnsweredError, LeaseLostError, NotYoursError, TooFastError
-from rejoinder.annotation.fields import fields_of
+from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store import people
-from rejoinder.annotation.store.assign import FREE, assignment_of
+from rejoinder.annotation.store.assign import IS_FREE, assignment_from_row
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.history import LATEST, history_of, is_stopped
-from rejoinder.annotation.store.unit_cache import Holding, unit_from, unit_of
+from rejoinder.annotation.store.history import LATEST, is_stopped, read_history
+from rejoinder.annotation.store.unit_cache import UnitCache, find_unit, unit_from_columns
 from rejoinder.annotation.unit import Answer, Unit, UnitKind
 
 
-class _Before(NamedTuple):
+class _StoredJudgement(NamedTuple):
     """The latest judgement of an assignment."""
 
     id: str
@@ -33,7 +33,7 @@ class _Before(NamedTuple):
 
 def submit(
     session: Session,
-    holding: Holding,
+    holding: UnitCache,
     rater: Rater,
     id: str,
     raw: Mapping[str, Any],
@@ -51,39 +51,39 @@ def submit(
     if not rows or rows[0][2] or (rows[0][3] is not None and rows[0][3] <= now):
         raise NotYoursError
     taken, reopened = rows[0][:2]
-    unit = unit_from(project, *rows[0][4:])
-    answer = checked(fields_of(project, unit), raw)
-    before = _latest(session, id)
+    unit = unit_from_columns(project, *rows[0][4:])
+    answer = check_answer(list_fields(project, unit), raw)
+    before = _read_latest(session, id)
     again = reopened is not None and reopened + project.lease_minutes * 60 > now
     if before is not None and not again:
         if before.answer != answer:
             raise AnsweredError
-        return _judgement(id, unit, rater, before)
+        return _to_judgement(id, unit, rater, before)
     elapsed = max(0.0, now - (reopened if again else taken))
     spent = min(seconds, elapsed) if math.isfinite(seconds) and seconds >= 0 else elapsed
     if before is None and spent < project.minimum_seconds:
         raise TooFastError(spent, project.minimum_seconds)
-    _finish(session, holding, unit, id)
-    added = _Before(_new_id(now), answer, spent, now, before.id if before else None)
-    _add(session, id, added)
-    return _judgement(id, unit, rater, added)
+    _mark_done(session, holding, unit, id)
+    added = _StoredJudgement(_new_id(now), answer, spent, now, before.id if before else None)
+    _insert_judgement(session, id, added)
+    return _to_judgement(id, unit, rater, added)
 
 
-def _latest(session: Session, assignment: str) -> _Before | None:
+def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
     rows = session.rows(
         f"SELECT j.id, j.answer, j.seconds, j.at, j.supersedes FROM judgements j WHERE j.assignment = ? AND {LATEST}",
         assignment,
     )
-    return _Before(rows[0][0], orjson.loads(rows[0][1]), *rows[0][2:]) if rows else None
+    return _StoredJudgement(rows[0][0], orjson.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
 
-def _finish(session: Session, holding: Holding, unit: Unit, id: str) -> None:
+def _mark_done(session: Session, holding: UnitCache, unit: Unit, id: str) -> None:
     """Mark an assignment as answered; one that has expired needs a free slot again."""
     if session.run("UPDATE assignments SET state = 'done', reopened = NULL WHERE id = ? AND state <> 'expired'", id):
         return
     for slot in range(holding.project.raters_per_unit):
         if session.run(
-            f"UPDATE assignments SET state = 'done', slot = ?, reopened = NULL WHERE id = ? AND {FREE}",
+            f"UPDATE assignments SET state = 'done', slot = ?, reopened = NULL WHERE id = ? AND {IS_FREE}",
             *(slot, id, holding.project.name, unit.id, slot),
         ):
             return
@@ -95,14 +95,14 @@ def _new_id(now: float) -> str:
     return f"{max(0, int(now * 1e6)):014x}{secrets.token_hex(5)}"
 
 
-def _add(session: Session, assignment: str, one: _Before) -> None:
+def _insert_judgement(session: Session, assignment: str, one: _StoredJudgement) -> None:
     session.run(
         "INSERT INTO judgements (id, assignment, answer, seconds, at, supersedes) VALUES (?, ?, ?, ?, ?, ?)",
         *(one.id, assignment, orjson.dumps(one.answer).decode(), one.seconds, one.at, one.supersedes),
     )
 
 
-def _judgement(assignment: str, unit: Unit, rater: Rater, one: _Before) -> Judgement:
+def _to_judgement(assignment: str, unit: Unit, rater: Rater, one: _StoredJudgement) -> Judgement:
     """The judgement as a rater may know it: only an exercise says what was right."""
     exercise = unit.kind == "exercise"
     right = is_right(unit.hidden.get("answer", {}), one.answer) if exercise else None
@@ -113,16 +113,16 @@ def _judgement(assignment: str, unit: Unit, rater: Rater, one: _Before) -> Judge
     )
 
 
-def undo(session: Session, holding: Holding, rater: Rater, now: float) -> Assignment | None:
+def undo(session: Session, holding: UnitCache, rater: Rater, now: float) -> Assignment | None:
     """Take the latest answer in hand again; see ``Store.undo``."""
-    row = last_answered(session, holding, rater, now)
-    if row is None or is_stopped(holding, history_of(session, holding, rater)):
+    row = find_undoable(session, holding, rater, now)
+    if row is None or is_stopped(holding, read_history(session, holding, rater)):
         return None
     session.run("UPDATE assignments SET reopened = ? WHERE id = ?", now, row[0])
-    return assignment_of(holding, rater, (*row[:6], now, row[7]))
+    return assignment_from_row(holding, rater, (*row[:6], now, row[7]))
 
 
-def last_answered(session: Session, holding: Holding, rater: Rater, now: float) -> tuple[Any, ...] | None:
+def find_undoable(session: Session, holding: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
     """The latest answered assignment that can be taken back: no exercise, and not in hand again already."""
     rows = session.rows(
         "SELECT a.id, a.unit, a.attempt, a.state, a.taken, a.leased_until, a.reopened, j.answer FROM assignments a "
@@ -137,7 +137,7 @@ def last_answered(session: Session, holding: Holding, rater: Rater, now: float) 
 
 def record(
     session: Session,
-    holding: Holding,
+    holding: UnitCache,
     name: str,
     unit_id: str,
     raw: Mapping[str, Any],
@@ -147,17 +147,19 @@ def record(
 ) -> Judgement | None:
     """Take in what was judged elsewhere; see ``Store.record``."""
     project = holding.project
-    unit = unit_of(session, project, unit_id)
+    unit = find_unit(session, project, unit_id)
     if unit is None:
         raise NotYoursError
-    answer = checked(fields_of(project, unit), raw)
-    rater = people.by_name(session, project.name, name) or people.enter(session, project.name, name, "rater", None, now)
+    answer = check_answer(list_fields(project, unit), raw)
+    rater = people.find_by_name(session, project.name, name) or people.add_person(
+        session, project.name, name, "rater", None, now
+    )
     rows = session.rows(
         "SELECT id, state FROM assignments WHERE project = ? AND unit = ? AND rater = ? AND attempt = 1",
         *(project.name, unit_id, rater.id),
     )
     id = rows[0][0] if rows else secrets.token_hex(8)
-    before = _latest(session, id)
+    before = _read_latest(session, id)
     if before is not None:
         if before.answer == answer:
             return None
@@ -173,12 +175,12 @@ def record(
             "VALUES (?, ?, ?, ?, ?, 'done', ?, ?)",
             *(id, project.name, unit_id, rater.id, slot, at, at),
         )
-    added = _Before(_new_id(at), answer, max(0.0, seconds), at, None)
-    _add(session, id, added)
-    return _judgement(id, unit, rater, added)
+    added = _StoredJudgement(_new_id(at), answer, max(0.0, seconds), at, None)
+    _insert_judgement(session, id, added)
+    return _to_judgement(id, unit, rater, added)
 
 
-def _next_slot(session: Session, holding: Holding, unit: Unit) -> int:
+def _next_slot(session: Session, holding: UnitCache, unit: Unit) -> int:
     rows = session.rows(
         "SELECT slot FROM assignments WHERE project = ? AND unit = ? AND slot IS NOT NULL",
         holding.project.name,

@@ -11,18 +11,17 @@ import orjson
 
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.store.base import Loaded
+from rejoinder.annotation.store.base import LoadCounts
 from rejoinder.annotation.store.database import Row, Session
-from rejoinder.annotation.unit import Unit, UnitKind
-from rejoinder.annotation.unit_order import arranged, order_of
-from rejoinder.seeded import shuffled
+from rejoinder.annotation.unit import Unit, UnitKind, arrange_replies, order_units
+from rejoinder.seeded import stable_shuffle
 
 _COLUMNS = "id, kind, payload, hidden"
 _MOST_ORDERS = 1000  # kept in memory
 
 
 @dataclass
-class Holding:
+class UnitCache:
     """The units that may be handed out, and each rater's order of them.
 
     ``full`` are units that all their raters have answered; since no judgement is ever taken away, they stay so.
@@ -49,7 +48,7 @@ class Holding:
         found = self._orders.get(rater)
         if found is None:
             units = [id for id in self.of_kind("unit") if rater not in self.units[id].hidden.get("not_for", ())]
-            found = order_of(units, self.project.seed, rater, self.project.block)
+            found = order_units(units, self.project.seed, rater, self.project.block)
             if len(self._orders) >= _MOST_ORDERS:
                 self._orders.clear()
             self._orders[rater] = found
@@ -69,46 +68,46 @@ class Holding:
 
     def checks(self, rater: str) -> list[str]:
         """The checks in the order that a rater is given them."""
-        return shuffled([*self.of_kind("gold"), *self.of_kind("attention")], self.project.seed, "checks", rater)
+        return stable_shuffle([*self.of_kind("gold"), *self.of_kind("attention")], self.project.seed, "checks", rater)
 
     def shown(self, unit: Unit, rater: str) -> Unit:
         """A unit as this rater may see it."""
         kind: UnitKind = "exercise" if unit.kind == "exercise" else "unit"
-        return replace(arranged(unit, self.project.seed, rater), hidden={}, kind=kind)
+        return replace(arrange_replies(unit, self.project.seed, rater), hidden={}, kind=kind)
 
 
-def held_units(session: Session, project: Project) -> Holding:
+def load_unit_cache(session: Session, project: Project) -> UnitCache:
     """What the database has to hand out."""
     rows = session.rows(
         f"SELECT {_COLUMNS} FROM units WHERE project = ? AND retired = 0 ORDER BY place, id", project.name
     )
-    return Holding(project, {row[0]: _unit(project, row) for row in rows})
+    return UnitCache(project, {row[0]: _unit_from_row(project, row) for row in rows})
 
 
-def all_units(session: Session, project: Project) -> list[Unit]:
+def read_units(session: Session, project: Project) -> list[Unit]:
     """All units that were ever loaded."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? ORDER BY retired, place, id", project.name)
-    return [_unit(project, row) for row in rows]
+    return [_unit_from_row(project, row) for row in rows]
 
 
-def unit_of(session: Session, project: Project, id: str) -> Unit | None:
+def find_unit(session: Session, project: Project, id: str) -> Unit | None:
     """One unit, taken out or not."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? AND id = ?", project.name, id)
-    return _unit(project, rows[0]) if rows else None
+    return _unit_from_row(project, rows[0]) if rows else None
 
 
-def _unit(project: Project, row: Row) -> Unit:
-    return unit_from(project, *row)
+def _unit_from_row(project: Project, row: Row) -> Unit:
+    return unit_from_columns(project, *row)
 
 
-def unit_from(project: Project, id: str, kind: UnitKind, payload: str, hidden: str) -> Unit:
+def unit_from_columns(project: Project, id: str, kind: UnitKind, payload: str, hidden: str) -> Unit:
     """A unit from what is stored of it."""
     return Unit(id, project.form, orjson.loads(payload), orjson.loads(hidden), kind)
 
 
-def load_units(session: Session, project: Project, units: Iterable[Unit], now: float) -> Loaded:
+def load_units(session: Session, project: Project, units: Iterable[Unit], now: float) -> LoadCounts:
     """Put units in; see ``Store.load``."""
-    enter_project(session, project, now)
+    add_project(session, project, now)
     found = session.rows(f"SELECT {_COLUMNS}, retired FROM units WHERE project = ?", project.name)
     there = {row[0]: row for row in found}
     judged = {
@@ -123,7 +122,7 @@ def load_units(session: Session, project: Project, units: Iterable[Unit], now: f
     changed, given = 0, set()
     for place, unit in enumerate(units):
         given.add(unit.id)
-        payload, hidden = _json(unit.payload), _json(unit.hidden)
+        payload, hidden = _to_json(unit.payload), _to_json(unit.hidden)
         old = there.get(unit.id)
         if old is None:
             added.append((project.name, unit.id, place, unit.kind, payload, hidden))
@@ -131,7 +130,7 @@ def load_units(session: Session, project: Project, units: Iterable[Unit], now: f
         if (old[1], old[2]) != (unit.kind, payload):
             changed += 1
             if unit.id in judged:
-                raise AnnotationError(_judged_already(project, unit))
+                raise AnnotationError(_explain_judged(project, unit))
         updated.append((place, unit.kind, payload, hidden, project.name, unit.id))
     gone = [(project.name, id) for id, row in there.items() if id not in given and not row[4]]
     session.many("INSERT INTO units (project, id, place, kind, payload, hidden) VALUES (?, ?, ?, ?, ?, ?)", added)
@@ -140,10 +139,10 @@ def load_units(session: Session, project: Project, units: Iterable[Unit], now: f
         updated,
     )
     session.many("UPDATE units SET retired = 1 WHERE project = ? AND id = ?", gone)
-    return Loaded(len(added), len(updated) - changed, changed, len(gone))
+    return LoadCounts(len(added), len(updated) - changed, changed, len(gone))
 
 
-def enter_project(session: Session, project: Project, now: float) -> None:
+def add_project(session: Session, project: Project, now: float) -> None:
     """Make sure that the project stands in the database, with its form."""
     rows = session.rows("SELECT form FROM projects WHERE id = ?", project.name)
     if not rows:
@@ -154,7 +153,7 @@ def enter_project(session: Session, project: Project, now: float) -> None:
         )
 
 
-def _judged_already(project: Project, unit: Unit) -> str:
+def _explain_judged(project: Project, unit: Unit) -> str:
     about = unit.hidden.get("item") or unit.payload.get("context")
     return (
         f"the unit about {about!r} has been judged, and its text or its use has changed since; give the project "
@@ -162,5 +161,5 @@ def _judged_already(project: Project, unit: Unit) -> str:
     )
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

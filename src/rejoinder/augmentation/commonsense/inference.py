@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rejoinder.augmentation.commonsense.knowledge import RELATIONS, Heads, Knowledge
-from rejoinder.augmentation.commonsense.persons import as_event, second_person, third_person
-from rejoinder.augmentation.commonsense.templates import Sentences, Table
+from rejoinder.augmentation.commonsense.knowledge import RELATIONS, HeadIndex, Knowledge
+from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, to_event
+from rejoinder.augmentation.commonsense.templates import SentenceMaker, TemplateTable
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.models.base import Encoder
 from rejoinder.scoring.flags import looks_english
-from rejoinder.text.normalise import same_words
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 
-EACH = 5  # inferences of a relation (section 2.1)
-LEAST = 0.4  # cosine of an utterance with an event that may be meant by it
-_MOST_HEADS = 10
-_ALL = tuple(relation for relations in RELATIONS.values() for relation in relations)
+INFERENCES_PER_RELATION = 5  # inferences of a relation (section 2.1)
+MIN_COSINE = 0.4  # cosine of an utterance with an event that may be meant by it
+_MAX_HEADS = 10
+_ALL_RELATIONS = tuple(relation for relations in RELATIONS.values() for relation in relations)
 
 
 class CommonSense(Protocol):
@@ -34,7 +34,7 @@ class CommonSense(Protocol):
         ...
 
 
-class Generator(Protocol):
+class TailGenerator(Protocol):
     """A model that completes inferences."""
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
@@ -51,27 +51,27 @@ class MatchedKnowledge:
 
     knowledge: Knowledge
     encoder: Encoder
-    each: int = EACH
-    least: float = LEAST
-    table: Table = "default"
-    _heads: list[Heads] = field(default_factory=list, init=False, repr=False)
+    each: int = INFERENCES_PER_RELATION
+    least: float = MIN_COSINE
+    table: TemplateTable = "default"
+    _heads: list[HeadIndex] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check(self.each)
-        self._heads.append(Heads(self.knowledge, self.encoder))
+        _check_each(self.each)
+        self._heads.append(HeadIndex(self.knowledge, self.encoder))
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
         """The proposals for each item, nearest event first."""
-        told = [_last(item) for item in items]
+        told = [_last_turn_text(item) for item in items]
         found = self._heads[0].nearest([text or "" for text in told], self.least)
-        makes = _Making(self.knowledge.source, self.each, self.table)
+        makes = _ProposalBuilder(self.knowledge.source, self.each, self.table)
         inferred: list[list[Proposal]] = []
         for item, text, matches in zip(items, told, found, strict=True):
             of_item: list[Proposal] = []
             for relation in RELATIONS[self.knowledge.kind]:
                 tails = (
                     (match.head, tail, match.score)
-                    for match in matches[:_MOST_HEADS]
+                    for match in matches[:_MAX_HEADS]
                     for tail in self.knowledge.tails[match.head].get(relation, ())
                 )
                 of_item += makes.proposals(item, relation, tails, of_item) if text else []
@@ -83,19 +83,19 @@ class MatchedKnowledge:
 class GeneratedKnowledge:
     """What a generator says of the last utterance, told from outside as knowledge files tell events."""
 
-    generator: Generator
-    relations: tuple[str, ...] = _ALL
-    each: int = EACH
-    table: Table = "default"
+    generator: TailGenerator
+    relations: tuple[str, ...] = _ALL_RELATIONS
+    each: int = INFERENCES_PER_RELATION
+    table: TemplateTable = "default"
     source: str = "commonsense/comet"
 
     def __post_init__(self) -> None:
-        _check(self.each)
+        _check_each(self.each)
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
         """The proposals for each item, by relation; equal utterances are asked about once."""
-        makes = _Making(self.source, self.each, self.table)
-        heads = [as_event(text) if (text := _last(item)) else None for item in items]
+        makes = _ProposalBuilder(self.source, self.each, self.table)
+        heads = [to_event(text) if (text := _last_turn_text(item)) else None for item in items]
         distinct = list(dict.fromkeys(head for head in heads if head is not None))
         inferred: list[list[Proposal]] = [[] for _ in items]
         for relation in self.relations if distinct else ():
@@ -108,12 +108,12 @@ class GeneratedKnowledge:
 
 
 @dataclass(frozen=True)
-class _Making:
+class _ProposalBuilder:
     """Proposals out of tails."""
 
     source: str
     each: int
-    table: Table
+    table: TemplateTable
 
     def proposals(
         self,
@@ -123,26 +123,26 @@ class _Making:
         before: Sequence[Proposal],
     ) -> Iterator[Proposal]:
         """Up to ``each`` proposals of a relation that say something new."""
-        sentences, second, third = Sentences(self.table), second_person(item), third_person(item)
-        said = {same_words(proposal.text) for proposal in before}
-        said |= {same_words(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+        sentences, second, third = SentenceMaker(self.table), resolve_second_person(item), resolve_third_person(item)
+        said = {normalise_text(proposal.text) for proposal in before}
+        said |= {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
         past = tuple(turn.text for turn in item.context)
         left = self.each
         for head, tail, score in tails:
             text = sentences.of(relation, tail, second, third)
-            if left and text is not None and same_words(text) not in said:
-                said.add(same_words(text))
+            if left and text is not None and normalise_text(text) not in said:
+                said.add(normalise_text(text))
                 left -= 1
                 origin = f"{head} | {relation} | {' '.join(tail.replace('~', ' ').split())}"
                 yield Proposal(text, self.source, score, origin, past)
 
 
-def _last(item: Item) -> str | None:
+def _last_turn_text(item: Item) -> str | None:
     """What was said to the one who replies, where that can be used: knowledge and templates are English."""
     text = item.context[-1].text.strip() if item.context else ""
     return text if text and looks_english(text) else None
 
 
-def _check(each: int) -> None:
+def _check_each(each: int) -> None:
     if each < 1:
         raise SpecError(f"each must be at least 1, found {each}")

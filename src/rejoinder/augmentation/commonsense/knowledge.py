@@ -17,19 +17,19 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.augmentation.commonsense.phrases import BLANK, ME, YOU, fill, named, tidy
-from rejoinder.data.knowledge import published
-from rejoinder.data.reader import Line, Source
+from rejoinder.augmentation.commonsense.phrases import BLANK, ME, YOU, fill_persons, make_person, normalise_phrase
+from rejoinder.data.knowledge import find_knowledge_files
+from rejoinder.data.reader import InputFile, Line
 from rejoinder.errors import InputError, brief
 from rejoinder.models.base import Encoder, Vectors
 
-Kind: TypeAlias = Literal["atomic", "conceptnet"]
-RELATIONS: Mapping[Kind, tuple[str, ...]] = {
+KnowledgeKind: TypeAlias = Literal["atomic", "conceptnet"]
+RELATIONS: Mapping[KnowledgeKind, tuple[str, ...]] = {
     "atomic": ("oReact", "oEffect", "oWant"),
     "conceptnet": ("CausesDesire", "HasFirstSubevent"),
 }
 _ATOMIC = frozenset("oeffect oreact owant xattr xeffect xintent xneed xreact xwant xreason hinderedby isafter".split())
-_CURE = "put it right, or leave out lines like it with skip_broken=True (on the command line: --skip-broken)"
+_HINT = "put it right, or leave out lines like it with skip_broken=True (on the command line: --skip-broken)"
 
 
 class Triple(NamedTuple):
@@ -44,7 +44,7 @@ class Triple(NamedTuple):
 class Knowledge:
     """The triples of some files that templates can make sentences of; tails that several people gave come first."""
 
-    kind: Kind
+    kind: KnowledgeKind
     tails: Mapping[str, Mapping[str, tuple[str, ...]]]  # head: relation: tails
     broken: int = 0  # lines that were left out because they could not be read
     name: str = field(default="")
@@ -60,14 +60,14 @@ def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
 
     A line that cannot be read is an error that names it; ``skip_broken`` counts such lines and goes on.
     """
-    paths = [path for one in given for path in published(str(one))]
+    paths = [path for one in given for path in find_knowledge_files(str(one))]
     if not paths:
         raise InputError("no knowledge file is named; give one or more")
     counted: dict[str, dict[str, Counter[str]]] = {}
-    kinds: dict[Kind, str] = {}
+    kinds: dict[KnowledgeKind, str] = {}
     broken = 0
     for path in paths:
-        reader = _Reader(path, skip_broken)
+        reader = _TripleReader(path, skip_broken)
         for triple in reader:
             counted.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
         kinds.setdefault(reader.kind, path.name)
@@ -85,17 +85,17 @@ def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
     return Knowledge(next(iter(kinds)), tails, broken, ", ".join(path.name for path in paths))
 
 
-class _Reader:
+class _TripleReader:
     """The triples of one file; its layout is that of the first line that can be read."""
 
     def __init__(self, path: Path, skip_broken: bool) -> None:
-        self._source = Source(path)
+        self._source = InputFile(path)
         self._skip = skip_broken
-        self._kind: Kind | None = None
+        self._kind: KnowledgeKind | None = None
         self.broken = 0
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> KnowledgeKind:
         """The layout, known when the file has been read."""
         if self._kind is None:
             raise InputError(f"{self._source.name}: no line of it can be read as a triple; {_LAYOUTS}")
@@ -121,22 +121,22 @@ class _Reader:
             raise InputError(f"{line.place}: not UTF-8 at byte {error.start + 1}; save the file as UTF-8") from None
         if len(cells) not in (3, 4) or not all(cells):
             found = f"{len(cells)} cells" if all(cells) else "an empty cell"
-            raise InputError(f"{line.place}: is no triple (found {found}: {brief(chr(9).join(cells))}); {_CURE}")
-        kind = self._kind or _layout(cells, line)
+            raise InputError(f"{line.place}: is no triple (found {found}: {brief(chr(9).join(cells))}); {_HINT}")
+        kind = self._kind or _detect_layout(cells, line)
         head, relation, tail = cells[:3] if kind == "atomic" else (cells[1], cells[0], cells[2])
         if not relation.isalnum() or relation.isdigit():
-            raise InputError(f"{line.place}: has {brief(relation)} where a relation should stand; {_CURE}")
+            raise InputError(f"{line.place}: has {brief(relation)} where a relation should stand; {_HINT}")
         if len(cells) == 4 and (kind == "atomic" or cells[3] not in ("0", "1")):
-            raise InputError(f"{line.place}: has {brief(cells[3])} behind the triple; {_CURE}")
+            raise InputError(f"{line.place}: has {brief(cells[3])} behind the triple; {_HINT}")
         self._kind = kind
         wanted = {name.lower(): name for name in RELATIONS[kind]}.get(relation.lower())
-        return Triple(tidy(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
+        return Triple(normalise_phrase(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
 
 
 _LAYOUTS = "it must hold 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
 
 
-def _layout(cells: list[str], line: Line) -> Kind:
+def _detect_layout(cells: list[str], line: Line) -> KnowledgeKind:
     if cells[1].lower() in _ATOMIC:
         return "atomic"
     if cells[0].isalpha() and cells[0][0].isupper() and " " not in cells[0]:
@@ -145,8 +145,8 @@ def _layout(cells: list[str], line: Line) -> Kind:
 
 
 _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
-_FEWEST = 2  # words in a sentence that says anything
-_SOMEONE = named("someone")
+_MIN_WORDS = 2  # words in a sentence that says anything
+_SOMEONE = make_person("someone")
 
 
 class Match(NamedTuple):
@@ -156,7 +156,7 @@ class Match(NamedTuple):
     score: float
 
 
-class Heads:
+class HeadIndex:
     """The heads of some knowledge as vectors."""
 
     def __init__(self, knowledge: Knowledge, encoder: Encoder) -> None:
@@ -165,11 +165,11 @@ class Heads:
 
     @cached_property
     def _vectors(self) -> Vectors:
-        return self._encoder.encode([spoken(head) for head in self.heads])
+        return self._encoder.encode([phrase_head(head) for head in self.heads])
 
     def nearest(self, utterances: Sequence[str], least: float) -> list[list[Match]]:
         """The heads that reach a cosine of ``least`` with each utterance, nearest first, ties by the alphabet."""
-        pieces = [_pieces(utterance) for utterance in utterances]
+        pieces = [_split_sentences(utterance) for utterance in utterances]
         flat = list(dict.fromkeys(piece for of_one in pieces for piece in of_one))
         if not flat:
             return [[] for _ in utterances]
@@ -182,15 +182,15 @@ class Heads:
         return found
 
 
-def spoken(head: str) -> str:
+def phrase_head(head: str) -> str:
     """A head as the person it is about would say it."""
-    text = fill(head.replace(BLANK, "something"), {"personx": ME, "persony": YOU, "personz": _SOMEONE})
+    text = fill_persons(head.replace(BLANK, "something"), {"personx": ME, "persony": YOU, "personz": _SOMEONE})
     return text if text.startswith("I ") or text.startswith("my ") else f"I {text}".replace("I be ", "I am ")
 
 
-def _pieces(utterance: str) -> list[str]:
+def _split_sentences(utterance: str) -> list[str]:
     """The sentences of an utterance, and the whole where there are several."""
     text = " ".join(utterance.split())
     sentences = [found.group().strip() for found in _SENTENCE.finditer(text)]
-    telling = [sentence for sentence in sentences if len(sentence.split()) >= _FEWEST]
+    telling = [sentence for sentence in sentences if len(sentence.split()) >= _MIN_WORDS]
     return [*telling, text] if len(sentences) != 1 and text else telling or [text] * bool(text)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from rejoinder.augmentation.commonsense.phrases import ME, Person, named
+from rejoinder.augmentation.commonsense.phrases import ME, Person, make_person
 from rejoinder.text.english.verbs import is_verb
 from rejoinder.types import Item
 
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
-_CALLED = re.compile(r",\s*([A-Z][a-z]+)\s*(?=[.,!?]|$)|^([A-Z][a-z]+)\s*(?=,)")
-_SPOKEN_TO = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
+_ADDRESSED_NAME = re.compile(r",\s*([A-Z][a-z]+)\s*(?=[.,!?]|$)|^([A-Z][a-z]+)\s*(?=,)")
+_SECOND_PERSON = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 # Words with a capital that name nobody.
-_NOBODY = frozenset(
+_NOT_NAMES = frozenset(
     """Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August
     September October November December Mr Mrs Ms Miss Dr Sir Madam Christmas Easter English French German Spanish
     Chinese Japanese American British God Internet""".split()
 )
-_OUTSIDE = {
+_THIRD_PERSON_WORDS = {
     **{"i": "PersonX", "me": "PersonX", "my": "PersonX's", "mine": "PersonX's", "myself": "themselves"},
     **{"i'm": "PersonX is", "i've": "PersonX has", "i'll": "PersonX will", "i'd": "PersonX would", "am": "is"},
     **{"you": "PersonY", "your": "PersonY's", "yours": "PersonY's", "yourself": "themselves", "you're": "PersonY is"},
@@ -30,45 +30,45 @@ _OUTSIDE = {
         "we're": "they are",
     },
 }
-_MOST_WORDS = 40
+_MAX_WORDS = 40
 
 
-def second_person(item: Item) -> Person:
+def resolve_second_person(item: Item) -> Person:
     """Who PersonY is: the one who replies, unless the last utterance is about somebody with a name and not "you"."""
     text = item.context[-1].text if item.context else ""
-    others = _names(text)
-    return named(others[0]) if others and not _SPOKEN_TO.search(text) else ME
+    others = _find_names(text)
+    return make_person(others[0]) if others and not _SECOND_PERSON.search(text) else ME
 
 
-def third_person(item: Item) -> Person:
+def resolve_third_person(item: Item) -> Person:
     """Who PersonZ is: somebody whom the context names, the last one first, else "someone"."""
     for turn in reversed(item.context):
-        if others := _names(turn.text):
-            return named(others[0])
-    return named("someone")
+        if others := _find_names(turn.text):
+            return make_person(others[0])
+    return make_person("someone")
 
 
-def _names(text: str) -> list[str]:
+def _find_names(text: str) -> list[str]:
     """The people that a text speaks of; those whom it calls by name are spoken to."""
     text = " ".join(text.split())
-    called = {name for found in _CALLED.finditer(text) for name in found.groups() if name}
-    return [name for name in _NAME.findall(text) if name not in called and name not in _NOBODY]
+    called = {name for found in _ADDRESSED_NAME.finditer(text) for name in found.groups() if name}
+    return [name for name in _NAME.findall(text) if name not in called and name not in _NOT_NAMES]
 
 
-def as_event(utterance: str) -> str:
+def to_event(utterance: str) -> str:
     """An utterance told from outside: "I lost your keys" is "PersonX lost PersonY's keys"."""
-    words = utterance.replace("’", "'").split()[-_MOST_WORDS:]
+    words = utterance.replace("’", "'").split()[-_MAX_WORDS:]
     told: list[str] = []
     for word in words:
         core = word.rstrip(".,!?;:")
-        instead = _OUTSIDE.get(core.lower())
+        instead = _THIRD_PERSON_WORDS.get(core.lower())
         if instead is None and told and told[-1] in ("PersonX", "PersonY") and is_verb(core):
-            instead = _third(core)
+            instead = _to_third_person(core)
         told.append((instead or core) + word[len(core) :])
     return " ".join(told)
 
 
-def _third(verb: str) -> str:
+def _to_third_person(verb: str) -> str:
     """The third person of a verb in base form."""
     if verb in ("be", "have", "do", "don't"):
         return {"be": "is", "have": "has", "do": "does", "don't": "doesn't"}[verb]

@@ -11,17 +11,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rejoinder.text.english.verbs import agreeing, base_form, is_adverb, is_third_person, is_verb
+from rejoinder.text.english.verbs import base_form, inflect_for_subject, is_adverb, is_third_person, is_verb
 
 BLANK = "___"
-_PEOPLE = re.compile(r"\bperson\s?([xyz])\b|(?<![\w'’-])([xyz])(?![\w-])", re.IGNORECASE)
-_TOKENISED = (
+_PERSON_PLACEHOLDER = re.compile(r"\bperson\s?([xyz])\b|(?<![\w'’-])([xyz])(?![\w-])", re.IGNORECASE)
+_DETOKENISING = (
     (re.compile(r"\s+(n't|'(?:s|m|re|ve|ll|d))\b"), r"\1"),
     (re.compile(r"\s+([,.!?;:])"), r"\1"),
     (re.compile(r"\bca n't\b|\bcan not\b"), "can't"),
 )
-_ENDS = re.compile(r"^(.*?)([,.!?;:]*)$")
-_ENDING = {False: {"s": "re"}, True: {"s": "m", "re": "m"}}  # of "you" and of "I"
+_WORD_AND_PUNCTUATION = re.compile(r"^(.*?)([,.!?;:]*)$")
+_ENDINGS = {False: {"s": "re"}, True: {"s": "m", "re": "m"}}  # of "you" and of "I"
 _NOT_AN_OWNER = frozenset(
     """a again an and at away back because before but by for from home in into later more next of off on or out
     he i she so that the they to too towards up very we well when while with you""".split()
@@ -46,24 +46,24 @@ ME = Person("I", "me", "my")
 YOU = Person("you", "you", "your")
 
 
-def named(name: str) -> Person:
+def make_person(name: str) -> Person:
     """Somebody who is neither the one who speaks nor the one spoken to."""
     return Person(name, name, f"{name}'s")
 
 
-def tidy(text: str) -> str:
+def normalise_phrase(text: str) -> str:
     """A phrase of a knowledge file as plain text: spaces for ``~``, whole words, people as personx and so on."""
     text = " ".join(text.replace("~", " ").split())
-    for pattern, instead in _TOKENISED:
+    for pattern, instead in _DETOKENISING:
         text = pattern.sub(instead, text)
-    return _PEOPLE.sub(lambda found: f"person{(found[1] or found[2]).lower()}", text).strip(" .")
+    return _PERSON_PLACEHOLDER.sub(lambda found: f"person{(found[1] or found[2]).lower()}", text).strip(" .")
 
 
-def fill(text: str, people: Mapping[str, Person]) -> str:
+def fill_persons(text: str, people: Mapping[str, Person]) -> str:
     """A tidy phrase with people in the places of personx, persony and personz; their verbs agree with them."""
     words = text.split()
     for place, word in enumerate(words):
-        core, ends = _split(word)
+        core, ends = _split_punctuation(word)
         owner = core.lower().endswith(("'s", "’s")) and core[:-2].lower() in people
         person = people.get(core[:-2].lower() if owner else core.lower())
         if person is None:
@@ -72,7 +72,7 @@ def fill(text: str, people: Mapping[str, Person]) -> str:
             words[place] = person.owner + ends
         elif _is_subject(words, place):
             words[place] = person.subject + ends
-            agree(words, place + 1, person, sure=place == 0)
+            make_verb_agree(words, place + 1, person, sure=place == 0)
         else:
             words[place] = person.object + ends
     return " ".join(words)
@@ -86,7 +86,7 @@ def _is_subject(words: list[str], place: int) -> bool:
     return verb and not is_third_person(words[place - 1])
 
 
-def agree(words: list[str], place: int, person: Person, sure: bool = False) -> None:
+def make_verb_agree(words: list[str], place: int, person: Person, sure: bool = False) -> None:
     """Make the verb at a place agree with its subject, and verbs that "and" adds to it; ``sure`` if one must be."""
     if not person.speaks:
         return
@@ -94,34 +94,34 @@ def agree(words: list[str], place: int, person: Person, sure: bool = False) -> N
         place += 1
     if place >= len(words):
         return
-    core, ends = _split(words[place])
+    core, ends = _split_punctuation(words[place])
     third = is_third_person(core) or core in ("was", "were") or (sure and base_form(core) != core)
-    words[place] = agreeing(core, person.subject) + ends if third or core in ("are", "be") else words[place]
+    words[place] = inflect_for_subject(core, person.subject) + ends if third or core in ("are", "be") else words[place]
     for later in range(place + 1, len(words)):
         if words[later - 1] in ("and", "but", "then", "or") and third:
-            core, ends = _split(words[later])
+            core, ends = _split_punctuation(words[later])
             if is_third_person(core):
-                words[later] = agreeing(core, person.subject) + ends
+                words[later] = inflect_for_subject(core, person.subject) + ends
 
 
-def from_inside(text: str, they: Person = YOU) -> str:
+def retell_in_first_person(text: str, they: Person = YOU) -> str:
     """What is told of somebody as they would tell it; ``they`` says whom "they" and "them" are, "their" is "my"."""
     words = text.split()
     told = False  # whether "you" was named already: then a pronoun behind it is mostly the one who speaks
     for place, word in enumerate(words):
-        core, ends = _split(word)
+        core, ends = _split_punctuation(word)
         small = core.lower()
         after = words[place + 1] if place + 1 < len(words) and not ends else ""
-        instead = _pronoun(small, after, told, they)
+        instead = _replace_pronoun(small, after, told, they)
         told = told or small in ("you", "your")
         if instead is not None:
             words[place] = instead + ends
             if small in ("they", "he", "she"):
-                agree(words, place + 1, ME if instead == "I" else YOU)
+                make_verb_agree(words, place + 1, ME if instead == "I" else YOU)
     return " ".join(words)
 
 
-def _pronoun(word: str, after: str, told: bool, they: Person) -> str | None:
+def _replace_pronoun(word: str, after: str, told: bool, they: Person) -> str | None:
     owner = bool(after) and after not in _NOT_AN_OWNER
     if word in ("themselves", "themself", "himself", "herself", "theirselves"):
         return "yourself" if told else "myself"
@@ -135,15 +135,17 @@ def _pronoun(word: str, after: str, told: bool, they: Person) -> str | None:
         return "your"
     who, _, ending = word.partition("'")
     if who in ("they", "he", "she") and ending in ("s", "re", "ll", "ve", "d"):
-        return f"{they.subject if who == 'they' else 'you'}'{_ENDING[they is ME and who == 'they'].get(ending, ending)}"
+        return (
+            f"{they.subject if who == 'they' else 'you'}'{_ENDINGS[they is ME and who == 'they'].get(ending, ending)}"
+        )
     return {"theirs": "mine", "hers": "yours", "i": "I", "i'm": "I'm", "i'll": "I'll", "i've": "I've"}.get(word)
 
 
-def first_person(text: str) -> str:
+def apply_to_speaker(text: str) -> str:
     """A phrase about people in general ("open your mouth") as somebody would say it of themselves."""
     words = text.split()
     for place, word in enumerate(words):
-        core, ends = _split(word)
+        core, ends = _split_punctuation(word)
         after = words[place + 1] if place + 1 < len(words) and not ends else ""
         you = "I" if after and (is_verb(after) or is_adverb(after)) else "me"
         instead = {"your": "my", "yours": "mine", "yourself": "myself", "you": you, "one's": "my", "oneself": "myself"}
@@ -154,21 +156,25 @@ def first_person(text: str) -> str:
 def starts_with_verb(words: list[str]) -> bool:
     """Whether a phrase begins with a known verb, adverbs before it aside."""
     rest = [word for word in words if not is_adverb(word)]
-    return bool(rest) and is_verb(_split(rest[0])[0])
+    return bool(rest) and is_verb(_split_punctuation(rest[0])[0])
 
 
-def to_base(words: list[str]) -> list[str]:
+def to_base_form(words: list[str]) -> list[str]:
     """A phrase with its first verb in base form, and those that "and" adds to it."""
     place = next((n for n, word in enumerate(words) if not is_adverb(word)), 0)
     found = list(words)
     for at in range(len(words)):
-        core, ends = _split(words[at])
-        joined = at > place and words[at - 1] in ("and", "or", "then") and is_third_person(_split(words[place])[0])
+        core, ends = _split_punctuation(words[at])
+        joined = (
+            at > place
+            and words[at - 1] in ("and", "or", "then")
+            and is_third_person(_split_punctuation(words[place])[0])
+        )
         if (at == place or joined) and is_third_person(core):
             found[at] = base_form(core) + ends
     return found
 
 
-def _split(word: str) -> tuple[str, str]:
-    found = _ENDS.match(word)
+def _split_punctuation(word: str) -> tuple[str, str]:
+    found = _WORD_AND_PUNCTUATION.match(word)
     return (found[1], found[2]) if found else (word, "")

@@ -15,21 +15,21 @@ from rejoinder.augmentation.commonsense.phrases import (
     ME,
     YOU,
     Person,
-    agree,
-    fill,
-    first_person,
-    from_inside,
-    named,
+    apply_to_speaker,
+    fill_persons,
+    make_person,
+    make_verb_agree,
+    normalise_phrase,
+    retell_in_first_person,
     starts_with_verb,
-    tidy,
-    to_base,
+    to_base_form,
 )
 from rejoinder.text.english.verbs import is_verb
 
-Table: TypeAlias = Literal["default", "table5"]
+TemplateTable: TypeAlias = Literal["default", "table5"]
 _NOTHING = frozenset(("", "none", "n/a", "na", "no", "nothing", "no effect", "unknown", "no one", "nobody"))
-_TOLD = frozenset(("persony", "they", "he", "she"))  # who a tail is about, where it begins with them
-_SOMEBODY = named("someone")
+_SUBJECTS = frozenset(("persony", "they", "he", "she"))  # who a tail is about, where it begins with them
+_SOMEBODY = make_person("someone")
 _FEELS = re.compile(r"^(?:(?:to )?(?:feels?|felt|feeling|be|is|are|was|were|gets?|becomes?) )+", re.IGNORECASE)
 _WANTS = re.compile(r"^(?:wants?|wanted|wishes|would like) ", re.IGNORECASE)
 _OTHERS_DO = re.compile(r"^(?:for )?(you|me|someone|[A-Z]\w+) ((?:not )?to .+)$")
@@ -45,7 +45,7 @@ class Template(NamedTuple):
 
 
 @functools.cache
-def templates(table: Table) -> dict[str, Template]:
+def load_templates(table: TemplateTable) -> dict[str, Template]:
     """The template of each relation."""
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     found = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
@@ -53,45 +53,47 @@ def templates(table: Table) -> dict[str, Template]:
 
 
 @dataclass(frozen=True)
-class Sentences:
+class SentenceMaker:
     """Makes sentences of tails. ``second`` is who PersonY is: the one who replies, unless somebody was named."""
 
-    table: Table = "default"
+    table: TemplateTable = "default"
 
     def of(self, relation: str, tail: str, second: Person = ME, third: Person = _SOMEBODY) -> str | None:
         """The sentence of a tail; None where it says nothing ("none"), has a gap, or does not fit the template."""
-        text = tidy(tail)
+        text = normalise_phrase(tail)
         if text.lower() in _NOTHING or BLANK in text or "(" in text:
             return None
-        template = templates(self.table)[relation]
+        template = load_templates(self.table)[relation]
         people = {"personx": YOU, "persony": second, "personz": third}
         if template.tail == "as_it_is":
-            return _finished(template.start, _literal(text))
-        shape = {"feeling": _feeling, "verb": _effect, "infinitive": _want, "bare": _bare}[template.tail]
+            return _finish_sentence(template.start, _fill_literally(text))
+        shape = {"feeling": _phrase_feeling, "verb": _phrase_effect, "infinitive": _phrase_want, "bare": _phrase_bare}[
+            template.tail
+        ]
         return shape(template.start, text, people)
 
 
-def _literal(text: str) -> str:
+def _fill_literally(text: str) -> str:
     return re.sub(r"\bpersonx\b", "you", text.replace("personx's", "your"))
 
 
-def _feeling(start: str, text: str, people: dict[str, Person]) -> str | None:
+def _phrase_feeling(start: str, text: str, people: dict[str, Person]) -> str | None:
     words = text.split()
-    if words[0].lower() in _TOLD:
+    if words[0].lower() in _SUBJECTS:
         words = words[1:]
         if not _FEELS.match(" ".join(words) + " "):
             return None
     feeling = _FEELS.sub("", " ".join(words))
     if feeling.startswith(("having ", "being ")):
         start = "I am"
-    return _finished(start, from_inside(fill(feeling, people), ME)) if feeling else None
+    return _finish_sentence(start, retell_in_first_person(fill_persons(feeling, people), ME)) if feeling else None
 
 
-def _effect(start: str, text: str, people: dict[str, Person]) -> str | None:
-    words = _mended(text.split())
+def _phrase_effect(start: str, text: str, people: dict[str, Person]) -> str | None:
+    words = _repair_verb(text.split())
     if words[0].lower() == "personx" or (words[0].lower() == "persony" and not people["persony"].speaks):
-        return _finished("", fill(" ".join(words), people)) if starts_with_verb(words[1:]) else None
-    words = words[1:] if words[0].lower() in _TOLD else words
+        return _finish_sentence("", fill_persons(" ".join(words), people)) if starts_with_verb(words[1:]) else None
+    words = words[1:] if words[0].lower() in _SUBJECTS else words
     if not words:
         return None
     if not starts_with_verb(words):
@@ -99,52 +101,52 @@ def _effect(start: str, text: str, people: dict[str, Person]) -> str | None:
             return None
         if words[0].endswith("ing") or len(words) == 1 or words[1].lower() not in _OBJECTS:
             words = ["am", *words]  # "losing money", "impressed by it"; but "enjoyed the party"
-    agree(words, 0, ME)
-    return _finished(start, from_inside(fill(" ".join(words), people)))
+    make_verb_agree(words, 0, ME)
+    return _finish_sentence(start, retell_in_first_person(fill_persons(" ".join(words), people)))
 
 
-def _mended(words: list[str]) -> list[str]:
+def _repair_verb(words: list[str]) -> list[str]:
     """A phrase whose first verb is whole: "see's what happens" is meant to be "sees what happens"."""
     return [f"{words[0][:-2]}s", *words[1:]] if words[0].endswith("'s") and is_verb(words[0][:-2]) else words
 
 
-def _want(start: str, text: str, people: dict[str, Person]) -> str | None:
+def _phrase_want(start: str, text: str, people: dict[str, Person]) -> str | None:
     words = text.split()
-    if words[0].lower() in _TOLD and len(words) > 1 and _WANTS.match(f"{words[1]} "):
+    if words[0].lower() in _SUBJECTS and len(words) > 1 and _WANTS.match(f"{words[1]} "):
         words = words[1:]
     plain = _WANTS.sub("", " ".join(words))
-    said = from_inside(_objects(plain, people))
+    said = retell_in_first_person(_fill_object(plain, people))
     others = _OTHERS_DO.match(said)
     if others:
-        return _finished(start.removesuffix(" to"), f"{others[1]} {others[2]}")
+        return _finish_sentence(start.removesuffix(" to"), f"{others[1]} {others[2]}")
     words = said.removeprefix("to ").split()
     if words and words[0].lower() in _THINGS and start.endswith(" to") and not said.startswith("to "):
-        return _finished(start.removesuffix(" to"), " ".join(words))
+        return _finish_sentence(start.removesuffix(" to"), " ".join(words))
     if not words or not (said.startswith("to ") or starts_with_verb(words)):
         return None
-    return _finished(start, " ".join(to_base(words)))
+    return _finish_sentence(start, " ".join(to_base_form(words)))
 
 
-def _objects(text: str, people: dict[str, Person]) -> str:
+def _fill_object(text: str, people: dict[str, Person]) -> str:
     """People filled in; one with whom a wish begins ("personx to stay") is its object."""
     first, _, rest = text.partition(" ")
     who = people.get(first.lower())
     if who is not None and rest.startswith(("to ", "not to ")):
-        return f"{who.object} {fill(rest, people)}"
-    return fill(text, people)
+        return f"{who.object} {fill_persons(rest, people)}"
+    return fill_persons(text, people)
 
 
-def _bare(start: str, text: str, people: dict[str, Person]) -> str | None:
+def _phrase_bare(start: str, text: str, people: dict[str, Person]) -> str | None:
     """The tails of ConceptNet: verbs in base form, said of people in general."""
-    words = first_person(text).removeprefix("to ").split()
+    words = apply_to_speaker(text).removeprefix("to ").split()
     if not words or (words[0] in _THINGS and not start.endswith(" to")):
         return None
     if words[0] in _THINGS:
-        return _finished(start.removesuffix(" to"), fill(" ".join(words), people))
-    return _finished(start, fill(" ".join(to_base(words)), people))
+        return _finish_sentence(start.removesuffix(" to"), fill_persons(" ".join(words), people))
+    return _finish_sentence(start, fill_persons(" ".join(to_base_form(words)), people))
 
 
-def _finished(start: str, body: str) -> str:
+def _finish_sentence(start: str, body: str) -> str:
     """A sentence with a capital and one full stop."""
     text = re.sub(r"\bi\b", "I", f"{start} {body}".strip()).rstrip(" .,;:")
     return text[:1].upper() + text[1:] + ("" if text.endswith(("!", "?")) else ".")

@@ -10,10 +10,10 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File, check
+from rejoinder.data.dataset import Dataset, File, check_dataset
 from rejoinder.errors import SpecError, nearest
 from rejoinder.paths import data_home
-from rejoinder.registry import modules
+from rejoinder.registry import list_modules
 from rejoinder.types import Record
 
 __all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "read_dataset"]
@@ -21,13 +21,13 @@ __all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "rea
 
 def list_datasets() -> list[Dataset]:
     """Every published set, by name."""
-    return sorted((d for module in modules(__name__) for d in _offered(module)), key=lambda d: d.name)
+    return sorted((d for module in list_modules(__name__) for d in _list_module_datasets(module)), key=lambda d: d.name)
 
 
 def dataset(name: str) -> Dataset:
     """The published set of that name."""
     module = name.partition("/")[0]
-    offered = _offered(module) if module in modules(__name__) else ()
+    offered = _list_module_datasets(module) if module in list_modules(__name__) else ()
     for found in offered:
         if found.name == name:
             return found
@@ -46,14 +46,14 @@ def read_dataset(name: str, root: str | Path | None = None, verify: bool = False
 
     By default a file's size is compared with the published one; ``verify`` compares its sha256 too.
     """
-    return _read(dataset(name), Path(root) if root is not None else data_home(), verify)
+    return _read_checked(dataset(name), Path(root) if root is not None else data_home(), verify)
 
 
-def _read(found: Dataset, root: Path, verify: bool) -> Iterator[Record]:
-    check(found, root, verify)
+def _read_checked(found: Dataset, root: Path, verify: bool) -> Iterator[Record]:
+    check_dataset(found, root, verify)
     yield from found.read(root)
 
 
-def _offered(module: str) -> tuple[Dataset, ...]:
+def _list_module_datasets(module: str) -> tuple[Dataset, ...]:
     offered: tuple[Dataset, ...] = importlib.import_module(f"{__name__}.{module}").DATASETS
     return offered

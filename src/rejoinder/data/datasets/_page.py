@@ -39,41 +39,47 @@ new file there is all that a new set needs.
 """
 
 
-def page() -> str:
+def render_page() -> str:
     """The whole page, one section a publication."""
     groups = itertools.groupby(list_datasets(), key=lambda found: found.name.partition("/")[0])
-    return "\n".join([_HEAD, *(_section(name, list(sets)) for name, sets in groups)])
+    return "\n".join([_HEAD, *(_render_section(name, list(sets)) for name, sets in groups)])
 
 
-def _section(name: str, sets: list[Dataset]) -> str:
+def _render_section(name: str, sets: list[Dataset]) -> str:
     lines = [f"## {name}", "", "| name | what | records |", "|---|---|---|"]
     for found in sets:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
         lines.append(f"| `{found.name}` | {found.summary} | {counts} |")
-    lines += ["", f"Licence: {_each(sets, 'licence')}.", "", f"Citation: {_each(sets, 'citation')}.", ""]
-    for notes, of in _grouped(sets, "notes").items():
-        lines += [f"{_names(of, sets)}{notes}", ""]
-    lines += ["Files: " + "; ".join(_files(sets)) + ".", ""]
+    lines += [
+        "",
+        f"Licence: {_render_field(sets, 'licence')}.",
+        "",
+        f"Citation: {_render_field(sets, 'citation')}.",
+        "",
+    ]
+    for notes, of in _group_by_field(sets, "notes").items():
+        lines += [f"{_name_sets(of, sets)}{notes}", ""]
+    lines += ["Files: " + "; ".join(_list_files(sets)) + ".", ""]
     return "\n".join(lines)
 
 
-def _grouped(sets: list[Dataset], field: str) -> dict[str, list[Dataset]]:
+def _group_by_field(sets: list[Dataset], field: str) -> dict[str, list[Dataset]]:
     groups: dict[str, list[Dataset]] = {}
     for found in sets:
         groups.setdefault(getattr(found, field), []).append(found)
     return groups
 
 
-def _each(sets: list[Dataset], field: str) -> str:
-    return "; ".join(f"{_names(of, sets)}{value}" for value, of in _grouped(sets, field).items())
+def _render_field(sets: list[Dataset], field: str) -> str:
+    return "; ".join(f"{_name_sets(of, sets)}{value}" for value, of in _group_by_field(sets, field).items())
 
 
-def _names(of: list[Dataset], sets: list[Dataset]) -> str:
+def _name_sets(of: list[Dataset], sets: list[Dataset]) -> str:
     """Which sets a sentence is about, where it is not about all of the section."""
     return "" if len(of) == len(sets) else ", ".join(f"`{found.name}`" for found in of) + ": "
 
 
-def _files(sets: list[Dataset]) -> list[str]:
+def _list_files(sets: list[Dataset]) -> list[str]:
     files = {file.path: file for found in sets for file in found.files}.values()
     origins: dict[str, list[str]] = {}
     for file in files:
@@ -83,4 +89,4 @@ def _files(sets: list[Dataset]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(render_page())

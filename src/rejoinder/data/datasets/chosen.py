@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import Row, json_lines, lines
+from rejoinder.data.dataset_reader import DatasetRow, read_json_lines, read_lines
 from rejoinder.errors import InputError
 from rejoinder.types import Candidate, Question, Record, Turn
 
@@ -30,8 +30,8 @@ _TEXTS = File(
 
 
 def _read(root: Path) -> Iterator[Record]:
-    scores = [_scores(line, place) for place, line in lines(root / _SCORES.path)]
-    for row in json_lines(root / _TEXTS.path):
+    scores = [_parse_scores(line, place) for place, line in read_lines(root / _SCORES.path)]
+    for row in read_json_lines(root / _TEXTS.path):
         number = row.whole("question")
         if number >= len(scores):
             raise row.wrong("question", f"below {len(scores)}, the number of scored questions")
@@ -41,13 +41,13 @@ def _read(root: Path) -> Iterator[Record]:
         yield Question(f"chosen-{number:04}", context, (candidate,), meta={"scores": scores[number]})
 
 
-def _scores(line: str, place: str) -> list[list[int]]:
+def _parse_scores(line: str, place: str) -> list[list[int]]:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise InputError(f"{place}: not valid JSON ({error.msg})") from None
-    row = Row({"scores": found}, place)
-    lists = [Row({"scores": values}, place).wholes("scores") for values in row.values("scores")]
+    row = DatasetRow({"scores": found}, place)
+    lists = [DatasetRow({"scores": values}, place).wholes("scores") for values in row.values("scores")]
     if not lists or not all(lists):
         raise row.wrong("scores", "a list of lists of numbers")
     return lists

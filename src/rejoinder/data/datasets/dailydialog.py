@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from rejoinder.data.dataset import Dataset, File
-from rejoinder.data.dataset_reader import alternate, lines
+from rejoinder.data.dataset_reader import alternate_speakers, read_lines
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Record
 
@@ -31,13 +31,13 @@ def _file(split: str, sha256: str, size: int) -> File:
 
 
 def _read(root: Path, file: File, split: str) -> Iterator[Record]:
-    for number, (place, line) in enumerate(lines(root / file.path)):
+    for number, (place, line) in enumerate(read_lines(root / file.path)):
         turns = line.split(_END)
         if not turns[-1].strip():
             turns.pop()
         if not turns or not all(turn.strip() for turn in turns):
             raise InputError(f"{place}: a turn is empty; turns end with {_END}")
-        yield Dialogue(f"{split}-{number}", alternate(turns), "dailydialog", split)
+        yield Dialogue(f"{split}-{number}", alternate_speakers(turns), "dailydialog", split)
 
 
 def _dataset(split: str, count: int, file: File) -> Dataset:

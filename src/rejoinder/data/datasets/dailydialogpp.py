@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from rejoinder.data.dataset import Dataset, File
-from rejoinder.data.dataset_reader import Row, json_lines
+from rejoinder.data.dataset_reader import DatasetRow, read_json_lines
 from rejoinder.types import Candidate, Question, Record, Turn
 
 _GRADES = {
@@ -28,12 +28,12 @@ def _file(name: str, sha256: str, size: int) -> File:
 
 
 def _read(root: Path, file: File, part: str, split: str) -> Iterator[Record]:
-    for row in json_lines(root / file.path):
+    for row in read_json_lines(root / file.path):
         context = tuple(Turn(text) for text in row.texts("context"))
         yield Question(f"{part}-{row.whole('id')}", context, tuple(_candidates(row)), split=split)
 
 
-def _candidates(row: Row) -> Iterator[Candidate]:
+def _candidates(row: DatasetRow) -> Iterator[Candidate]:
     for grade, key in _GRADES.items():
         for number, text in enumerate(row.texts(key)):
             yield Candidate(text, f"{grade}-{number}", grade)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import Row, json_list
+from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Rating, Record, Response, Turn
 
@@ -30,14 +30,14 @@ class _Group(NamedTuple):
     """A rated dialogue and the rated turns that the file puts before it."""
 
     id: str
-    dialogue: Row
-    turns: list[Row]
+    dialogue: DatasetRow
+    turns: list[DatasetRow]
 
 
-def _groups(root: Path) -> Iterator[_Group]:
-    waiting: list[Row] = []
+def _read_groups(root: Path) -> Iterator[_Group]:
+    waiting: list[DatasetRow] = []
     number = 0
-    for row in json_list(root / _FILE.path):
+    for row in read_json_list(root / _FILE.path):
         if "response" in row.fields:
             waiting.append(row)
             continue
@@ -49,10 +49,10 @@ def _groups(root: Path) -> Iterator[_Group]:
 
 
 def _read_turns(root: Path) -> Iterator[Record]:
-    for group in _groups(root):
-        whole = _turns(group.dialogue)
+    for group in _read_groups(root):
+        whole = _parse_turns(group.dialogue)
         for number, row in enumerate(group.turns):
-            context, reply = _turns(row), _turn(row.text("response"), row)
+            context, reply = _parse_turns(row), _parse_turn(row.text("response"), row)
             if whole[: len(context)] != context:
                 raise InputError(f"{row.place}: its context is not the beginning of the dialogue that follows")
             item = Item(f"{group.id}-{number}", context, future=whole[len(context) + 1 :], dialogue=group.id)
@@ -60,37 +60,37 @@ def _read_turns(root: Path) -> Iterator[Record]:
             system = row.text("system").strip()
             response = Response(f"{item.id}/{system}", item.id, system, reply.text)
             yield response
-            for rater, aspect, value in _judgements(row):
+            for rater, aspect, value in _parse_ratings(row):
                 yield Rating(rater, aspect, value, response=response.id)
 
 
 def _read_dialogues(root: Path) -> Iterator[Record]:
-    for group in _groups(root):
+    for group in _read_groups(root):
         system = group.dialogue.text("system").strip()
-        yield Dialogue(group.id, _turns(group.dialogue), "fed", meta={"system": system})
-        for rater, aspect, value in _judgements(group.dialogue):
+        yield Dialogue(group.id, _parse_turns(group.dialogue), "fed", meta={"system": system})
+        for rater, aspect, value in _parse_ratings(group.dialogue):
             yield Rating(rater, aspect, value, dialogue=group.id)
 
 
-def _turns(row: Row) -> tuple[Turn, ...]:
-    return tuple(_turn(line, row) for line in row.text("context").split("\n") if line.strip())
+def _parse_turns(row: DatasetRow) -> tuple[Turn, ...]:
+    return tuple(_parse_turn(line, row) for line in row.text("context").split("\n") if line.strip())
 
 
-def _turn(line: str, row: Row) -> Turn:
+def _parse_turn(line: str, row: DatasetRow) -> Turn:
     speaker, colon, text = line.partition(":")
     if not colon or speaker not in ("User", "System") or not text.strip():
         raise InputError(f"{row.place}: a turn must be 'User: ...' or 'System: ...', found {brief(line)}")
     return Turn(text.strip(), speaker)
 
 
-def _judgements(row: Row) -> Iterator[tuple[str, str, float]]:
+def _parse_ratings(row: DatasetRow) -> Iterator[tuple[str, str, float]]:
     annotations = row.row("annotations")
     for aspect in annotations.fields:
         if not aspect.strip():
             raise annotations.wrong(aspect, "the name of an aspect")
         for number, value in enumerate(annotations.values(aspect), start=1):
             if not isinstance(value, str):
-                judged = Row({aspect: value}, row.place).number(aspect)
+                judged = DatasetRow({aspect: value}, row.place).number(aspect)
                 yield f"rater-{number}", aspect.lower().replace(" ", "-"), judged
 
 

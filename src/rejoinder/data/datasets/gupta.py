@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import Row, alternate, json_list
+from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, read_json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Reference, Response
 
@@ -38,9 +38,9 @@ _SCARCE_MULTI = _file(
 
 
 def _read(root: Path, file: File, human: File) -> Iterator[Record]:
-    written = {row.text("context_id"): set(row.strings("all_references")) for row in json_list(root / human.path)}
+    written = {row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)}
     items: dict[str, Item] = {}
-    for row in json_list(root / file.path):
+    for row in read_json_list(root / file.path):
         item = _item(row, written)
         known = items.setdefault(item.id, item)
         if known is item:
@@ -53,7 +53,7 @@ def _read(root: Path, file: File, human: File) -> Iterator[Record]:
         yield Rating("mean", "appropriate", row.number("human_average_rating"), response.id)
 
 
-def _item(row: Row, written: dict[str, set[str]]) -> Item:
+def _item(row: DatasetRow, written: dict[str, set[str]]) -> Item:
     name = row.text("context_id")
     if name not in written:
         raise row.wrong("context_id", "in the file of the references that people wrote too")
@@ -63,7 +63,7 @@ def _item(row: Row, written: dict[str, set[str]]) -> Item:
         for text in row.strings("all_references")
         if text.strip()
     )
-    return Item(name, alternate(turns), references, dialogue=f"test-{name.partition('_')[0]}")
+    return Item(name, alternate_speakers(turns), references, dialogue=f"test-{name.partition('_')[0]}")
 
 
 def _dataset(part: str, summary: str, file: File, human: File, citation: str) -> Dataset:

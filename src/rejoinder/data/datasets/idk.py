@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import decimal, lines
+from rejoinder.data.dataset_reader import parse_decimal, read_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
 
@@ -37,7 +37,7 @@ def _file(name: str, sha256: str, size: int) -> File:
 def _read(root: Path, file: File, part: str, aspect: str) -> Iterator[Record]:
     items: dict[str, Item] = {}
     dialogues: dict[str, str] = {}
-    rows = lines(root / file.path)
+    rows = read_lines(root / file.path)
     place, header = next(rows, (file.path, ""))
     if header.split("\t")[:2] != ['"dialogue"', '"human"']:
         raise InputError(f"{place}: expected the columns dialogue, human and a score, found {brief(header)}")
@@ -45,23 +45,27 @@ def _read(root: Path, file: File, part: str, aspect: str) -> Iterator[Record]:
         cells = line.split("\t")
         if len(cells) != 3:
             raise InputError(f"{place}: has {len(cells)} cells instead of 3")
-        context, reply = _texts(cells[0], place)
+        context, reply = _split_cell(cells[0], place)
         if context not in items:
             name = f"{part}-{len(items):04}"
             dialogue = dialogues.setdefault(" ".join(context.split()[:_SURE]), name)
             cut = len(cells[0].split()) >= _LONGEST
             items[context] = Item(
-                name, (Turn(_join(context)),), dialogue=dialogue, meta={"end_cut": True} if cut else {}
+                name, (Turn(_join_pieces(context)),), dialogue=dialogue, meta={"end_cut": True} if cut else {}
             )
             yield items[context]
         response = Response(
-            f"{part}-row-{number:04}", items[context].id, "unknown", _join(reply), {"idk": decimal(cells[2], place)}
+            f"{part}-row-{number:04}",
+            items[context].id,
+            "unknown",
+            _join_pieces(reply),
+            {"idk": parse_decimal(cells[2], place)},
         )
         yield response
-        yield Rating("mean", aspect, decimal(cells[1], place), response.id)
+        yield Rating("mean", aspect, parse_decimal(cells[1], place), response.id)
 
 
-def _texts(cell: str, place: str) -> tuple[str, str]:
+def _split_cell(cell: str, place: str) -> tuple[str, str]:
     """The context and the reply of ``[CLS] context [SEP] reply [SEP]``."""
     parts = cell.removeprefix("[CLS]").split("[SEP]")
     if not cell.startswith("[CLS]") or len(parts) != 3 or parts[2].strip() or not all(p.strip() for p in parts[:2]):
@@ -69,7 +73,7 @@ def _texts(cell: str, place: str) -> tuple[str, str]:
     return parts[0].strip(), parts[1].strip()
 
 
-def _join(pieces: str) -> str:
+def _join_pieces(pieces: str) -> str:
     return pieces.replace(" ##", "")
 
 

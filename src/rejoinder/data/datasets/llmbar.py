@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import Dataset, File
-from rejoinder.data.dataset_reader import json_list
+from rejoinder.data.dataset_reader import read_json_list
 from rejoinder.types import Item, Preference, Record, Response, Turn
 
 _FILE = File(
@@ -20,7 +20,7 @@ _FILE = File(
 
 
 def _read(root: Path) -> Iterator[Record]:
-    for number, row in enumerate(json_list(root / _FILE.path)):
+    for number, row in enumerate(read_json_list(root / _FILE.path)):
         item = Item(f"llmbar-{number:02}", (Turn(row.text("input"), "user"),))
         responses = [
             Response(f"{item.id}/{system}", item.id, system, row.text(key))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import alternate, json_lines
+from rejoinder.data.dataset_reader import alternate_speakers, read_json_lines
 from rejoinder.types import Item, Record, Reference
 
 _FILE = File(
@@ -20,10 +20,10 @@ _FILE = File(
 
 
 def _read(root: Path) -> Iterator[Record]:
-    for row in json_lines(root / _FILE.path):
+    for row in read_json_lines(root / _FILE.path):
         index = row.whole("index")
         found = row.rows("dialogue")
-        turns = alternate(turn.text("text") for turn in found)
+        turns = alternate_speakers(turn.text("text") for turn in found)
         for number, turn in enumerate(found[:-1]):
             references = tuple(Reference(text.strip()) for text in turn.strings("responses") if text.strip())
             yield Item(

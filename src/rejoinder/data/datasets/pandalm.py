@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import Dataset, File
-from rejoinder.data.dataset_reader import Row, json_list
+from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 
 _CHOICES: tuple[Choice, ...] = ("tie", "first", "second")
@@ -24,7 +24,7 @@ _FILE = File(
 def _read(root: Path) -> Iterator[Record]:
     items: dict[str, Item] = {}
     seen: dict[tuple[str, str], list[str]] = {}
-    for row in json_list(root / _FILE.path):
+    for row in read_json_list(root / _FILE.path):
         prompt = _prompt(row)
         if prompt not in items:
             meta = {"application": row.text("motivation_app")}
@@ -34,7 +34,7 @@ def _read(root: Path) -> Iterator[Record]:
         names = []
         for system, key in zip(_systems(row), ("response1", "response2"), strict=True):
             texts = seen.setdefault((item, system), [])
-            text = _reply(row, key)
+            text = _response_text(row, key)
             new = text not in texts
             if new:
                 texts.append(text)
@@ -47,26 +47,26 @@ def _read(root: Path) -> Iterator[Record]:
             yield Preference(item, names[0], names[1], rater, _choice(row, rater))
 
 
-def _prompt(row: Row) -> str:
+def _prompt(row: DatasetRow) -> str:
     parts = [text for text in (row.string("instruction"), row.string("input")) if text.strip()]
     if not parts:
         raise row.wrong("instruction", "a text that is not empty where there is no input")
     return "\n\n".join(parts)
 
 
-def _systems(row: Row) -> tuple[str, str]:
+def _systems(row: DatasetRow) -> tuple[str, str]:
     first, _, second = row.text("cmp_key").partition("_")
     if not first or not second or first == second:
         raise row.wrong("cmp_key", "the names of two systems joined by _")
     return first, second
 
 
-def _reply(row: Row, key: str) -> str:
+def _response_text(row: DatasetRow, key: str) -> str:
     # "True" as a reply became the truth value in six places of the file.
     return str(row.fields[key]) if isinstance(row.fields.get(key), bool) else row.string(key)
 
 
-def _choice(row: Row, rater: str) -> Choice:
+def _choice(row: DatasetRow, rater: str) -> Choice:
     found = row.whole(rater)
     if found >= len(_CHOICES):
         raise row.wrong(rater, "0, 1 or 2")

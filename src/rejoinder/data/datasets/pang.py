@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import csv_rows, decimal
+from rejoinder.data.dataset_reader import parse_decimal, read_csv_rows
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
 
@@ -25,20 +25,22 @@ _FLUENCY = _file("fluency_data_release.csv", "6bc3c4795104e9d8af7bfb75cfcd3fee78
 
 
 def _read_context(root: Path) -> Iterator[Record]:
-    for place, (name, context, reply, *values) in csv_rows(root / _CONTEXT.path, 3 + _RATERS):
-        yield from _rated(place, name, context, reply, "relevance", values)
+    for place, (name, context, reply, *values) in read_csv_rows(root / _CONTEXT.path, 3 + _RATERS):
+        yield from _rated_records(place, name, context, reply, "relevance", values)
 
 
 def _read_fluency(root: Path) -> Iterator[Record]:
     # The two files number their rows differently and write apostrophes differently: the letters of the reply join them.
-    origin = {_letters(reply): (name, context) for _, (name, context, reply, *_) in csv_rows(root / _CONTEXT.path, 13)}
-    for place, (_, reply, *values) in csv_rows(root / _FLUENCY.path, 2 + _RATERS):
+    origin = {
+        _letters(reply): (name, context) for _, (name, context, reply, *_) in read_csv_rows(root / _CONTEXT.path, 13)
+    }
+    for place, (_, reply, *values) in read_csv_rows(root / _FLUENCY.path, 2 + _RATERS):
         if _letters(reply) not in origin:
             raise InputError(f"{place}: the reply {brief(reply)} is not in {Path(_CONTEXT.path).name}")
-        yield from _rated(place, *origin[_letters(reply)], reply, "fluency", values)
+        yield from _rated_records(place, *origin[_letters(reply)], reply, "fluency", values)
 
 
-def _rated(place: str, name: str, context: str, reply: str, aspect: str, values: list[str]) -> Iterator[Record]:
+def _rated_records(place: str, name: str, context: str, reply: str, aspect: str, values: list[str]) -> Iterator[Record]:
     if not (name.strip() and context.strip() and reply.strip()):
         raise InputError(f"{place}: the id, the context or the reply is empty")
     item = Item(f"pang-{name.strip()}", (Turn(context),))
@@ -46,7 +48,7 @@ def _rated(place: str, name: str, context: str, reply: str, aspect: str, values:
     yield item
     yield response
     for number, value in enumerate(values, start=1):
-        yield Rating(f"rater-{number}", aspect, decimal(value, place), response.id)
+        yield Rating(f"rater-{number}", aspect, parse_decimal(value, place), response.id)
 
 
 def _letters(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.dataset import Dataset, File
-from rejoinder.data.dataset_reader import Row, at, json_lines
+from rejoinder.data.dataset_reader import DatasetRow, pick_by_index, read_json_lines
 from rejoinder.types import Candidate, Question, Record, Statement, Turn
 
 _GRADES = ("Bad", "Acceptable", "Best")
@@ -52,20 +52,20 @@ _DEV_FILES = tuple(_file(f"{fold}/dev.json", *published) for fold, published in 
 
 
 def _read(root: Path, file: File, split: str) -> Iterator[Record]:
-    for row in json_lines(root / file.path):
+    for row in read_json_lines(root / file.path):
         yield _question(row, split)
 
 
 def _read_train(root: Path, fold: int) -> Iterator[Record]:
-    kept_out = {row.whole("index") for row in json_lines(root / _DEV_FILES[fold].path)}
+    kept_out = {row.whole("index") for row in read_json_lines(root / _DEV_FILES[fold].path)}
     for other, file in enumerate(_TEST_FILES):
         if other != fold:
-            for row in json_lines(root / file.path):
+            for row in read_json_lines(root / file.path):
                 if row.whole("index") not in kept_out:
                     yield _question(row, "train")
 
 
-def _question(row: Row, split: str) -> Question:
+def _question(row: DatasetRow, split: str) -> Question:
     candidates = (
         _candidate(row, "reference"),
         *(_candidate(found, "distractor") for found in row.rows("r.distractors")),
@@ -84,12 +84,12 @@ def _question(row: Row, split: str) -> Question:
     )
 
 
-def _candidate(row: Row, source: str) -> Candidate:
-    grade = at(_GRADES, row.whole("r.label"), row, "r.label")
+def _candidate(row: DatasetRow, source: str) -> Candidate:
+    grade = pick_by_index(_GRADES, row.whole("r.label"), row, "r.label")
     return Candidate(row.text("r"), str(row.whole("index")), grade, source)
 
 
-def _situation(row: Row, key: str) -> tuple[Statement, ...]:
+def _situation(row: DatasetRow, key: str) -> tuple[Statement, ...]:
     texts, categories = row.texts(f"{key}.sents"), row.texts(f"{key}.labels")
     if len(texts) != len(categories):
         raise row.wrong(f"{key}.labels", f"as many as the {len(texts)} statements")
@@ -100,14 +100,14 @@ def _situation(row: Row, key: str) -> tuple[Statement, ...]:
     )
 
 
-def _positions(row: Row, key: str, count: int) -> list[int]:
+def _positions(row: DatasetRow, key: str, count: int) -> list[int]:
     found = row.wholes(key)
     if not all(0 <= i < count for i in found):
         raise row.wrong(key, f"positions below {count}")
     return found
 
 
-def _datasets() -> Iterator[Dataset]:
+def _list_datasets() -> Iterator[Dataset]:
     for fold in range(len(_TEST_FILES)):
         test, dev = _TEST_FILES[fold], _DEV_FILES[fold]
         others = tuple(file for file in _TEST_FILES if file is not test)
@@ -128,4 +128,4 @@ def _datasets() -> Iterator[Dataset]:
             )
 
 
-DATASETS = tuple(_datasets())
+DATASETS = tuple(_list_datasets())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import NO_LICENCE, Dataset, File
-from rejoinder.data.dataset_reader import Row, json_list
+from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Response, Statement, Turn
 
@@ -22,7 +22,7 @@ _FILE = File(
 
 
 def _read(root: Path) -> Iterator[Record]:
-    for number, row in enumerate(json_list(root / _FILE.path)):
+    for number, row in enumerate(read_json_list(root / _FILE.path)):
         item = _item(row, f"usr-{number:02}")
         yield item
         raters = row.texts("annotators")
@@ -34,19 +34,19 @@ def _read(root: Path) -> Iterator[Record]:
                 yield from _ratings(found, aspect, raters, response.id)
 
 
-def _item(row: Row, name: str) -> Item:
+def _item(row: DatasetRow, name: str) -> Item:
     turns = tuple(Turn(text.strip()) for text in row.text("context").split("\n") if text.strip())
     fact = row.string("fact").strip()
     situation = (Statement(fact, "fact"),) if fact and fact != "_nofact" else ()
     return Item(name, turns, situation=situation)
 
 
-def _ratings(found: Row, aspect: str, raters: list[str], response: str) -> Iterator[Rating]:
+def _ratings(found: DatasetRow, aspect: str, raters: list[str], response: str) -> Iterator[Rating]:
     values = found.values(aspect)
     if len(values) != len(raters):
         raise InputError(f"{found.place}: '{aspect}' has {len(values)} ratings by {len(raters)} raters")
     for rater, value in zip(raters, values, strict=True):
-        number = Row({aspect: value}, found.place).number(aspect)
+        number = DatasetRow({aspect: value}, found.place).number(aspect)
         yield Rating(rater, aspect.lower().replace(" ", "-"), number, response)
 
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, Found, Importer, Options, Tally, importer
-from rejoinder.data.validation import Ledger
+from rejoinder.data.importers._base import File, ImportedRecord, Importer, Options, Tally, importer
+from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import Item, Record
@@ -29,7 +29,7 @@ def import_records(
 
 def import_places(
     name: str, path: str | Path, options: Options | None = None, tally: Tally | None = None
-) -> Iterator[Found]:
+) -> Iterator[ImportedRecord]:
     """The records as ``import_records`` gives them, each with where it was read."""
     options = options or Options()
     found = importer(name)
@@ -37,18 +37,18 @@ def import_places(
     place = Path(path)
     if str(path) != "-" and not place.exists():
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _checked(found, place, options, tally if tally is not None else Tally())
+    return _check_records(found, place, options, tally if tally is not None else Tally())
 
 
-def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[Found]:
-    ledger = Ledger()
+def _check_records(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+    ledger = IdChecker()
     for record, place in found.read(path, options, tally):
         if not ledger.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
-            record = _shortened(record, options.max_turns)
+            record = _shorten_context(record, options.max_turns)
         tally.add(record)
-        yield Found(record, place)
+        yield ImportedRecord(record, place)
     if not tally.records:
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
         name = options.file.name if options.file else printable(path)
@@ -58,7 +58,7 @@ def _checked(found: Importer, path: Path, options: Options, tally: Tally) -> Ite
         ledger.close()
 
 
-def _shortened(item: Item, max_turns: int) -> Item:
+def _shorten_context(item: Item, max_turns: int) -> Item:
     if len(item.context) <= max_turns:
         return item
     return dataclasses.replace(item, context=item.context[-max_turns:], truncated=True)

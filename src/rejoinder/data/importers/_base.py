@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from rejoinder.data.schema import Place
 from rejoinder.errors import SpecError
-from rejoinder.registry import load
-from rejoinder.types import Record, Response
+from rejoinder.registry import load_module
+from rejoinder.types import Dialogue, Item, Record, Reference, Response
 
 # The options of the library, as they are typed on the command line.
 FLAGS = {
@@ -26,7 +26,7 @@ FLAGS = {
     "quotes": "--no-quotes",
     "max_turns": "--max-turns",
 }
-_MOST_SHOWN = 12
+_MAX_NAMES = 12
 
 
 class File(NamedTuple):
@@ -79,7 +79,7 @@ class Options:
                 raise SpecError(f"{FLAGS[option]} is empty; give it a value or leave it out")
 
 
-class Entry(Place):
+class EntryPlace(Place):
     """Where a record was read in a file that is not made of lines."""
 
     __slots__ = ()
@@ -88,7 +88,7 @@ class Entry(Place):
         return f"{self.file} entry {self.line}"
 
 
-class Found(NamedTuple):
+class ImportedRecord(NamedTuple):
     """A record, and where it was read."""
 
     record: Record
@@ -114,14 +114,14 @@ class Tally:
 
     def summary(self, name: str) -> str:
         """What a person wants to know of the import, in a few lines."""
-        kinds = ", ".join(f"{number:,} {_plural(kind, number)}" for kind, number in self.records.items())
+        kinds = ", ".join(f"{number:,} {_pluralise(kind, number)}" for kind, number in self.records.items())
         lines = [f"{name}: {kinds}"]
         if self.systems:
-            lines.append("systems: " + _shown([f"{s} ({n:,})" for s, n in self.systems.most_common()]))
+            lines.append("systems: " + _join_names([f"{s} ({n:,})" for s, n in self.systems.most_common()]))
         if self.left_out:
             lines.append(f"left out: {self.left_out_as_text()}")
         if self.unused:
-            lines.append("not used: " + _shown(sorted(self.unused)))
+            lines.append("not used: " + _join_names(sorted(self.unused)))
         return "\n".join(lines)
 
     def left_out_as_text(self) -> str:
@@ -130,13 +130,13 @@ class Tally:
         return ", ".join(f"{reason} ({number:,})" for reason, number in ordered)
 
 
-def _plural(kind: str, number: int) -> str:
+def _pluralise(kind: str, number: int) -> str:
     return kind if number == 1 else f"{kind}s"
 
 
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
-    return ", ".join(names[:_MOST_SHOWN]) + more
+def _join_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
 
 
 class Importer(Protocol):
@@ -145,10 +145,36 @@ class Importer(Protocol):
     SUMMARY: str
     TAKES: frozenset[str]
 
-    def read(self, path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+    def read(self, path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
         """The records, each with its place; ``tally`` learns what is left out."""
 
 
 def importer(name: str) -> Importer:
     """The importer of a format, by the name a user typed."""
-    return cast(Importer, load("rejoinder.data.importers", name, "importer"))
+    return cast(Importer, load_module("rejoinder.data.importers", name, "importer"))
+
+
+ONE_TURN = "dialogues of one turn"
+
+
+def convert_dialogue(dialogue: Dialogue, options: Options, tally: Tally) -> Iterator[Record]:
+    """The dialogue in the form that was asked for."""
+    if options.form != "items":
+        yield dialogue
+    elif len(dialogue.turns) < 2:
+        tally.left_out[ONE_TURN] += 1
+    else:
+        yield from split_into_items(dialogue)
+
+
+def split_into_items(dialogue: Dialogue) -> Iterator[Item]:
+    """Every turn after the first as a reference; the number in the id says how many turns stand before it."""
+    for n in range(1, len(dialogue.turns)):
+        yield Item(
+            id=f"{dialogue.id}/{n}",
+            context=dialogue.turns[:n],
+            references=(Reference(dialogue.turns[n].text),),
+            future=dialogue.turns[n + 1 :],
+            dialogue=dialogue.id,
+            meta=dialogue.meta,
+        )

@@ -9,9 +9,9 @@ from typing import Any
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
 
-_ONCE = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
-_OFTEN = frozenset({"context", "reference", "references"})
-_PREFIXED = ("response:", "rating:")
+_SINGLE_FIELDS = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
+_REPEATABLE_FIELDS = frozenset({"context", "reference", "references"})
+_FIELD_PREFIXES = ("response:", "rating:")
 _LONGEST_LIST = 300
 
 
@@ -67,7 +67,7 @@ class Columns:
         for ours, theirs in fields:
             _check_name(ours)
             columns = self._given.setdefault(ours, [])
-            if columns and ours not in _OFTEN and not ours.startswith("rating:"):
+            if columns and ours not in _REPEATABLE_FIELDS and not ours.startswith("rating:"):
                 raise SpecError(f"--field {ours}= is given twice ({columns[0]!r} and {theirs!r}); keep one of the two")
             if theirs:
                 columns.append(theirs)
@@ -86,18 +86,18 @@ class Columns:
         """The columns that hold one of our fields in a row with these columns."""
         given = self._given.get(ours)
         if given is not None:
-            return tuple(column for column in given if held(column, row))
+            return tuple(column for column in given if has_column(column, row))
         return (ours,) if ours in row else ()
 
     def layout(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> Layout:
         """What a row with these columns holds; a file may have more ``columns`` than are read."""
         context = self.of("context", row)
         replies = self._replies(row, place)
-        single = {name: found[0] for name in sorted(_ONCE) if (found := self.of(name, row))}
-        kind = _kind(row, single, bool(context), bool(replies), place, columns)
+        single = {name: found[0] for name in sorted(_SINGLE_FIELDS) if (found := self.of(name, row))}
+        kind = _infer_kind(row, single, bool(context), bool(replies), place, columns)
         wide = bool(replies) and replies[0][0] is not None
         ratings = [
-            _rating(ours, column, wide)
+            _parse_rating_field(ours, column, wide)
             for ours in self._given
             if ours.startswith("rating:")
             for column in self.of(ours, row)
@@ -124,7 +124,7 @@ class Columns:
         return ((None, chosen[0]),) if chosen else ()
 
 
-def held(column: str, row: Mapping[str, Any]) -> bool:
+def has_column(column: str, row: Mapping[str, Any]) -> bool:
     """Whether a row has the column, or the first part of a path into it."""
     return column in row or column.partition(".")[0] in row
 
@@ -136,13 +136,21 @@ def nearest_column(column: str, known: Iterable[str]) -> str:
 
 
 def _check_name(ours: str) -> None:
-    if ours in _ONCE or ours in _OFTEN or (ours.startswith(_PREFIXED) and ours.partition(":")[2].strip()):
+    if (
+        ours in _SINGLE_FIELDS
+        or ours in _REPEATABLE_FIELDS
+        or (ours.startswith(_FIELD_PREFIXES) and ours.partition(":")[2].strip())
+    ):
         return
-    known = (_ONCE | _OFTEN | {"response:SYSTEM", "rating:ASPECT"}) - {"kind", "references", "meta"}
+    known = (_SINGLE_FIELDS | _REPEATABLE_FIELDS | {"response:SYSTEM", "rating:ASPECT"}) - {
+        "kind",
+        "references",
+        "meta",
+    }
     raise SpecError(f"--field {ours}= names no field of ours; {nearest(ours, known)}")
 
 
-def _rating(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
+def _parse_rating_field(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
     aspect = ours.partition(":")[2]
     if not wide:
         return aspect, None, column
@@ -150,7 +158,7 @@ def _rating(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
     return aspect, system or None, column
 
 
-def _kind(
+def _infer_kind(
     row: Mapping[str, Any],
     single: Mapping[str, str],
     context: bool,

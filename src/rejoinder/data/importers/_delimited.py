@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._files import files, text_lines
-from rejoinder.data.importers._table import Table
+from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import files, read_text_lines
+from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.reader import LONGEST_LINE
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 
-def read_delimited(path: Path, options: Options, tally: Tally, ending: str, delimiter: str) -> Iterator[Found]:
+def read_delimited(path: Path, options: Options, tally: Tally, ending: str, delimiter: str) -> Iterator[ImportedRecord]:
     """The records of one text table, or of all with the ending in a folder."""
-    table = Table(options, tally)
+    table = RowConverter(options, tally)
     for file in files(path, (ending,), tally):
-        rows = _rows(file, delimiter, options.quotes)
+        rows = _read_rows(file, delimiter, options.quotes)
         place, names = next(rows)
         header = [name.strip() for name in names]
         _check_header(header, place, delimiter)
@@ -34,11 +34,11 @@ def read_delimited(path: Path, options: Options, tally: Tally, ending: str, deli
     table.close()
 
 
-def _rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:
+def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:
     """The rows that are not blank, each with the line on which it begins."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    lines = (line for _, line in text_lines(file))
+    lines = (line for _, line in read_text_lines(file))
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     first, found = 1, False
     while True:

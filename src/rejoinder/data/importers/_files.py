@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import orjson
 
-from rejoinder.data.importers._base import Entry, File, Tally
-from rejoinder.data.reader import LONGEST_LINE, Blank, Source, decode
+from rejoinder.data.importers._base import EntryPlace, File, Tally
+from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_line
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
@@ -29,7 +29,7 @@ def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
             return [File(path, "<stdin>", "stdin")]
         return [File(path, printable(path), stem_of(printable(path.name)))]
     endings = (*endings, *(f"{ending}.gz" for ending in endings))
-    found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
+    found = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
     taken = [p for p in found if p.name.lower().endswith(endings)]
     if not taken:
         raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
@@ -38,7 +38,7 @@ def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
     return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in taken]
 
 
-def _hidden(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in path.parts)
 
 
@@ -49,10 +49,10 @@ def stem_of(name: str) -> str:
     return folder + slash + (last.rpartition(".")[0] or last)
 
 
-def text_lines(file: File) -> Iterator[tuple[Place, str]]:
+def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
     """Every line as text, blank ones too; UTF-8 with or without a byte order mark, gzip undone."""
     number = 0
-    for number, line in enumerate(_raw_lines(file), start=1):
+    for number, line in enumerate(_read_raw_lines(file), start=1):
         place = Place(file.name, number)
         if number == 1:
             if line.startswith(_UTF16):
@@ -71,8 +71,8 @@ def text_lines(file: File) -> Iterator[tuple[Place, str]]:
         raise InputError(f"{file.name}: is empty")
 
 
-def _raw_lines(file: File) -> Iterator[bytes]:
-    number, blank = 0, Blank(file.name)
+def _read_raw_lines(file: File) -> Iterator[bytes]:
+    number, blank = 0, BlankLineCounter(file.name)
     try:
         with _open(file) as raw:
             zipped = raw.peek(2)[:2] == b"\x1f\x8b"
@@ -95,40 +95,40 @@ def _open(file: File) -> io.BufferedReader:
     if str(file.path) == "-":
         # Standard input is not ours to close.
         return io.BufferedReader(io.BytesIO(standard_input().read()))
-    return cast(io.BufferedReader, Source(file.path, file.name).open())
+    return cast(io.BufferedReader, InputFile(file.path, file.name).open())
 
 
-def json_values(file: File) -> Iterator[tuple[Place, Any]]:
+def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
     """The values of a JSON file: one a line, or the entries of one list, or one value alone."""
-    lines = Source(file.path, file.name).lines()
+    lines = InputFile(file.path, file.name).lines()
     first = next(lines)
     try:
         value = orjson.loads(first.text)
     except orjson.JSONDecodeError:
         rest = b"".join(line.text for line in lines)
-        yield from _entries(file, _document(file, first.text + rest))
+        yield from _list_entries(file, _parse_document(file, first.text + rest))
         return
     if isinstance(value, list):
         if next(lines, None) is not None:
             raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but the file goes on")
-        yield from _entries(file, value)
+        yield from _list_entries(file, value)
         return
     yield first.place, value
     for line in lines:
-        yield line.place, decode(line)
+        yield line.place, decode_line(line)
 
 
-def _entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
+def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
     if isinstance(value, list):
         if not value:
             raise InputError(f"{file.name}: is an empty list")
         for number, entry in enumerate(value, start=1):
-            yield Entry(file.name, number), entry
+            yield EntryPlace(file.name, number), entry
     else:
-        yield Entry(file.name, 1), value
+        yield EntryPlace(file.name, 1), value
 
 
-def _document(file: File, text: bytes) -> Any:
+def _parse_document(file: File, text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:

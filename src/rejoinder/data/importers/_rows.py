@@ -1,22 +1,106 @@
-"""One row of a foreign table, asked for our fields."""
+"""One row of a foreign table, asked for our fields; its cells as text, numbers, names and turns."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers import _cells as cells
 from rejoinder.data.importers._base import Tally
 from rejoinder.data.importers._columns import Layout
 from rejoinder.data.schema import KEYS, Place
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, brief
+
+_TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"))
+
+
+def look_up(row: Mapping[str, Any], column: str) -> Any:
+    """The value under a column, or under a path such as ``choices.0.message``; None where there is none."""
+    if column in row:
+        return row[column]
+    value: Any = row
+    for part in column.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def parse_text(value: Any, column: str, place: Place) -> str | None:
+    """A cell as text; None where it is missing or blank. Numbers become their digits."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return None if not value or value.isspace() else value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{place}: {column!r} holds {_type_name(value)} ({brief(value)}); it must be text")
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def parse_number(value: Any, column: str, place: Place) -> float | None:
+    """A cell as a number; None where it is missing or blank."""
+    if isinstance(value, str):
+        if not value or value.isspace():
+            return None
+        try:
+            value = float(value)
+        except ValueError:
+            raise InputError(f"{place}: {column!r} holds {brief(value)}; it must be a number or empty") from None
+        if not math.isfinite(value):
+            raise InputError(f"{place}: {column!r} holds {value}; it must be a finite number or empty")
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{place}: {column!r} holds {brief(value)}; it must be a number or empty")
+    return float(value)
+
+
+def parse_texts(value: Any, column: str, place: Place) -> list[str]:
+    """A cell that holds one text or a list of them; blank ones are passed over."""
+    values = value if isinstance(value, list) else [value]
+    return [found for one in values if (found := parse_text(one, column, place)) is not None]
+
+
+def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
+    """A cell that holds turns: one text (split at the separator, if any) or a list of texts or of messages."""
+    if isinstance(value, str) and separator is not None:
+        value = value.split(separator)
+    if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
+        # A list of structures may be stored as one structure of lists.
+        value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
+    values = value if isinstance(value, list) else [value]
+    return [found for one in values if (found := _parse_turn(one, column, place)) is not None]
+
+
+def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
+    speaker = None
+    if isinstance(value, Mapping):
+        for speaker_key, text_key in _TURN_KEYS:
+            if text_key in value:
+                speaker = parse_text(value.get(speaker_key), f"{column}.{speaker_key}", place)
+                value = value[text_key]
+                break
+    said = parse_text(value, column, place)
+    if said is None:
+        return None
+    said = said.strip("\r\n")
+    return {"text": said} if speaker is None else {"speaker": speaker, "text": said}
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "true or false", list: "a list", dict: "an object"}
+    return names.get(type(value), f"a value of type {type(value).__name__}")
+
 
 # Fields that are not text, and so are handed on as they are; the schema checks them.
 _STRUCTURES = ("situation", "candidates", "meta", "truncated")
 
 
-class Value(NamedTuple):
+class RatingValue(NamedTuple):
     """What was given to a reply in one aspect; the rater is None where the row does not say it."""
 
     aspect: str
@@ -26,7 +110,7 @@ class Value(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class ForeignRow:
     """The values of a row, and what its columns hold."""
 
     values: Mapping[str, Any]
@@ -37,7 +121,7 @@ class Row:
 
     def text(self, column: str) -> str | None:
         """A cell as text; None where it is blank."""
-        return cells.text(cells.lookup(self.values, column), column, self.place)
+        return parse_text(look_up(self.values, column), column, self.place)
 
     def has(self, field: str) -> bool:
         """Whether a column holds the field."""
@@ -53,7 +137,7 @@ class Row:
 
     def turns(self, column: str) -> list[dict[str, str]]:
         """The turns in a column."""
-        return cells.turns(cells.lookup(self.values, column), column, self.place, self.separator)
+        return parse_turns(look_up(self.values, column), column, self.place, self.separator)
 
     def context(self) -> list[dict[str, str]]:
         """The turns of all columns that hold the context, in the order in which the columns were named."""
@@ -67,31 +151,31 @@ class Row:
         """The references of all columns that hold some; blank ones are counted."""
         found: list[Any] = []
         for column in self.layout.references:
-            value = cells.lookup(self.values, column)
+            value = look_up(self.values, column)
             values = value if isinstance(value, list) else [value]
             if any(isinstance(one, dict) for one in values):
                 found += values
                 continue
-            kept = cells.texts(values, column, self.place)
+            kept = parse_texts(values, column, self.place)
             if len(kept) < len(values):
                 self.tally.left_out["empty references"] += len(values) - len(kept)
             found += kept
         return found
 
-    def ratings(self, system: str | None) -> Iterator[Value]:
+    def ratings(self, system: str | None) -> Iterator[RatingValue]:
         """What was given to one reply; a list holds one value a rater."""
         for aspect, of, column in self.layout.ratings:
             if of != system:
                 continue
-            found = cells.lookup(self.values, column)
+            found = look_up(self.values, column)
             several = found if isinstance(found, list) else None
             for number, one in enumerate([found] if several is None else several, start=1):
-                value = cells.number(one, column, self.place)
+                value = parse_number(one, column, self.place)
                 if value is None:
                     self.tally.left_out["empty ratings"] += 1
                     continue
                 rater = self.name("rater") if several is None and self.has("rater") else None
-                yield Value(aspect, f"rater-{number}" if several is not None else rater, value, column)
+                yield RatingValue(aspect, f"rater-{number}" if several is not None else rater, value, column)
 
     def object(self) -> dict[str, Any]:
         """The row as an object of our schema, less what it does not say."""
@@ -99,11 +183,11 @@ class Row:
         found: dict[str, Any] = {"kind": kind}
         for field in (KEYS[kind] & self.layout.single.keys()) - {"kind"}:
             column = self.layout.single[field]
-            value = cells.lookup(self.values, column)
+            value = look_up(self.values, column)
             if field in ("turns", "future"):
                 value = self.turns(column)
             elif field == "value":
-                value = cells.number(value, column, self.place)
+                value = parse_number(value, column, self.place)
             elif field not in _STRUCTURES:
                 value = self.text(column)
             found[field] = value

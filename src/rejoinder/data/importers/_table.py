@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers import _cells as cells
-from rejoinder.data.importers._base import Found, Options, Tally
-from rejoinder.data.importers._columns import Columns, Layout, held, nearest_column
-from rejoinder.data.importers._names import Names, Replies, digest
-from rejoinder.data.importers._rows import Row
+from rejoinder.data.importers import _rows as cells
+from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column
+from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import KEYS, Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Record
 
 
-class Placed(NamedTuple):
+class ItemPlacement(NamedTuple):
     """The item that a reply belongs to, and whether the item and the reply are new."""
 
     item: str
@@ -23,17 +23,17 @@ class Placed(NamedTuple):
     new_reply: bool
 
 
-class Items:
+class ItemIndex:
     """Items seen so far; rows of one item join, and rows that disagree about it are an error."""
 
     def __init__(self) -> None:
         self._given: dict[str, tuple[bytes, Place]] = {}
         self._said: set[tuple[str, str, str | None, bytes]] = set()
-        self._names, self._replies = Names(), Replies()
+        self._names, self._replies = IdAssigner(), ResponsePlacer()
 
     def place(self, item: Mapping[str, Any], at: Place) -> tuple[str, bool]:
         """The id of an item without a reply, and whether it is new."""
-        given, content = item.get("id"), _content(item)
+        given, content = item.get("id"), _item_digest(item)
         if given is None:
             return self._names.of(content.hex()[:12], content)
         if given not in self._given:
@@ -47,36 +47,36 @@ class Items:
             )
         return given, False
 
-    def place_reply(self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place) -> Placed:
+    def place_reply(self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place) -> ItemPlacement:
         """The item of a reply; without an id, a second reply of one system gets an item of its own."""
         system, text = reply["system"], reply["text"]
         if item.get("id") is None:
-            content = _content(item)
+            content = _item_digest(item)
             own, unsaid = self._replies.place(content, system, text)
             name, new = self._names.of(content.hex()[:12], own)
-            return Placed(name, new, unsaid)
+            return ItemPlacement(name, new, unsaid)
         # A row without a context only points at its item, which is in another row or file.
         name, new = self.place(item, at) if "context" in item else (item["id"], False)
-        said = (name, system, reply.get("id"), digest(text))
+        said = (name, system, reply.get("id"), content_digest(text))
         unsaid = said not in self._said
         self._said.add(said)
-        return Placed(name, new, unsaid)
+        return ItemPlacement(name, new, unsaid)
 
 
-def _content(item: Mapping[str, Any]) -> bytes:
+def _item_digest(item: Mapping[str, Any]) -> bytes:
     """What tells one item from another where no id does."""
     turns = [f"{turn.get('speaker', '')}\0{turn['text']}" for turn in item.get("context", [])]
     references = [str(reference) for reference in item.get("references", [])]
-    return digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")
+    return content_digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")
 
 
 TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
-_WHAT = {"flat": "replies"}
-_MOST_LAYOUTS = 1000
-_REPEATED = "rows that repeat another"
+_KIND_WORDS = {"flat": "replies"}
+_MAX_LAYOUTS = 1000
+_REPEATED_ROWS = "rows that repeat another"
 
 
-class Table:
+class RowConverter:
     """Turns rows into records, and remembers what it has seen of items and columns."""
 
     def __init__(self, options: Options, tally: Tally) -> None:
@@ -89,14 +89,14 @@ class Table:
         self._idle = self._columns.fields
         self._known: tuple[str, ...] = ()
         self._seen: set[str] = set()
-        self._items = Items()
+        self._items = ItemIndex()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise where a column that was named is not among those of a file."""
         known = dict.fromkeys(columns)
         self._known = tuple(known)
         for column in self._columns.named:
-            if not held(column, known):
+            if not has_column(column, known):
                 raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Table:
             column = min(self._unfound)
             raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
         for ours, column in self._idle.items() if self._layouts else ():
-            kinds = sorted({_WHAT.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
+            kinds = sorted({_KIND_WORDS.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
             raise SpecError(
                 f"--field {ours}={column} has no effect, for the rows are read as {' and '.join(kinds)}, which have no "
                 f"{ours!r} of their own; leave it out"
@@ -119,12 +119,12 @@ class Table:
         self._tally.unused.update(set(columns) - set(kept))
         return kept
 
-    def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[Found]:
+    def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
         """The records of one row."""
-        row = Row(values, self._layout(values, place), place, self._separator, self._tally)
+        row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
         if row.layout.kind == "flat":
             for record in self._flat(row):
-                yield Found(record, place)
+                yield ImportedRecord(record, place)
             return
         found = row.object()
         if row.layout.kind == "item":
@@ -132,11 +132,11 @@ class Table:
                 found["id"] = row.name("item")
             found["id"], new = self._items.place(found, place)
             if not new:
-                self._tally.left_out[_REPEATED] += 1
+                self._tally.left_out[_REPEATED_ROWS] += 1
                 return
         elif found.get("id") is None and row.layout.kind in ("dialogue", "question"):
             found["id"] = row.name("dialogue") if row.layout.names_dialogue else f"{stem}-{place.line}"
-        yield Found(from_object(found, place, self._options.empty == "keep"), place)
+        yield ImportedRecord(from_object(found, place, self._options.empty == "keep"), place)
 
     def _layout(self, values: Mapping[str, Any], place: Place) -> Layout:
         kind = values.get("kind")
@@ -144,18 +144,18 @@ class Table:
         layout = self._layouts.get(key)
         if layout is None:
             layout = self._columns.layout(values, place, self._known or values)
-            if len(self._layouts) < _MOST_LAYOUTS:
+            if len(self._layouts) < _MAX_LAYOUTS:
                 self._layouts[key] = layout
             fields = layout.fields()
             used = {column for columns in fields.values() for column in columns}
             self._idle = {ours: column for ours, column in self._idle.items() if ours not in fields}
-            self._tally.unused.update(c for c in values if not any(held(u, {c: None}) for u in used))
+            self._tally.unused.update(c for c in values if not any(has_column(u, {c: None}) for u in used))
             self._seen.update(values)
         if self._unfound:
-            self._unfound -= {column for column in self._unfound if cells.lookup(values, column) is not None}
+            self._unfound -= {column for column in self._unfound if cells.look_up(values, column) is not None}
         return layout
 
-    def _flat(self, row: Row) -> Iterator[Record]:
+    def _flat(self, row: ForeignRow) -> Iterator[Record]:
         item = self._item(row)
         for system, column in row.layout.replies:
             said = row.text(column)
@@ -177,10 +177,10 @@ class Table:
                 yield from_object({**reply, "item": placed.item}, row.place, allow_empty=True)
             elif not row.layout.ratings:
                 # With ratings, the row is one more person's: the reply is there, the rating is new.
-                self._tally.left_out[_REPEATED] += 1
+                self._tally.left_out[_REPEATED_ROWS] += 1
             yield from self._ratings(row, system, reply.get("id", f"{placed.item}/{reply['system']}"))
 
-    def _item(self, row: Row) -> dict[str, Any]:
+    def _item(self, row: ForeignRow) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "item"}
         if row.layout.context:
             found |= {"context": row.context(), "references": row.references()}
@@ -192,7 +192,7 @@ class Table:
             found["future"] = row.turns(row.layout.single["future"])
         return found
 
-    def _system(self, row: Row) -> str:
+    def _system(self, row: ForeignRow) -> str:
         if self._options.system is not None:
             return self._options.system
         if not row.has("system"):
@@ -202,7 +202,7 @@ class Table:
             )
         return row.name("system")
 
-    def _ratings(self, row: Row, system: str | None, response: str) -> Iterator[Record]:
+    def _ratings(self, row: ForeignRow, system: str | None, response: str) -> Iterator[Record]:
         for found in row.ratings(system):
             rater = found.rater or self._options.rater or found.column
             rating = {"kind": "rating", "response": response, "rater": rater, "aspect": found.aspect}

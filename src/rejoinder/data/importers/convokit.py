@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._dialogues import ONE_TURN
-from rejoinder.data.importers._files import json_values
+from rejoinder.data.importers._base import ONE_TURN, File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import read_json_values
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.paths import printable
@@ -65,9 +64,9 @@ class Thread:
             yield name, self.before(leaf)
 
 
-def threads(conversation: str, utterances: Sequence[Utterance], tally: Tally) -> Iterator[Thread]:
+def build_threads(conversation: str, utterances: Sequence[Utterance], tally: Tally) -> Iterator[Thread]:
     """The threads of a conversation; where nothing replies to anything, the order of the file makes one."""
-    nodes = _nodes(utterances, tally)
+    nodes = _make_nodes(utterances, tally)
     if not nodes:
         tally.left_out["conversations without a turn"] += 1
         return
@@ -90,7 +89,7 @@ def threads(conversation: str, utterances: Sequence[Utterance], tally: Tally) ->
         tally.left_out["utterances that reply to each other in a circle"] += len(nodes) - reached
 
 
-def _nodes(utterances: Sequence[Utterance], tally: Tally) -> list[Node]:
+def _make_nodes(utterances: Sequence[Utterance], tally: Tally) -> list[Node]:
     by_id = {u.id: u for u in utterances}
     found: list[Node] = []
     for utterance in utterances:
@@ -119,26 +118,26 @@ _SPEAKER = ("speaker", "user")
 _REPLY_TO = ("reply-to", "reply_to")
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """Every thread as a dialogue, or every utterance that has replies as an item with these as references."""
-    file = _utterance_file(path)
+    file = _find_utterance_file(path)
     corpus = _corpus_name(path)
     conversations: dict[str, list[Utterance]] = {}
     seen: dict[str, Place] = {}
-    for place, value in json_values(file):
-        utterance, conversation = _utterance(value, place)
+    for place, value in read_json_values(file):
+        utterance, conversation = _parse_utterance(value, place)
         if utterance.id in seen:
             raise InputError(f"{place}: utterance {brief(utterance.id)} was already in {seen[utterance.id]}")
         seen[utterance.id] = place
         conversations.setdefault(conversation, []).append(utterance)
     for name, utterances in conversations.items():
-        for thread in threads(name, utterances, tally):
+        for thread in build_threads(name, utterances, tally):
             place = seen[next(iter(thread.nodes))]
-            for record in _records(thread, corpus, options, tally):
-                yield Found(record, place)
+            for record in _convert_thread(thread, corpus, options, tally):
+                yield ImportedRecord(record, place)
 
 
-def _utterance_file(path: Path) -> File:
+def _find_utterance_file(path: Path) -> File:
     for name in ("utterances.jsonl", "utterances.json"):
         if (path / name).is_file():
             return File(path / name, printable(path / name), path.name)
@@ -147,30 +146,30 @@ def _utterance_file(path: Path) -> File:
 
 def _corpus_name(path: Path) -> str:
     about = path / "corpus.json"
-    for _, value in json_values(File(about, printable(about), path.name)) if about.is_file() else ():
+    for _, value in read_json_values(File(about, printable(about), path.name)) if about.is_file() else ():
         name = value.get("name") if isinstance(value, dict) else None
         if isinstance(name, str) and name.strip():
             return name
     return path.resolve().name
 
 
-def _utterance(value: Any, place: Place) -> tuple[Utterance, str]:
+def _parse_utterance(value: Any, place: Place) -> tuple[Utterance, str]:
     if not isinstance(value, dict):
         raise InputError(f"{place}: expected an utterance as a JSON object, found {brief(value)}")
-    name = _name(value, ("id",), place)
+    name = _first_name(value, ("id",), place)
     if name is None:
         raise InputError(f"{place}: the utterance has no 'id' (found keys: {brief(', '.join(value) or 'none', 120)})")
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise InputError(f"{place}: 'text' is {brief(text)}; it must be a string")
-    turn = Turn(text, _name(value, _SPEAKER, place)) if text and not text.isspace() else None
-    conversation = _name(value, _CONVERSATION, place)
+    turn = Turn(text, _first_name(value, _SPEAKER, place)) if text and not text.isspace() else None
+    conversation = _first_name(value, _CONVERSATION, place)
     if conversation is None:
         raise InputError(f"{place}: the utterance has no 'conversation_id' (or, in older corpora, 'root')")
-    return Utterance(name, turn, _name(value, _REPLY_TO, place)), conversation
+    return Utterance(name, turn, _first_name(value, _REPLY_TO, place)), conversation
 
 
-def _name(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
+def _first_name(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
     for key in keys:
         found = value.get(key)
         if isinstance(found, dict):
@@ -183,7 +182,7 @@ def _name(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | N
     return None
 
 
-def _records(thread: Thread, corpus: str, options: Options, tally: Tally) -> Iterator[Record]:
+def _convert_thread(thread: Thread, corpus: str, options: Options, tally: Tally) -> Iterator[Record]:
     if options.form != "items":
         for name, turns in thread.paths():
             yield Dialogue(name, turns, corpus)

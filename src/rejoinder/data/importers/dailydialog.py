@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._dialogues import dialogue_or_items
-from rejoinder.data.importers._files import files, text_lines
+from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally, convert_dialogue
+from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Turn
 
@@ -19,11 +18,11 @@ _TEXT = re.compile(r"dialogues_(text|train|validation|test)\.txt(\.gz)?")
 _SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """The dialogues of a file, or of those files in a folder that hold the texts."""
-    for file in _files(path, tally):
+    for file in _find_files(path, tally):
         split = _SPLITS.get(file.stem.rpartition("_")[2])
-        for place, line in text_lines(file):
+        for place, line in read_text_lines(file):
             if not line.strip():
                 continue
             if _MARK not in line:
@@ -40,11 +39,11 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
                 tally.left_out["dialogues without a turn"] += 1
                 continue
             dialogue = Dialogue(f"{file.stem}-{place.line}", turns, "dailydialog", split)
-            for record in dialogue_or_items(dialogue, options, tally):
-                yield Found(record, place)
+            for record in convert_dialogue(dialogue, options, tally):
+                yield ImportedRecord(record, place)
 
 
-def _files(path: Path, tally: Tally) -> list[File]:
+def _find_files(path: Path, tally: Tally) -> list[File]:
     found = files(path, (".txt",), tally)
     if not path.is_dir():
         return found

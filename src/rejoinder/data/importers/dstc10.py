@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers import _cells as cells
-from rejoinder.data.importers._base import Found, Options, Tally
-from rejoinder.data.importers._files import files, json_values
-from rejoinder.data.importers._names import Names, Replies, digest
+from rejoinder.data.importers import _rows as cells
+from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import files, read_json_values
+from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Rating, Record, Reference, Response, Statement, Turn
@@ -28,10 +28,10 @@ class Judgement(NamedTuple):
     value: float
 
 
-def transcript(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
+def parse_transcript(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
     """The turns of a text, one a line, or of a list; names before all lines of a text become speakers."""
     if not isinstance(value, str):
-        found = cells.turns(value, column, place, None)
+        found = cells.parse_turns(value, column, place, None)
         return tuple(Turn(turn["text"], turn.get("speaker")) for turn in found)
     lines = [line.strip() for line in value.split("\n") if line.strip()]
     labels = [_LABEL.match(line) for line in lines]
@@ -40,16 +40,16 @@ def transcript(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
     return tuple(Turn(line) for line in lines)
 
 
-def reply(value: Any, column: str, place: Place, context: Sequence[Turn]) -> str | None:
+def parse_response(value: Any, column: str, place: Place, context: Sequence[Turn]) -> str | None:
     """A reply, without the name before it where the context has names too; None where it is blank."""
-    found = cells.text(value, column, place)
+    found = cells.parse_text(value, column, place)
     if found is None:
         return None
     label = _LABEL.match(found) if context and context[0].speaker is not None else None
     return (found[label.end() :] if label else found).strip() or None
 
 
-def judgements(found: Any, raters: Any, place: Place, tally: Tally) -> Iterator[Judgement]:
+def parse_ratings(found: Any, raters: Any, place: Place, tally: Tally) -> Iterator[Judgement]:
     """The ratings under each aspect: a list with one value a rater, or one value alone."""
     if found is None:
         return
@@ -61,7 +61,7 @@ def judgements(found: Any, raters: Any, place: Place, tally: Tally) -> Iterator[
             raise InputError(f"{place}: an aspect in 'annotations' has no name")
         values = values if isinstance(values, list) else [values]
         for position, value in enumerate(values):
-            number = _number(value, aspect, place)
+            number = _parse_number(value, aspect, place)
             if number is None:
                 tally.left_out["ratings that are no numbers"] += 1
                 continue
@@ -69,14 +69,14 @@ def judgements(found: Any, raters: Any, place: Place, tally: Tally) -> Iterator[
             yield Judgement(aspect.strip().lower().replace(" ", "-"), rater, number)
 
 
-def _number(value: Any, aspect: str, place: Place) -> float | None:
+def _parse_number(value: Any, aspect: str, place: Place) -> float | None:
     if value is None or isinstance(value, str):
         try:
             number = float(value or "nan")
         except ValueError:
             return None
         return number if math.isfinite(number) else None
-    return cells.number(value, aspect, place)
+    return cells.parse_number(value, aspect, place)
 
 
 SUMMARY = "rated responses and dialogues in the JSON of DSTC10 track 5, of FED and of USR"
@@ -88,16 +88,16 @@ _REFERENCE = ("reference", "references")
 _NO_FACT = "_nofact"
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """An item, its responses and their ratings; or a dialogue and its ratings."""
     reader = _Reader(options, tally)
     for file in files(path, (".json", ".jsonl"), tally):
-        for place, value in json_values(file):
+        for place, value in read_json_values(file):
             if not isinstance(value, dict):
                 raise InputError(f"{place}: expected an object with 'context' and 'response', found {brief(value)}")
             rated = reader.responses if "response" in value or "responses" in value else reader.dialogue
             for record in rated(value, place, file.stem):
-                yield Found(record, place)
+                yield ImportedRecord(record, place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,33 +106,33 @@ class _Reader:
 
     options: Options
     tally: Tally
-    items: Names = dataclasses.field(default_factory=Names)
-    dialogues: Names = dataclasses.field(default_factory=Names)
-    replies: Replies = dataclasses.field(default_factory=Replies)
+    items: IdAssigner = dataclasses.field(default_factory=IdAssigner)
+    dialogues: IdAssigner = dataclasses.field(default_factory=IdAssigner)
+    replies: ResponsePlacer = dataclasses.field(default_factory=ResponsePlacer)
 
     def dialogue(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
         """A whole dialogue that was rated."""
-        key, found = _first(value, _DIALOGUE)
-        turns = transcript(found, key, place)
+        key, found = _first_present(value, _DIALOGUE)
+        turns = parse_transcript(found, key, place)
         if not turns:
             keys = ", ".join(value) or "none"
             raise InputError(f"{place}: has no response and no dialogue (found keys: {brief(keys, 120)})")
         numbered = f"{stem}-{place.line}"
-        name, _ = self.dialogues.of(_text(value, _ID, place) or numbered, digest(numbered), numbered)
-        system = _text(value, _SYSTEM, place)
+        name, _ = self.dialogues.of(_first_text(value, _ID, place) or numbered, content_digest(numbered), numbered)
+        system = _first_text(value, _SYSTEM, place)
         yield Dialogue(name, turns, stem, meta={"system": system} if system else {})
-        for rated in judgements(value.get("annotations"), value.get("annotators"), place, self.tally):
+        for rated in parse_ratings(value.get("annotations"), value.get("annotators"), place, self.tally):
             yield Rating(rated.rater, rated.aspect, rated.value, dialogue=name)
 
     def responses(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
         """A context and what was said to it: one response, or a list of them."""
-        base = _item(value, place)
-        content = digest(base.context, base.references, "".join(s.text for s in base.situation))
-        for number, one in enumerate(_responses(value, place)):
+        base = _parse_item(value, place)
+        content = content_digest(base.context, base.references, "".join(s.text for s in base.situation))
+        for number, one in enumerate(_parse_responses(value, place)):
             text = self._reply(one, base.context, place)
             if text is None:
                 continue
-            system = self.options.system or _text(one, _SYSTEM, place)
+            system = self.options.system or _first_text(one, _SYSTEM, place)
             if system is None:
                 raise InputError(f"{place}: neither 'model' nor 'system' says whose reply it is; give --system NAME")
             # A second reply of one system gets an item of its own, even where it says the same: others rated it.
@@ -142,11 +142,11 @@ class _Reader:
                 yield dataclasses.replace(base, id=name)
             response = Response(f"{name}/{system}", name, system, text)
             yield response
-            for rated in judgements(one["annotations"], value.get("annotators"), place, self.tally):
+            for rated in parse_ratings(one["annotations"], value.get("annotators"), place, self.tally):
                 yield Rating(rated.rater, rated.aspect, rated.value, response=response.id)
 
     def _reply(self, one: dict[str, Any], context: tuple[Turn, ...], place: Place) -> str | None:
-        text = reply(one.get("response"), "response", place, context)
+        text = parse_response(one.get("response"), "response", place, context)
         if text is None and self.options.empty == "error":
             raise InputError(
                 f"{place}: the response is empty; leave such out with --empty drop, or keep them with --empty keep"
@@ -157,19 +157,19 @@ class _Reader:
         return text or ""
 
 
-def _item(value: dict[str, Any], place: Place) -> Item:
-    context = transcript(value.get("context"), "context", place)
+def _parse_item(value: dict[str, Any], place: Place) -> Item:
+    context = parse_transcript(value.get("context"), "context", place)
     if not context:
         raise InputError(f"{place}: the context is empty; fill it or take the entry out")
-    key, found = _first(value, _REFERENCE)
-    references = dict.fromkeys(text.strip() for text in cells.texts(found, key, place))
-    fact = cells.text(value.get("fact"), "fact", place)
+    key, found = _first_present(value, _REFERENCE)
+    references = dict.fromkeys(text.strip() for text in cells.parse_texts(found, key, place))
+    fact = cells.parse_text(value.get("fact"), "fact", place)
     known = (Statement(fact.strip(), "fact"),) if fact and fact.strip() != _NO_FACT else ()
-    of = _text(value, _ID, place)
+    of = _first_text(value, _ID, place)
     return Item("", context, tuple(Reference(text) for text in references), situation=known, dialogue=of)
 
 
-def _responses(value: dict[str, Any], place: Place) -> list[dict[str, Any]]:
+def _parse_responses(value: dict[str, Any], place: Place) -> list[dict[str, Any]]:
     """The responses of an entry, each with its annotations under that name."""
     if "response" in value:
         return [{**value, "annotations": value.get("annotations")}]
@@ -181,11 +181,11 @@ def _responses(value: dict[str, Any], place: Place) -> list[dict[str, Any]]:
     return [{"annotations": aspects, **one} for one, aspects in zip(found, beside, strict=True)]
 
 
-def _first(value: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any]:
+def _first_present(value: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any]:
     return next(((key, value[key]) for key in keys if value.get(key) is not None), (keys[0], None))
 
 
-def _text(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
-    key, found = _first(value, keys)
-    text = cells.text(found, key, place)
+def _first_text(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
+    key, found = _first_present(value, keys)
+    text = cells.parse_text(found, key, place)
     return text.strip() if text is not None else None

@@ -10,8 +10,8 @@ import orjson
 
 from rejoinder.data import arrow
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._table import Table
+from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.paths import printable
 
@@ -19,28 +19,28 @@ SUMMARY = 'a dataset saved with save_to_disk; --field says which column holds wh
 TAKES = _table.TAKES | {"split"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """The records of a saved dataset, or of one split of it."""
-    pyarrow = arrow.arrow("reading a saved dataset")
-    folder = _split(path, options.split)
-    table = Table(options, tally)
-    labels = _labels(folder)
-    for file in _stored(folder):
+    pyarrow = arrow.import_arrow("reading a saved dataset")
+    folder = _find_split(path, options.split)
+    table = RowConverter(options, tally)
+    labels = _read_class_names(folder)
+    for file in _find_data_files(folder):
         where = arrow.arrow_path(file.path)
         try:
             source = pyarrow.OSFile(where)
             stream = pyarrow.ipc.open_stream(source)
             columns = list(stream.schema.names)
         except Exception as error:
-            raise arrow.damaged(file, error) from None
+            raise arrow.damaged_file_error(file, error) from None
         with source:
             table.expect(columns, file.name)
             kept = table.wanted(columns)
-            yield from arrow.records(table, file, (batch.select(kept) for batch in stream), labels)
+            yield from arrow.read_table_records(table, file, (batch.select(kept) for batch in stream), labels)
     table.close()
 
 
-def _split(path: Path, wanted: str | None) -> Path:
+def _find_split(path: Path, wanted: str | None) -> Path:
     """The folder of the dataset itself, where there are several splits in it."""
     if not (path / "dataset_dict.json").is_file():
         if not (path / "state.json").is_file():
@@ -51,9 +51,9 @@ def _split(path: Path, wanted: str | None) -> Path:
         if wanted is not None:
             raise InputError(f"{path}: has no splits; leave --split out")
         return path
-    found = _object(path / "dataset_dict.json").get("splits")
+    found = _read_object(path / "dataset_dict.json").get("splits")
     names = found if isinstance(found, list) else []
-    splits = [name for name in names if name in _children(path)]
+    splits = [name for name in names if name in _list_children(path)]
     if wanted is None and len(splits) == 1:
         wanted = splits[0]
     if wanted is None:
@@ -63,8 +63,8 @@ def _split(path: Path, wanted: str | None) -> Path:
     return path / wanted
 
 
-def _stored(folder: Path) -> list[File]:
-    state = _object(folder / "state.json")
+def _find_data_files(folder: Path) -> list[File]:
+    state = _read_object(folder / "state.json")
     if state.get("_indices_data_files"):
         raise InputError(f"{folder}: rows were chosen by an index file; save it again with flatten_indices()")
     listed = state.get("_data_files")
@@ -73,19 +73,19 @@ def _stored(folder: Path) -> list[File]:
     if not names or len(names) < len(entries):
         raise InputError(f"{folder / 'state.json'}: does not say which files hold the data ('_data_files')")
     for name in names:
-        if name not in _children(folder):
+        if name not in _list_children(folder):
             raise InputError(f"{folder}: has no file {brief(name)}, though state.json names it; save the dataset again")
     return [File(folder / name, printable(folder / name), folder.name) for name in names]
 
 
-def _children(folder: Path) -> list[str]:
+def _list_children(folder: Path) -> list[str]:
     return sorted(child.name for child in folder.iterdir())
 
 
-def _labels(folder: Path) -> dict[str, list[str]]:
+def _read_class_names(folder: Path) -> dict[str, list[str]]:
     """The names behind the columns that are stored as the numbers of classes."""
     info = folder / "dataset_info.json"
-    features = _object(info).get("features") if info.is_file() else None
+    features = _read_object(info).get("features") if info.is_file() else None
     found: dict[str, list[str]] = {}
     for column, feature in (features if isinstance(features, dict) else {}).items():
         names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
@@ -94,7 +94,7 @@ def _labels(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import Found, Options, Tally
-from rejoinder.data.importers._files import files, json_values
-from rejoinder.data.importers._table import Table
+from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import files, read_json_values
+from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief
 
 SUMMARY = "JSON objects, one a line or in one list; --field says which key holds what (a.b for nested ones)"
 TAKES = _table.TAKES
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """The records of a JSON or JSONL file, or of all in a folder."""
-    table = Table(options, tally)
+    table = RowConverter(options, tally)
     for file in files(path, (".jsonl", ".json", ".ndjson"), tally):
-        for place, value in json_values(file):
+        for place, value in read_json_values(file):
             if not isinstance(value, dict):
                 raise InputError(f"{place}: expected a JSON object, found {brief(value)}")
             yield from table.records(value, place, file.stem)

@@ -4,34 +4,157 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._files import files, json_values
-from rejoinder.data.importers._messages import Message, count_unread, message
-from rejoinder.data.importers._names import Names, Replies, digest
+from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import files, read_json_values
+from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
-from rejoinder.errors import InputError, brief
+from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import Item, Response, Turn
+
+# The roles of OpenAI's logs and of ShareGPT's, and what each is to us.
+ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+    "function_call": "tool",
+    "observation": "tool",
+}
+TOOL_MESSAGES = "tool messages"
+OTHER_ENTRIES = "entries that are no messages"
+TOOL_CALLS = "tool calls without text"
+OTHER_PARTS = "message parts that are not text"
+EMPTY_MESSAGES = {
+    "assistant": "empty assistant messages",
+    "user": "empty user messages",
+    "system": "empty system messages",
+}
+
+
+_LOG_KEYS = frozenset(
+    {"id", "conversation_id", "model", "messages", "conversations", "instructions", "input", "output"}
+)
+_MESSAGE_KEYS = frozenset("role from content value refusal model type tool_calls function_call".split())
+_EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
+_MAX_REASONS = 40  # a log may have a key of its own for each conversation
+
+
+class Message(NamedTuple):
+    """A message that says something: its role is user, assistant or system."""
+
+    role: str
+    text: str
+    model: str | None
+
+
+def parse_message(found: Any, place: Place, number: int, left_out: Counter[str]) -> Message | None:
+    """A message of a log; None, and counted, where it says nothing in words."""
+    where = f"{place}, message {number}"
+    if isinstance(found, str):
+        # The Responses API allows a plain string as the whole input.
+        found = {"role": "user", "content": found}
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where}: expected an object with 'role' and 'content', found {brief(found)}")
+    if found.get("type", "message") != "message" and "role" not in found:
+        # An entry of a Responses API log that is no message: a call, its result, a line of reasoning.
+        left_out[OTHER_ENTRIES] += 1
+        return None
+    role = _parse_role(found, where)
+    if role == "tool":
+        left_out[TOOL_MESSAGES] += 1
+        return None
+    text = _parse_text(found, where, left_out)
+    if text is None:
+        called = role == "assistant" and (found.get("tool_calls") or found.get("function_call"))
+        left_out[TOOL_CALLS if called else EMPTY_MESSAGES[role]] += 1
+        return None
+    model = found.get("model")
+    return Message(role, text, model if isinstance(model, str) and model.strip() else None)
+
+
+def count_unread(log: Mapping[str, Any], messages: Iterable[Any], left_out: Counter[str]) -> None:
+    """Count the keys of a log and of its turns that hold something and are not read."""
+    turns = (one for one in messages if isinstance(one, Mapping) and _is_turn(one))
+    for what, known, found in (("conversations", _LOG_KEYS, [log]), ("messages", _MESSAGE_KEYS, turns)):
+        for one in found:
+            for key in one.keys() - known:
+                if one[key] not in _EMPTY_VALUES:
+                    reason = f"{brief(key, 40)} of {what}"
+                    many = reason not in left_out and len(left_out) >= _MAX_REASONS
+                    left_out[f"other keys of {what}" if many else reason] += 1
+
+
+def _is_turn(found: Mapping[str, Any]) -> bool:
+    return ROLES.get(str(found.get("role", found.get("from"))).lower()) in ("user", "assistant", "system")
+
+
+def _parse_role(found: Mapping[str, Any], where: str) -> str:
+    role = found.get("role", found.get("from"))
+    if role is None:
+        keys = ", ".join(sorted(found)) or "none"
+        raise InputError(f"{where}: has no 'role' (found keys: {brief(keys, 120)})")
+    if not isinstance(role, str) or role.lower() not in ROLES:
+        raise InputError(f"{where}: unknown role {brief(role)}; {nearest(str(role).lower()[:60], ROLES)}")
+    return ROLES[role.lower()]
+
+
+def _parse_text(found: Mapping[str, Any], where: str, left_out: Counter[str]) -> str | None:
+    content = found.get("content", found.get("value"))
+    if content is None:
+        # What a model declines to do is said in a field of its own; it is what the user saw.
+        content = found.get("refusal")
+    if content is None or isinstance(content, str):
+        texts = [content or ""]
+    else:
+        parts = content if isinstance(content, list) else [content]
+        texts = [_parse_part(part, where, left_out) for part in parts]
+    said = "\n".join(text for text in texts if text and not text.isspace())
+    return said or None
+
+
+def _parse_part(part: Any, where: str, left_out: Counter[str]) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        raise InputError(f"{where}: a part of 'content' is {brief(part)}; it must be a string or an object")
+    text = part.get("text", part.get("refusal"))
+    if isinstance(text, Mapping):
+        text = text.get("value")
+    if isinstance(text, str):
+        return text
+    left_out[OTHER_PARTS] += 1
+    return ""
+
 
 SUMMARY = "chat logs with messages, roles and contents (OpenAI's, ShareGPT's): a file, or a folder of them"
 TAKES = frozenset({"system", "max_turns"})
-OPENINGS = "assistant messages that open a conversation"
-REPEATED = "replies that were read already"
+OPENING_MESSAGES = "assistant messages that open a conversation"
+REPEATED_RESPONSES = "replies that were read already"
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """Every assistant message as a response to an item whose context is what was said before it."""
-    seen = _Seen(Names(), Names(), Replies(), {})
+    seen = _ImportState(IdAssigner(), IdAssigner(), ResponsePlacer(), {})
     for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
-        for place, value in json_values(file):
-            conversation = _conversation(value, place, file)
+        for place, value in read_json_values(file):
+            conversation = _parse_conversation(value, place, file)
             tally.left_out.update(conversation.left_out)
-            count_unread(value, _listed(value, place), tally.left_out)
-            for record in _records(conversation, options, seen, tally):
-                yield Found(record, place)
+            count_unread(value, _find_messages(value, place), tally.left_out)
+            for record in _convert_conversation(conversation, options, seen, tally):
+                yield ImportedRecord(record, place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,24 +175,24 @@ class _Conversation:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Seen:
+class _ImportState:
     """What the logs before gave: ids of dialogues and items, replies, and the system prompt of each item."""
 
-    dialogues: Names
-    items: Names
-    replies: Replies
+    dialogues: IdAssigner
+    items: IdAssigner
+    replies: ResponsePlacer
     prompts: dict[str, bytes]
 
 
-def _conversation(value: Any, place: Place, file: File) -> _Conversation:
+def _parse_conversation(value: Any, place: Place, file: File) -> _Conversation:
     if not isinstance(value, dict):
         raise InputError(f"{place}: expected an object with 'messages', found {brief(value)}")
     left_out: Counter[str] = Counter()
     messages: list[Message | None] = []
     before: list[Counter[str]] = []
-    for number, found in enumerate(_listed(value, place), start=1):
+    for number, found in enumerate(_find_messages(value, place), start=1):
         before.append(left_out.copy())
-        messages.append(message(found, place, number, left_out))
+        messages.append(parse_message(found, place, number, left_out))
     numbered = f"{file.stem}-{place.line}"
     given = next((value[key] for key in ("id", "conversation_id") if value.get(key) is not None), None)
     if given is not None and type(given) not in (str, int):
@@ -91,7 +214,7 @@ def _conversation(value: Any, place: Place, file: File) -> _Conversation:
     )
 
 
-def _listed(value: dict[str, Any], place: Place) -> list[Any]:
+def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
     """The messages of a log, in any of the three dialects."""
     for keys in (("messages",), ("conversations",), ("instructions", "input", "output")):
         if keys[-1] not in value:
@@ -111,39 +234,41 @@ def _listed(value: dict[str, Any], place: Place) -> list[Any]:
     raise InputError(f"{place}: this is no chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
 
 
-def _records(log: _Conversation, options: Options, seen: _Seen, tally: Tally) -> Iterator[Item | Response]:
+def _convert_conversation(
+    log: _Conversation, options: Options, seen: _ImportState, tally: Tally
+) -> Iterator[Item | Response]:
     spoken = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
     turns = tuple(Turn(m.text, m.role) for _, m in spoken)
     if not turns:
         tally.left_out["conversations without a turn"] += 1
         return
     # Two logs of one id are of the same conversation where they open alike; then their systems can be compared.
-    own = digest(log.id, turns[:1]) if log.named else digest(log.file, str(log.place))
+    own = content_digest(log.id, turns[:1]) if log.named else content_digest(log.file, str(log.place))
     dialogue, _ = seen.dialogues.of(log.id, own, log.otherwise)
     for position, (number, said) in enumerate(spoken):
         if said.role != "assistant":
             continue
         if position == 0:
-            tally.left_out[OPENINGS] += 1
+            tally.left_out[OPENING_MESSAGES] += 1
             continue
         system = options.system or said.model or log.model or options.unnamed
         if system is None:
             raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
         wanted = f"{dialogue}/{position}"
         # Without an id it is the context alone that tells whether two systems answered the same thing.
-        asked = digest(wanted if log.named else "", turns[:position])
+        asked = content_digest(wanted if log.named else "", turns[:position])
         answered = said.text if log.named else f"{log.file} {log.place} {number}"
         content, unsaid = seen.replies.place(asked, system, answered)
         if not unsaid:
-            tally.left_out[REPEATED] += 1
+            tally.left_out[REPEATED_RESPONSES] += 1
             continue
         name, new = seen.items.of(wanted, content, f"{log.file}/{wanted}")
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
         if new:
-            seen.prompts[name] = digest(prompt)
+            seen.prompts[name] = content_digest(prompt)
             meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
             if log.left_out_before[number]:
                 meta["left_out"] = dict(log.left_out_before[number])
             yield Item(name, turns[:position], future=turns[position + 1 :], dialogue=dialogue, meta=meta)
-        differs = seen.prompts[name] != digest(prompt)
+        differs = seen.prompts[name] != content_digest(prompt)
         yield Response(f"{name}/{system}", name, system, said.text, {"system_prompt": prompt} if differs else {})

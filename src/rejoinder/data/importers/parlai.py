@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.importers._base import File, Found, Options, Tally
-from rejoinder.data.importers._files import files, text_lines
+from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Reference, Turn
@@ -26,24 +26,24 @@ class _Exchange(NamedTuple):
     done: bool
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """The episodes as dialogues, or one item for every line with labels, which are its references."""
     for file in files(path, (".txt",), tally):
-        for number, (place, episode) in enumerate(_episodes(file, tally), start=1):
+        for number, (place, episode) in enumerate(_read_episodes(file, tally), start=1):
             name = f"{file.stem}-{number}"
-            for record in (_items if options.form == "items" else _dialogue)(name, episode, tally):
-                yield Found(record, place)
+            for record in (_episode_items if options.form == "items" else _episode_dialogue)(name, episode, tally):
+                yield ImportedRecord(record, place)
 
 
-def _episodes(file: File, tally: Tally) -> Iterator[tuple[Place, list[_Exchange]]]:
+def _read_episodes(file: File, tally: Tally) -> Iterator[tuple[Place, list[_Exchange]]]:
     episode: list[_Exchange] = []
     start: Place | None = None
-    for place, line in text_lines(file):
+    for place, line in read_text_lines(file):
         line = line.rstrip("\r\n")
         if not line.strip():
             continue
         start = start or place
-        episode.append(_exchange(line, place, tally))
+        episode.append(_parse_exchange(line, place, tally))
         if episode[-1].done:
             yield start, episode
             episode, start = [], None
@@ -51,7 +51,7 @@ def _episodes(file: File, tally: Tally) -> Iterator[tuple[Place, list[_Exchange]
         yield start, episode
 
 
-def _exchange(line: str, place: Place, tally: Tally) -> _Exchange:
+def _parse_exchange(line: str, place: Place, tally: Tally) -> _Exchange:
     fields: dict[str, str] = {}
     for part in line.split("\t"):
         key, colon, value = part.partition(":")
@@ -64,19 +64,19 @@ def _exchange(line: str, place: Place, tally: Tally) -> _Exchange:
     done = _DONE.get(fields.get("episode_done", "").strip().lower())
     if done is None:
         raise InputError(f"{place}: episode_done is {brief(fields['episode_done'])}; it must be True or False")
-    text = _unescaped(fields.get("text", ""))
+    text = _unescape(fields.get("text", ""))
     if text is None:
         tally.left_out["empty or silent turns"] += 1
-    labels = [_unescaped(label) for label in fields.get("labels", fields.get("eval_labels", "")).split("|")]
+    labels = [_unescape(label) for label in fields.get("labels", fields.get("eval_labels", "")).split("|")]
     return _Exchange(text, tuple(label for label in labels if label is not None), done)
 
 
-def _unescaped(value: str) -> str | None:
+def _unescape(value: str) -> str | None:
     said = value.replace("\\t", "\t").replace("\\n", "\n").replace("__PIPE__", "|").strip()
     return None if not said or said == _SILENCE else said
 
 
-def _turns(episode: list[_Exchange]) -> list[Turn]:
+def _episode_turns(episode: list[_Exchange]) -> list[Turn]:
     """All that was said; of several labels the first goes on, as in ParlAI."""
     turns: list[Turn] = []
     for exchange in episode:
@@ -85,8 +85,8 @@ def _turns(episode: list[_Exchange]) -> list[Turn]:
     return turns
 
 
-def _dialogue(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Dialogue]:
-    turns = _turns(episode)
+def _episode_dialogue(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Dialogue]:
+    turns = _episode_turns(episode)
     more = sum(max(len(exchange.labels) - 1, 0) for exchange in episode)
     if more:
         tally.left_out["further labels (--as items keeps them)"] += more
@@ -96,9 +96,9 @@ def _dialogue(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Dia
         tally.left_out["episodes without a turn"] += 1
 
 
-def _items(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Item]:
+def _episode_items(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Item]:
     for number, exchange in enumerate(episode):
-        before = _turns(episode[:number])
+        before = _episode_turns(episode[:number])
         before += [Turn(exchange.text, "A")] if exchange.text is not None else []
         if not exchange.labels or not before:
             tally.left_out["lines without labels" if before else "labels that open an episode"] += 1
@@ -107,6 +107,6 @@ def _items(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Item]:
             id=f"{name}/{len(before)}",
             context=tuple(before),
             references=tuple(Reference(label) for label in dict.fromkeys(exchange.labels)),
-            future=tuple(_turns(episode[number + 1 :])),
+            future=tuple(_episode_turns(episode[number + 1 :])),
             dialogue=name,
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rejoinder.data import arrow
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import Found, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, Options, Tally
 from rejoinder.data.importers._files import files
-from rejoinder.data.importers._table import Table
+from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError
 
 SUMMARY = 'Parquet; --field says which column holds what (needs "rejoinder[arrow]")'
@@ -17,23 +17,23 @@ TAKES = _table.TAKES
 _BATCH = 1024
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[Found]:
+def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
     """The records of a Parquet file, or of all in a folder."""
-    arrow.arrow("reading Parquet")
+    arrow.import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
 
     if str(path) == "-":
         raise InputError("Parquet cannot be read from standard input; name a file")
-    table = Table(options, tally)
+    table = RowConverter(options, tally)
     for file in files(path, (".parquet",), tally):
         where = arrow.arrow_path(file.path)
         try:
             stored = ParquetFile(where)
             columns = list(stored.schema_arrow.names)
         except Exception as error:
-            raise arrow.damaged(file, error) from None
+            raise arrow.damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
-            yield from arrow.records(table, file, batches, {})
+            yield from arrow.read_table_records(table, file, batches, {})
     table.close()

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 Digests: TypeAlias = NDArray[np.uint64]
 ENDING = ".npy"
-_AT_ONCE = 2**22  # digests that are compared together
+_DIGESTS_AT_ONCE = 2**22  # digests that are compared together
 
 
-class Shared(NamedTuple):
+class SharedDigest(NamedTuple):
     """Two files, by number, that share a conversation or contradict each other on an item, and its digest."""
 
     first: int
@@ -35,22 +35,22 @@ def digest(*names: str) -> int:
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
 
 
-def digests(names: Iterable[tuple[str, ...]]) -> Digests:
+def sort_digests(names: Iterable[tuple[str, ...]]) -> Digests:
     """The digests of conversations, sorted, each once."""
     return np.unique(np.fromiter((digest(*name) for name in names), np.uint64))
 
 
-def packed(found: Digests) -> str:
+def pack_digests(found: Digests) -> str:
     """Digests as text, for another machine."""
     return base64.b64encode(found.astype("<u8").tobytes()).decode()
 
 
-def unpacked(text: str) -> Digests:
+def unpack_digests(text: str) -> Digests:
     """Digests from their text."""
     return np.frombuffer(base64.b64decode(text), "<u8").astype(np.uint64)
 
 
-def save(found: Digests, path: Path) -> None:
+def save_digests(found: Digests, path: Path) -> None:
     """Keep sorted digests."""
     with path.open("wb") as file:
         np.save(file, found, allow_pickle=False)
@@ -63,33 +63,33 @@ def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is
     """
     found: list[tuple[int, int, int]] = []
     for item in items:
-        part = _content({key: value for key, value in item.items() if key not in without and key != "meta"})
+        part = _content_digest({key: value for key, value in item.items() if key not in without and key != "meta"})
         whole = part
         if not is_whole:
             whole = 0
         elif not without.isdisjoint(item):
-            whole = _content({key: value for key, value in item.items() if key != "meta"})
+            whole = _content_digest({key: value for key, value in item.items() if key != "meta"})
         found.append((digest(item["id"]), whole, part))
     rows = np.array(found, np.uint64).reshape(-1, 3)
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _content(found: Mapping[str, Any]) -> int:
+def _content_digest(found: Mapping[str, Any]) -> int:
     raw = orjson.dumps(found)
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little") | 1  # 0 means: not known
 
 
-def first_shared(paths: Sequence[Path], at_once: int = _AT_ONCE) -> Shared | None:
+def find_shared(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE) -> SharedDigest | None:
     """Two files of digests that share one, if there are any."""
-    return next(filter(None, map(_shared, _stretches(paths, at_once))), None)
+    return next(filter(None, map(_shared, _split_ranges(paths, at_once))), None)
 
 
-def first_contradiction(paths: Sequence[Path], at_once: int = _AT_ONCE // 4) -> Shared | None:
+def find_contradiction(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE // 4) -> SharedDigest | None:
     """Two files of ``item_digests`` that have one id for different items, if there are any."""
-    return next(filter(None, map(_contradiction, _stretches(paths, at_once))), None)
+    return next(filter(None, map(_find_contradiction, _split_ranges(paths, at_once))), None)
 
 
-def _stretches(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
+def _split_ranges(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
     """Equal stretches of the range of digests, each with what the files hold of it."""
     kept = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
     total = sum(map(len, kept))
@@ -104,22 +104,22 @@ def _stretches(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
         begins = ends
 
 
-def _shared(parts: Sequence[Digests]) -> Shared | None:
+def _shared(parts: Sequence[Digests]) -> SharedDigest | None:
     if not parts:
         return None
-    whole, owners = np.concatenate(parts), _owners(parts)
+    whole, owners = np.concatenate(parts), _file_numbers(parts)
     order = np.argsort(whole, kind="stable")
     twice = np.flatnonzero(whole[order][1:] == whole[order][:-1])
     if not len(twice):
         return None
     first, second = order[twice[0]], order[twice[0] + 1]
-    return Shared(int(owners[first]), int(owners[second]), int(whole[first]))
+    return SharedDigest(int(owners[first]), int(owners[second]), int(whole[first]))
 
 
-def _contradiction(parts: Sequence[Digests]) -> Shared | None:
+def _find_contradiction(parts: Sequence[Digests]) -> SharedDigest | None:
     if not parts:
         return None
-    rows, owners = np.concatenate(parts), _owners(parts)
+    rows, owners = np.concatenate(parts), _file_numbers(parts)
     # By id, then by all that an item holds: those of which not all is known (0) come first, and contradict by a part.
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     (ids, wholes, some), owners = rows[order].T, owners[order]
@@ -128,8 +128,8 @@ def _contradiction(parts: Sequence[Digests]) -> Shared | None:
     if not len(found):
         return None
     first, second = sorted((int(owners[found[0]]), int(owners[found[0] + 1])))
-    return Shared(first, second, int(ids[found[0]]))
+    return SharedDigest(first, second, int(ids[found[0]]))
 
 
-def _owners(parts: Sequence[Digests]) -> NDArray[np.int64]:
+def _file_numbers(parts: Sequence[Digests]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(parts)), [len(part) for part in parts])

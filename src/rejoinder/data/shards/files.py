@@ -43,10 +43,10 @@ def is_sharded(given: str) -> bool:
 
 def shards_of(given: str, listed: bool = True) -> list[Shard]:
     """The files that a name means, by name, as their catalogue lists them (unless not ``listed``); never none."""
-    found = _remote(given, listed) if remote.is_remote(given) else _local(given, listed)
+    found = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
     if not found:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"{remote.shown(given)}: holds no shards; they are files that end in {what}")
+        raise InputError(f"{remote.redact(given)}: holds no shards; they are files that end in {what}")
     return sorted(found)
 
 
@@ -62,23 +62,23 @@ def files_of(given: str) -> list[Shard]:
 
 
 @contextlib.contextmanager
-def local(shard: Shard) -> Iterator[Path]:
+def fetch_local(shard: Shard) -> Iterator[Path]:
     """A shard as a file of this machine."""
     if not remote.is_remote(shard.where):
         yield Path(shard.where)
         return
-    where, name = remote.parent(shard.where)
+    where, name = remote.split_address(shard.where)
     with tempfile.TemporaryDirectory(prefix="rejoinder-shard-") as folder:
         target = Path(folder) / name
         remote.RemoteFolder(where).fetch(name, target)
         yield target
 
 
-def check(shard: Shard, sha256: str) -> None:
+def check_shard(shard: Shard, sha256: str) -> None:
     """Raise where a shard is not what its catalogue lists."""
     if shard.sha256 is not None and shard.sha256 != sha256:
         how = f"sha256 {shard.sha256[:12]}… is listed, {sha256[:12]}… was read"
-        raise manifest.changed(shard.name, how)
+        raise manifest.changed_shard_error(shard.name, how)
 
 
 def is_shard(path: str) -> bool:
@@ -87,7 +87,7 @@ def is_shard(path: str) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(".")
 
 
-def _local(given: str, listed: bool) -> list[Shard]:
+def _list_local(given: str, listed: bool) -> list[Shard]:
     root = Path(given)
     whole = root.is_dir()
     paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
@@ -103,31 +103,31 @@ def _local(given: str, listed: bool) -> list[Shard]:
     if not listed:
         return found
     if whole:
-        return _known(found, _read(root / manifest.NAME), str(root / manifest.NAME), True)
+        return _apply_manifest(found, _read_if_present(root / manifest.NAME), str(root / manifest.NAME), True)
     known: list[Shard] = []
     for folder in dict.fromkeys(Path(shard.where).parent for shard in found):
         mine = [shard for shard in found if Path(shard.where).parent == folder]
-        known += _known(mine, _read(folder / manifest.NAME), str(folder / manifest.NAME), False)
+        known += _apply_manifest(mine, _read_if_present(folder / manifest.NAME), str(folder / manifest.NAME), False)
     return known
 
 
-def _remote(given: str, listed: bool) -> list[Shard]:
+def _list_remote(given: str, listed: bool) -> list[Shard]:
     files = remote.RemoteFolder(given).files()
-    holder, name = remote.parent(given)
+    holder, name = remote.split_address(given)
     single = [one.name for one in files] == [name]
     where = holder if single else given
-    found = [Shard(one.name, remote.under(where, one.name), one.size) for one in files if is_shard(one.name)]
+    found = [Shard(one.name, remote.join_address(where, one.name), one.size) for one in files if is_shard(one.name)]
     if not listed or not (single or any(one.name == manifest.NAME for one in files)):
         return found
     raw = remote.RemoteFolder(where).content(manifest.NAME)
-    return _known(found, raw, remote.shown(remote.under(where, manifest.NAME)), not single)
+    return _apply_manifest(found, raw, remote.redact(remote.join_address(where, manifest.NAME)), not single)
 
 
-def _read(path: Path) -> bytes | None:
+def _read_if_present(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _known(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
+def _apply_manifest(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
     """Shards with what their catalogue says of them."""
     if raw is None:
         return list(found)

@@ -18,10 +18,10 @@ NAME = "catalogue.json"
 _FORMAT = 1
 _SHARD = {"name": str, "bytes": int, "sha256": str, "records": {str: int}, "conversations": int}
 _SHAPE = {"shards": [_SHARD]}
-_AGAIN = "make it again with: rejoinder shards catalogue"
+_REBUILD_HINT = "make it again with: rejoinder shards catalogue"
 
 
-class Entry(NamedTuple):
+class ShardEntry(NamedTuple):
     """One shard: its records by kind, and the conversations that they are of."""
 
     name: str
@@ -31,10 +31,10 @@ class Entry(NamedTuple):
     conversations: int
 
 
-class Catalogue(NamedTuple):
+class ShardManifest(NamedTuple):
     """All shards, by name."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[ShardEntry]
 
     def records(self) -> dict[str, int]:
         """How many records of each kind there are."""
@@ -53,48 +53,54 @@ class Catalogue(NamedTuple):
         )
 
 
-def encode(catalogue: Catalogue) -> bytes:
+def encode(catalogue: ShardManifest) -> bytes:
     """The file."""
     whole = {"format": _FORMAT, "records": catalogue.records(), "shards": [e._asdict() for e in catalogue.entries]}
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def decode(raw: bytes, where: str) -> Catalogue:
+def decode(raw: bytes, where: str) -> ShardManifest:
     """The catalogue that a file holds; ``where`` is what an error calls it."""
     try:
         found = orjson.loads(raw)
         if found["format"] != _FORMAT:
-            raise InputError(f"{where}: was written by another version of rejoinder; {_AGAIN}")
+            raise InputError(f"{where}: was written by another version of rejoinder; {_REBUILD_HINT}")
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError(f"{where}: is no catalogue of shards ({type(error).__name__}: {error}); {_AGAIN}") from None
+        raise InputError(
+            f"{where}: is no catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
+        ) from None
     if not fits(found, _SHAPE):
-        raise InputError(f"{where}: is not as it was written; {_AGAIN}")
-    entries = [Entry(**{key: one[key] for key in Entry._fields}) for one in found["shards"]]
+        raise InputError(f"{where}: is not as it was written; {_REBUILD_HINT}")
+    entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in found["shards"]]
     seen: dict[str, int] = {}
     for number, entry in enumerate(entries):
         for mark in (entry.name, entry.sha256):
             if (other := seen.setdefault(mark, number)) != number:
                 raise InputError(
-                    f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_AGAIN}"
+                    f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_REBUILD_HINT}"
                 )
-    return Catalogue(sorted(entries))
+    return ShardManifest(sorted(entries))
 
 
-def compare(catalogue: Catalogue, sizes: Mapping[str, int], where: str, whole: bool = True) -> dict[str, Entry]:
+def compare(
+    catalogue: ShardManifest, sizes: Mapping[str, int], where: str, whole: bool = True
+) -> dict[str, ShardEntry]:
     """The entries by name, where the shards found there (names and bytes) are those listed; ``whole``: all of them."""
     listed = {entry.name: entry for entry in catalogue.entries}
     missing = sorted(listed.keys() - sizes.keys()) if whole else []
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise InputError(f"{where}: the shard {brief(missing[0])}{more} is listed but not there; get it, or {_AGAIN}")
+        raise InputError(
+            f"{where}: the shard {brief(missing[0])}{more} is listed but not there; get it, or {_REBUILD_HINT}"
+        )
     for name, size in sizes.items():
         if name not in listed:
-            raise InputError(f"{where}: does not list the shard {brief(name)}; take it away, or {_AGAIN}")
+            raise InputError(f"{where}: does not list the shard {brief(name)}; take it away, or {_REBUILD_HINT}")
         if size != listed[name].bytes:
-            raise changed(name, f"{listed[name].bytes:,} bytes are listed, {size:,} are there")
+            raise changed_shard_error(name, f"{listed[name].bytes:,} bytes are listed, {size:,} are there")
     return listed
 
 
-def changed(name: str, how: str) -> InputError:
+def changed_shard_error(name: str, how: str) -> InputError:
     """The error of a shard that is not what its catalogue says."""
-    return InputError(f"{name}: is not the shard that its catalogue lists ({how}); get it again, or {_AGAIN}")
+    return InputError(f"{name}: is not the shard that its catalogue lists ({how}); get it again, or {_REBUILD_HINT}")

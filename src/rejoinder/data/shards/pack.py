@@ -6,33 +6,94 @@ item before its responses (``gathering`` sees to that where they do not).
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, TypeAlias, get_args
 
-from rejoinder.data.parquet import Writer
+from rejoinder.data import remote
+from rejoinder.data.parquet import RecordWriter
 from rejoinder.data.parquet import write as write_parquet
-from rejoinder.data.reader import Source
+from rejoinder.data.reader import InputFile
 from rejoinder.data.schema import Place
-from rejoinder.data.shards.conversations import digests, first_shared, save
-from rejoinder.data.shards.manifest import Catalogue, Entry
-from rejoinder.data.shards.stats import Survey
-from rejoinder.data.shards.writer import Shelf
+from rejoinder.data.shards.conversations import find_shared, save_digests, sort_digests
+from rejoinder.data.shards.files import is_shard
+from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
+from rejoinder.data.shards.stats import ShardStats, write_manifest
 from rejoinder.data.writer import encode, write
 from rejoinder.errors import InputError
 from rejoinder.types import Record
 
+
+class ShardWriter:
+    """A place for shards; what is there already is not written again."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._remote = remote.RemoteFolder(where) if remote.is_remote(where) else None
+        self._folder = Path(where)
+        self._new: list[Path] = []
+        self._made = self._remote is None and not self._folder.exists()
+        if self._remote is not None:
+            self._remote.check()
+            self._sizes = {one.name: one.size for one in self._remote.files(missing=True)}
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{where}: cannot be made a folder of shards ({error.strerror})") from None
+
+    @contextlib.contextmanager
+    def workplace(self) -> Iterator[Path]:
+        """A folder to write in, beside the shards where that can be."""
+        beside = None if self._remote is not None else self._folder
+        with tempfile.TemporaryDirectory(prefix=".packing-", dir=beside) as folder:
+            yield Path(folder)
+
+    def put(self, source: Path, name: str) -> None:
+        """Move a file there, unless it is there already."""
+        if self._remote is None:
+            os.chmod(source, 0o644)
+            if not (self._folder / name).exists():
+                self._new.append(self._folder / name)
+            os.replace(source, self._folder / name)
+        elif self._sizes.get(name) != source.stat().st_size:
+            self._remote.send(source, name)
+
+    def undo(self) -> None:
+        """Take away what was put into a folder of this machine, and the folder where nothing else is in it."""
+        for path in self._new:
+            path.unlink(missing_ok=True)
+        if self._made:
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+
+    def close(self, found: ShardManifest) -> None:
+        """Write the catalogue; raises where other shards are there, too."""
+        strange = self._names() - {entry.name for entry in found.entries}
+        if strange:
+            raise InputError(
+                f"{remote.redact(self._where)}: also holds other shards ({min(strange)}); choose another place with -o"
+            )
+        write_manifest(found, self._where)
+
+    def _names(self) -> set[str]:
+        if self._remote is not None:
+            return {one.name for one in self._remote.files() if is_shard(one.name)}
+        return {path.name for path in self._folder.iterdir() if is_shard(path.name)}
+
+
 Form: TypeAlias = Literal["parquet", "jsonl", "jsonl.gz"]
 FORMS: tuple[str, ...] = get_args(Form)
-RECORDS = 100_000
-_GATHER = "put conversations together with --gather"
+RECORDS_PER_SHARD = 100_000
+_GATHER_HINT = "put conversations together with --gather"
 
 
-class Lines:
+class JsonlWriter:
     """A JSONL file that is being written; the same records give the same bytes."""
 
     def __init__(self, path: Path, packed: bool) -> None:
@@ -48,7 +109,7 @@ class Lines:
         """Write a record."""
         self._file.write(encode(record))
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> JsonlWriter:
         return self
 
     def __exit__(
@@ -58,17 +119,19 @@ class Lines:
         self._raw.close()
 
 
-def opened(path: Path, form: Form) -> Writer | Lines:
+def open_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
     """A file of records, to be written."""
-    return Writer(path) if form == "parquet" else Lines(path, form == "jsonl.gz")
+    return RecordWriter(path) if form == "parquet" else JsonlWriter(path, form == "jsonl.gz")
 
 
-def pack(records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS) -> Catalogue:
+def pack(
+    records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS_PER_SHARD
+) -> ShardManifest:
     """Write records as shards of about so many, and their catalogue last."""
-    shelf = Shelf(where)
+    shelf = ShardWriter(where)
     try:
         with shelf.workplace() as workplace:
-            packing = _Packing(shelf, workplace, form, size)
+            packing = _ShardPacker(shelf, workplace, form, size)
             try:
                 for record, place in records:
                     packing.add(record, place)
@@ -82,7 +145,7 @@ def pack(records: Iterable[tuple[Record, Place]], where: str, form: Form = "parq
     return found
 
 
-def write_one(records: Iterable[Record], path: str) -> int:
+def write_file(records: Iterable[Record], path: str) -> int:
     """Write records to one file, of the form that its name tells, and say how many."""
     if not path.endswith(".parquet"):
         return write(records, path)
@@ -92,18 +155,18 @@ def write_one(records: Iterable[Record], path: str) -> int:
     return count
 
 
-class _Packing:
+class _ShardPacker:
     """The shard that is being written, and those that were."""
 
-    def __init__(self, shelf: Shelf, workplace: Path, form: Form, size: int) -> None:
+    def __init__(self, shelf: ShardWriter, workplace: Path, form: Form, size: int) -> None:
         self._shelf, self._workplace, self._form, self._size = shelf, workplace, form, size
-        self._entries: list[Entry] = []
+        self._entries: list[ShardEntry] = []
         self._begin()
 
     def add(self, record: Record, place: Place) -> None:
         conversation = self._survey.conversation(record)
         if conversation is None:
-            raise InputError(f"{place}: what this record is about does not lie before it, nearby; {_GATHER}")
+            raise InputError(f"{place}: what this record is about does not lie before it, nearby; {_GATHER_HINT}")
         if self._n >= self._size and conversation not in self._here:
             self._close()
             self._begin()
@@ -115,30 +178,30 @@ class _Packing:
     def stop(self) -> None:
         self._file.__exit__(None, None, None)
 
-    def end(self) -> Catalogue:
+    def end(self) -> ShardManifest:
         """Close the last shard; raises where two share a conversation."""
         if self._n:
             self._close()
         if not self._entries:
             raise InputError("there are no records to write")
-        shared = first_shared([self._digests(n) for n in range(len(self._entries))])
+        shared = find_shared([self._digests(n) for n in range(len(self._entries))])
         if shared is not None:
-            raise InputError(f"a conversation is not all in one place, but in two that lie far apart; {_GATHER}")
-        return Catalogue(self._entries)
+            raise InputError(f"a conversation is not all in one place, but in two that lie far apart; {_GATHER_HINT}")
+        return ShardManifest(self._entries)
 
     def _begin(self) -> None:
-        self._survey, self._n = Survey(), 0
+        self._survey, self._n = ShardStats(), 0
         self._here: set[str] = set()
-        self._file = opened(self._workplace / "part", self._form)
+        self._file = open_writer(self._workplace / "part", self._form)
 
     def _close(self) -> None:
         self.stop()
         path, number = self._workplace / "part", len(self._entries)
-        save(digests((name,) for name in self._here), self._digests(number))
-        sha256, size = Source(path).measure()
+        save_digests(sort_digests((name,) for name in self._here), self._digests(number))
+        sha256, size = InputFile(path).measure()
         name = f"{number:05}-{sha256[:12]}.{self._form}"
         self._shelf.put(path, name)
-        self._entries.append(Entry(name, size, sha256, self._survey.records, len(self._here)))
+        self._entries.append(ShardEntry(name, size, sha256, self._survey.records, len(self._here)))
 
     def _digests(self, number: int) -> Path:
         return self._workplace / f"{number}.npy"

@@ -8,18 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data import remote
-from rejoinder.data.reader import EmptyError, Source, stream
+from rejoinder.data.reader import EmptyError, InputFile, stream
 from rejoinder.data.shards import manifest
-from rejoinder.data.shards.conversations import Digests, digests, first_shared, packed, save, unpacked
-from rejoinder.data.shards.files import Shard, is_sharded, local, shards_of
-from rejoinder.data.shards.manifest import Catalogue, Entry
-from rejoinder.engines.base import Engine, Work
+from rejoinder.data.shards.conversations import (
+    Digests,
+    find_shared,
+    pack_digests,
+    save_digests,
+    sort_digests,
+    unpack_digests,
+)
+from rejoinder.data.shards.files import Shard, fetch_local, is_sharded, shards_of
+from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 
 
-class Survey:
+class ShardStats:
     """Counts records as they come; ids are remembered as long as the shard is looked at."""
 
     def __init__(self) -> None:
@@ -62,12 +69,12 @@ class Survey:
 
     def digests(self) -> Digests:
         """The digests of whose replies are of which conversation."""
-        return digests({(system, self._of_item.get(item, item)) for system, item in self._replies})
+        return sort_digests({(system, self._of_item.get(item, item)) for system, item in self._replies})
 
 
-def survey(path: Path, name: str) -> Survey:
+def read_shard_stats(path: Path, name: str) -> ShardStats:
     """What a file holds; errors call it by its name."""
-    found = Survey()
+    found = ShardStats()
     try:
         for record in stream(path, allow_empty=True, name=name):
             found.add(record)
@@ -82,11 +89,11 @@ class SurveyWorker:
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """A shard's entry in the catalogue, and the digests of its conversations as text."""
         shard = Shard(*task)
-        with local(shard) as path:
-            sha256, size = Source(path).measure()
-            found = survey(path, shard.name)
-        entry = Entry(shard.name, size, sha256, found.records, len(found.conversations()))
-        return [list(entry), packed(found.digests())]
+        with fetch_local(shard) as path:
+            sha256, size = InputFile(path).measure()
+            found = read_shard_stats(path, shard.name)
+        entry = ShardEntry(shard.name, size, sha256, found.records, len(found.conversations()))
+        return [list(entry), pack_digests(found.digests())]
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -95,52 +102,52 @@ class SurveyWorker:
 Progress = Callable[[int, int], None]
 
 
-def list_shards(where: str, engine: Engine, progress: Progress | None = None) -> Catalogue:
+def build_manifest(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
     """What every shard of a folder holds; raises where two hold the same, or share a conversation."""
     if not is_sharded(where) or not (remote.is_remote(where) or Path(where).is_dir()):
         raise InputError(f"{where}: is no folder of shards; a catalogue is of a folder or its address")
     shards = shards_of(where, listed=False)
-    entries: list[Entry | None] = [None] * len(shards)
+    entries: list[ShardEntry | None] = [None] * len(shards)
     ready, total = 0, sum(shard.size for shard in shards)
     with tempfile.TemporaryDirectory(prefix="rejoinder-survey-") as folder:
-        work = Work("rejoinder.data.shards.stats:SurveyWorker")
+        work = WorkerSpec("rejoinder.data.shards.stats:SurveyWorker")
         for outcome in engine.compute(work, (list(shard) for shard in shards)):
             entry, digests = outcome.value
-            entries[outcome.number] = Entry(*entry)
-            save(unpacked(digests), Path(folder) / f"{outcome.number}.npy")
+            entries[outcome.number] = ShardEntry(*entry)
+            save_digests(unpack_digests(digests), Path(folder) / f"{outcome.number}.npy")
             ready += shards[outcome.number].size
             if progress is not None:
                 progress(ready, total)
-        shared = first_shared([Path(folder) / f"{n}.npy" for n in range(len(shards))])
+        shared = find_shared([Path(folder) / f"{n}.npy" for n in range(len(shards))])
     if shared is not None:
         first, second = shards[shared.first].name, shards[shared.second].name
         raise InputError(
             f"the shards {first} and {second} both have replies of one system in one conversation; put it into one of "
             "them (rejoinder shards write --gather does)"
         )
-    found = Catalogue([entry for entry in entries if entry is not None])
-    return manifest.decode(manifest.encode(found), remote.shown(where))
+    found = ShardManifest([entry for entry in entries if entry is not None])
+    return manifest.decode(manifest.encode(found), remote.redact(where))
 
 
-def write_catalogue(found: Catalogue, where: str) -> None:
+def write_manifest(found: ShardManifest, where: str) -> None:
     """Write a catalogue beside its shards."""
     raw = manifest.encode(found)
     if remote.is_remote(where):
         remote.RemoteFolder(where).put(manifest.NAME, raw)
         return
-    with whole_file(Path(where) / manifest.NAME) as file:
+    with atomic_write(Path(where) / manifest.NAME) as file:
         file.write(raw)
 
 
-def check_shards(where: str, engine: Engine, progress: Progress | None = None) -> Catalogue:
+def check_shards(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
     """The catalogue of a folder, when all that it says is true."""
     shards = shards_of(where)
     if any(shard.sha256 is None for shard in shards):
-        raise InputError(f"{remote.shown(where)}: has no catalogue; make one with: rejoinder shards catalogue")
-    found = list_shards(where, engine, progress)
+        raise InputError(f"{remote.redact(where)}: has no catalogue; make one with: rejoinder shards catalogue")
+    found = build_manifest(where, engine, progress)
     for shard, entry in zip(shards, found.entries, strict=True):
         if shard.sha256 != entry.sha256:
-            raise manifest.changed(shard.name, "its sha256 is another")
+            raise manifest.changed_shard_error(shard.name, "its sha256 is another")
         if shard.responses != entry.records.get("response", 0):
-            raise manifest.changed(shard.name, "its counts are others")
+            raise manifest.changed_shard_error(shard.name, "its counts are others")
     return found

@@ -18,115 +18,115 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.shards.files import Shard
-from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import passage_store, vocabulary
-from rejoinder.indexes import vocabulary as _vocabulary
+from rejoinder.indexes import passage_store
 from rejoinder.indexes.base import Passage
-from rejoinder.indexes.bm25 import ROLE, Settings
-from rejoinder.indexes.matrix import Weights
-from rejoinder.indexes.parts import Part
-from rejoinder.indexes.passage_store import load
-from rejoinder.indexes.postings import Postings, Totals, Vocabulary, in_a_row, sort_out, weigh
-from rejoinder.indexes.sharded import builder, dialogue_table
-from rejoinder.indexes.sharded.builder import NOTES, Entry, ShardWorker
-from rejoinder.indexes.sharded.search import OPEN, Found, ShardedIndex, parts_of, totals
-from rejoinder.indexes.sharded.shard import TURNS, map_dialogues
+from rejoinder.indexes.bm25 import ROLE, Bm25Settings
+from rejoinder.indexes.matrix import PostingWeights
+from rejoinder.indexes.parts import IndexPart
+from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.postings import IndexTotals, Postings, Vocabulary, number_words, sort_postings, weigh_postings
+from rejoinder.indexes.sharded import builder, dialogue_table, vocabulary
+from rejoinder.indexes.sharded import vocabulary as _vocabulary
+from rejoinder.indexes.sharded.builder import BUILD_FOLDER, ShardEntry, ShardWriter
+from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardedIndex, ShardHits, list_parts, sum_counts
+from rejoinder.indexes.sharded.shard import SHARD_TURNS, map_dialogues
 
 KIND = "sharded bm25"
 WEIGHTS = "weights"
 _NUMBERS = "numbers"
 
 
-class Bm25Shards(ShardWorker):
+class Bm25Shards(ShardWriter):
     """Counts the words of shards."""
 
     address = "Bm25Shards"
 
-    def write(self, passages: Iterator[Passage]) -> Entry:
+    def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard, and which of them each word stands in."""
         words = Vocabulary()
-        tokens_of = Settings(**self.settings).tokens_of()
+        tokens_of = Bm25Settings(**self.settings).tokens_of()
         with (
             _folder.new_part(self.folder, passage_store.ROLE) as texts,
             _folder.new_part(self.folder, ROLE) as counted,
         ):
-            flat, lengths = in_a_row(passage_store.record(passages, texts), tokens_of, words)
+            flat, lengths = number_words(passage_store.record_passages(passages, texts), tokens_of, words)
             dialogues = map_dialogues(texts)
-            postings = _save(counted, flat, lengths, words)
+            postings = _save_postings(counted, flat, lengths, words)
             counts = {
                 "passages": len(lengths),
                 "dialogues": dialogues,
                 "postings": len(postings.passages),
                 "tokens": len(flat),
             }
-            return Entry((_folder.seal(texts, passage_store.ROLE), _folder.seal(counted, ROLE)), counts)
+            return ShardEntry((_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counted, ROLE)), counts)
 
 
-def _save(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> Postings:
+def _save_postings(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> Postings:
     """Write postings with the words in order."""
     ordered = sorted(words)
     ranks = np.empty(len(words), np.int32)
     ranks[[words[word] for word in ordered]] = np.arange(len(words), dtype=np.int32)
-    postings = sort_out(ranks[flat], np.repeat(np.arange(len(lengths)), lengths), lengths, len(words))
-    _vocabulary.save(folder, ordered)
+    postings = sort_postings(ranks[flat], np.repeat(np.arange(len(lengths)), lengths), lengths, len(words))
+    _vocabulary.save_words(folder, ordered)
     for name, column in postings._asdict().items():
         np.save(folder / f"{name}.npy", column)
     return postings
 
 
-def postings_of(folder: Path) -> Postings:
+def load_postings(folder: Path) -> Postings:
     """The postings of a shard, memory-mapped."""
-    return Postings(*(load(folder, name) for name in Postings._fields))
+    return Postings(*(load_array(folder, name) for name in Postings._fields))
 
 
 class Weigher:
     """Weighs shards with the numbers of the whole."""
 
     def __init__(self, folder: str, settings: Mapping[str, Any], vocabulary: str, passages: int, tokens: int) -> None:
-        self._folder, self._settings = Path(folder), Settings(**settings)
-        self._frequencies = load(self._folder / vocabulary, "frequencies")
-        self._totals = Totals(passages, tokens)
+        self._folder, self._settings = Path(folder), Bm25Settings(**settings)
+        self._frequencies = load_array(self._folder / vocabulary, "frequencies")
+        self._totals = IndexTotals(passages, tokens)
 
     def compute(self, task: Sequence[str]) -> dict[str, Any]:
         """The part with a shard's weights; a task is its postings and the column of its words' numbers."""
         postings, column = self._folder / task[0], Path(task[1])
         with _folder.new_part(self._folder, WEIGHTS) as new:
             shutil.copyfile(column, new / f"{_NUMBERS}.npy")
-            frequencies = self._frequencies[load(new, _NUMBERS)]
+            frequencies = self._frequencies[load_array(new, _NUMBERS)]
             settings = self._settings
-            weights = weigh(postings_of(postings), settings.k1, settings.b, self._totals, frequencies)
+            weights = weigh_postings(load_postings(postings), settings.k1, settings.b, self._totals, frequencies)
             np.save(new / "weights.npy", weights)
-            return asdict(_folder.seal(new, WEIGHTS))
+            return asdict(_folder.seal_part(new, WEIGHTS))
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
 def settle(
-    folder: Path, parts: Sequence[Part], counts: Counter[str], settings: Settings, engine: Engine
-) -> _folder.Manifest:
+    folder: Path, parts: Sequence[IndexPart], counts: Counter[str], settings: Bm25Settings, engine: Engine
+) -> _folder.IndexManifest:
     """Put shards together: merge their words and dialogues, and weigh each of them; the manifest to go with it."""
     shards = [part for part in parts if part.role == ROLE]
     texts = [part for part in parts if part.role == passage_store.ROLE]
     with _folder.new_part(folder, dialogue_table.ROLE) as new:
-        dialogue_table.merge([folder / part.name for part in texts], new)
-        dialogues = _folder.seal(new, dialogue_table.ROLE)
-    numbers = folder / NOTES / _NUMBERS
+        dialogue_table.merge_dialogues([folder / part.name for part in texts], new)
+        dialogues = _folder.seal_part(new, dialogue_table.ROLE)
+    numbers = folder / BUILD_FOLDER / _NUMBERS
     numbers.mkdir(parents=True, exist_ok=True)
     with _folder.new_part(folder, _vocabulary.ROLE) as new:
-        counts["words"] = _vocabulary.merge([folder / part.name for part in shards], new, numbers)
-        vocabulary = _folder.seal(new, _vocabulary.ROLE)
+        counts["words"] = _vocabulary.merge_words([folder / part.name for part in shards], new, numbers)
+        vocabulary = _folder.seal_part(new, _vocabulary.ROLE)
     given = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
-    work = Work("rejoinder.indexes.sharded.bm25:Weigher", given)
+    work = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", given)
     tasks = [[part.name, str((numbers / f"{number}.npy").resolve())] for number, part in enumerate(shards)]
-    weights: list[Part | None] = [None] * len(tasks)
+    weights: list[IndexPart | None] = [None] * len(tasks)
     for outcome in engine.compute(work, tasks):
-        weights[outcome.number] = Part(**outcome.value)
+        weights[outcome.number] = IndexPart(**outcome.value)
     counts["shards"] = len(shards)
     whole = (*texts, *shards, *(part for part in weights if part is not None), vocabulary, dialogues)
-    return _folder.Manifest(KIND, asdict(settings), dict(sorted(counts.items())), whole)
+    return _folder.IndexManifest(KIND, asdict(settings), dict(sorted(counts.items())), whole)
 
 
 _WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
@@ -135,7 +135,7 @@ _WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
 class _Shard(NamedTuple):
     """The weights of a shard, and which words of the whole its own are."""
 
-    weights: Weights
+    weights: PostingWeights
     numbers: NDArray[np.int64]
 
     def own(self, query: Mapping[int, int]) -> dict[int, int]:
@@ -155,14 +155,14 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, _folder.read_manifest(folder, KIND))
-        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self.settings = _folder.parse_settings(self.manifest, folder, Bm25Settings)
         self._tokens_of = self.settings.tokens_of()
-        self._words = vocabulary.Words(self.manifest.folders(folder, vocabulary.ROLE)[0])
+        self._words = vocabulary.WordIndex(self.manifest.folders(folder, vocabulary.ROLE)[0])
         self._postings = self.manifest.folders(folder, ROLE)
         self._weights = self.manifest.folders(folder, WEIGHTS)
         if not len(self._postings) == len(self._weights) == self.shards:
-            raise _folder.damaged(folder, "its parts do not belong together")
-        self._shard = lru_cache(maxsize=OPEN)(self._open)
+            raise _folder.damage_error(folder, "its parts do not belong together")
+        self._shard = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
     def build(
@@ -176,14 +176,14 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         split: str | None = None,
         engine: Engine | None = None,
         progress: builder.Progress | None = None,
-        turns: int = TURNS,
+        turns: int = SHARD_TURNS,
     ) -> ShardedBm25Index:
         """Index the dialogues of data files; a build of the same folder that was stopped is gone on with."""
-        settings, target, engine = Settings.of(k1, b, stop_words), Path(folder), engine or LocalEngine()
-        builder.new_index(target)
-        work = Work(_WORK, (str(target.resolve()), asdict(settings), split, turns))
+        settings, target, engine = Bm25Settings.of(k1, b, stop_words), Path(folder), engine or LocalEngine()
+        builder.create_index_folder(target)
+        work = WorkerSpec(_WORK, (str(target.resolve()), asdict(settings), split, turns))
         entries = builder.write_shards(shards, work, engine, progress)
-        builder.finish(target, settle(target, list(parts_of(entries)), totals(entries), settings, engine))
+        builder.finish_index(target, settle(target, list(list_parts(entries)), sum_counts(entries), settings, engine))
         return cls(target)
 
     @classmethod
@@ -212,7 +212,7 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         handicap: NDArray[np.float32] | None,
         barred: Sequence[Sequence[slice]],
         least: Sequence[float],
-    ) -> Iterator[Found]:
+    ) -> Iterator[ShardHits]:
         """For each query, passages among which are the k best of a shard with a score above 0."""
         here = self._shard(shard)
         for query, stretches, floor in zip(queries, barred, least, strict=True):
@@ -229,13 +229,13 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
             shard = self._shard(number)
             yield shard.weights.all_scores(shard.own(words))
 
-    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+    def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
         """The manifest of these shards together."""
         return settle(self.folder, parts, counts, self.settings, engine)
 
     def _open(self, number: int) -> _Shard:
         folder = self._postings[number]
-        weights = Weights(folder, postings_of(folder), load(self._weights[number], "weights"))
+        weights = PostingWeights(folder, load_postings(folder), load_array(self._weights[number], "weights"))
         if len(weights.postings.lengths) != len(self.passages_of(number)):
-            raise _folder.damaged(folder, "it does not belong to its passages")
-        return _Shard(weights, load(self._weights[number], "numbers"))
+            raise _folder.damage_error(folder, "it does not belong to its passages")
+        return _Shard(weights, load_array(self._weights[number], "numbers"))

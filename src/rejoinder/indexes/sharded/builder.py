@@ -17,70 +17,70 @@ from typing import Any, ClassVar
 
 import orjson
 
-from rejoinder.data.reader import Source, stream
-from rejoinder.data.shards.files import Shard, check, local
+from rejoinder.data.reader import InputFile, stream
+from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.data.writer import encode
-from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError
-from rejoinder.files import whole_file
+from rejoinder.files import atomic_write
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes.base import Passage, passages
-from rejoinder.indexes.sharded.shard import TURNS, stretches
+from rejoinder.indexes.sharded.shard import SHARD_TURNS, split_into_shards
 from rejoinder.types import Dialogue
 
-NOTES = "building"
-_CUT = "cut"
+BUILD_FOLDER = "building"
+_SPLIT_FOLDER = "cut"
 _ROLES = frozenset({"passages", "dialogues", "postings", "vocabulary", "weights", "vectors", "graph"})
 _LAYOUT = 1  # of a shard; a note of another one does not count
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Entry:
+class ShardEntry:
     """One shard of an index: its parts and what is in them."""
 
-    parts: tuple[_folder.Part, ...]
+    parts: tuple[_folder.IndexPart, ...]
     counts: Mapping[str, int]
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Entry:
+    def of(cls, plain: Mapping[str, Any]) -> ShardEntry:
         """An entry from its note."""
-        return cls(tuple(_folder.Part(p["role"], p["name"], p["files"]) for p in plain["parts"]), plain["counts"])
+        return cls(tuple(_folder.IndexPart(p["role"], p["name"], p["files"]) for p in plain["parts"]), plain["counts"])
 
 
-class ShardWorker(ABC):
+class ShardWriter(ABC):
     """Writes shards of one kind of index from data files."""
 
     address: ClassVar[str]  # what notes of unfinished builds go by; it stays when the class gets another name
 
-    def __init__(self, folder: str, settings: Mapping[str, Any], split: str | None, turns: int = TURNS) -> None:
+    def __init__(self, folder: str, settings: Mapping[str, Any], split: str | None, turns: int = SHARD_TURNS) -> None:
         self.folder = Path(folder)
         self.settings = settings
         self._split, self._turns = split, turns
 
     @abstractmethod
-    def write(self, passages: Iterator[Passage]) -> Entry:
+    def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard."""
 
-    def entries(self, found: Iterator[Passage]) -> list[Entry]:
+    def entries(self, found: Iterator[Passage]) -> list[ShardEntry]:
         """Write passages as one shard or more."""
-        return [self.write(some) for some in stretches(found, self._turns)]
+        return [self.write(some) for some in split_into_shards(found, self._turns)]
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """What a data file became, and whether it was written now."""
         shard = Shard(*task)
-        with local(shard) as path:
-            sha256 = Source(path).measure()[0]
-            check(shard, sha256)
-            note = self.folder / NOTES / f"{self._address(sha256)}.json"
+        with fetch_local(shard) as path:
+            sha256 = InputFile(path).measure()[0]
+            check_shard(shard, sha256)
+            note = self.folder / BUILD_FOLDER / f"{self._address(sha256)}.json"
             if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
                 return {"fresh": False, "entries": kept}
             found = (
-                [asdict(one) for one in self.entries(_turns(path, shard.name, self._split))]
+                [asdict(one) for one in self.entries(_read_turns(path, shard.name, self._split))]
                 if path.stat().st_size
                 else []
             )
-        with whole_file(note) as file:
+        with atomic_write(note) as file:
             file.write(orjson.dumps(found))
         return {"fresh": True, "entries": found}
 
@@ -88,14 +88,14 @@ class ShardWorker(ABC):
         """There is nothing to let go of."""
 
     def _is_whole(self, entries: Sequence[Mapping[str, Any]]) -> bool:
-        return all(_folder.is_whole(self.folder, part) for entry in entries for part in Entry.of(entry).parts)
+        return all(_folder.is_complete(self.folder, part) for entry in entries for part in ShardEntry.of(entry).parts)
 
     def _address(self, sha256: str) -> str:
         asked = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-def _turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
+def _read_turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
     """The turns of a data file's dialogues."""
 
     def dialogues() -> Iterator[Dialogue]:
@@ -108,19 +108,21 @@ def _turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
     return passages(dialogues(), split)
 
 
-def new_index(folder: Path) -> None:
+def create_index_folder(folder: Path) -> None:
     """Make the folder of an index, or take up one whose building was stopped."""
     if (folder / _folder.MANIFEST).exists() or (
-        folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / NOTES).is_dir()))
+        folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / BUILD_FOLDER).is_dir()))
     ):
         raise InputError(f"{folder}: exists already; name another folder, or add to an index with: rejoinder index add")
     try:
-        (folder / NOTES).mkdir(parents=True, exist_ok=True)
+        (folder / BUILD_FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def write_shards(shards: Sequence[Shard], work: Work, engine: Engine, progress: Progress | None = None) -> list[Entry]:
+def write_shards(
+    shards: Sequence[Shard], work: WorkerSpec, engine: Engine, progress: Progress | None = None
+) -> list[ShardEntry]:
     """Every shard that the data files became, in the order of the files."""
     done: list[list[Any]] = [[] for _ in shards]
     ready, total = 0, sum(shard.size for shard in shards)
@@ -129,13 +131,13 @@ def write_shards(shards: Sequence[Shard], work: Work, engine: Engine, progress: 
         ready += shards[outcome.number].size
         if progress is not None:
             progress(ready, total)
-    found = [Entry.of(plain) for entries in done for plain in entries]
+    found = [ShardEntry.of(plain) for entries in done for plain in entries]
     if not found:
         raise InputError("there is no passage to index; is the split named rightly?")
     return found
 
 
-def finish(folder: Path, manifest: _folder.Manifest, before: _folder.Manifest | None = None) -> None:
+def finish_index(folder: Path, manifest: _folder.IndexManifest, before: _folder.IndexManifest | None = None) -> None:
     """Make the index what the manifest says, and remove what belongs to no index."""
     _folder.write_manifest(folder, manifest, before)
     named = {part.name for part in manifest.parts}
@@ -143,12 +145,12 @@ def finish(folder: Path, manifest: _folder.Manifest, before: _folder.Manifest | 
         role = path.name.lstrip(".").replace(".", "-").partition("-")[0]
         if path.is_dir() and path.name not in named and role in _ROLES:
             shutil.rmtree(path, ignore_errors=True)
-    shutil.rmtree(folder / NOTES, ignore_errors=True)
+    shutil.rmtree(folder / BUILD_FOLDER, ignore_errors=True)
 
 
-def cut(dialogues: Iterator[Dialogue], pieces: int, folder: Path) -> list[Shard]:
+def split_dialogues(dialogues: Iterator[Dialogue], pieces: int, folder: Path) -> list[Shard]:
     """Dialogues dealt out to so many data files in the folder of an index that is being built."""
-    place = folder / NOTES / _CUT
+    place = folder / BUILD_FOLDER / _SPLIT_FOLDER
     place.mkdir(parents=True, exist_ok=True)
     paths = [place / f"{number:05}.jsonl" for number in range(pieces)]
     with ExitStack() as stack:

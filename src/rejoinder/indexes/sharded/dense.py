@@ -13,24 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.shards.files import Shard
-from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store, vector_store
 from rejoinder.indexes.base import Passage
-from rejoinder.indexes.dense import ROLE, Settings, check_encoder, nearest
+from rejoinder.indexes.dense import ROLE, DenseSettings, check_encoder, find_nearest
 from rejoinder.indexes.sharded import builder, dialogue_table
-from rejoinder.indexes.sharded.builder import Entry, ShardWorker
-from rejoinder.indexes.sharded.search import OPEN, Found, ShardedIndex, parts_of, totals
-from rejoinder.indexes.sharded.shard import TURNS, map_dialogues
+from rejoinder.indexes.sharded.builder import ShardEntry, ShardWriter
+from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardedIndex, ShardHits, list_parts, sum_counts
+from rejoinder.indexes.sharded.shard import SHARD_TURNS, map_dialogues
 from rejoinder.models.base import Encoder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class DenseShards(ShardWorker):
+class DenseShards(ShardWriter):
     """Encodes shards; the encoder is loaded once."""
 
     address = "DenseShards"
@@ -40,11 +40,11 @@ class DenseShards(ShardWorker):
         folder: str,
         settings: Mapping[str, Any],
         split: str | None,
-        turns: int = TURNS,
+        turns: int = SHARD_TURNS,
         encoder: Encoder | None = None,
     ) -> None:
         super().__init__(folder, settings, split, turns)
-        asked = Settings(**settings)
+        asked = DenseSettings(**settings)
         if encoder is None:
             from rejoinder.models.encoder.factory import load_encoder
 
@@ -57,15 +57,17 @@ class DenseShards(ShardWorker):
     def check() -> None:
         """Raise where something is missing for the work."""
 
-    def write(self, passages: Iterator[Passage]) -> Entry:
+    def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard, and their vectors."""
         with (
             _folder.new_part(self.folder, passage_store.ROLE) as texts,
             _folder.new_part(self.folder, ROLE) as vectors,
         ):
-            count = vector_store.write(passage_store.record(passages, texts), vectors, self.encoder, self._precision)
+            count = vector_store.write_vectors(
+                passage_store.record_passages(passages, texts), vectors, self.encoder, self._precision
+            )
             counts = {"passages": count, "dialogues": map_dialogues(texts)}
-            return Entry((_folder.seal(texts, passage_store.ROLE), _folder.seal(vectors, ROLE)), counts)
+            return ShardEntry((_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(vectors, ROLE)), counts)
 
 
 class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
@@ -78,12 +80,12 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
     def __init__(self, folder: Path, encoder: Encoder) -> None:
         super().__init__(folder, _folder.read_manifest(folder, self.layout))
         self.encoder = encoder
-        self.settings = _folder.settings_of(self.manifest, folder, Settings)
+        self.settings = _folder.parse_settings(self.manifest, folder, DenseSettings)
         check_encoder(folder, self.settings, encoder)
         self._vectors = self.manifest.folders(folder, ROLE)
         if len(self._vectors) != self.shards:
-            raise _folder.damaged(folder, "its parts do not belong together")
-        self.store_of = lru_cache(maxsize=OPEN)(self._open)
+            raise _folder.damage_error(folder, "its parts do not belong together")
+        self.store_of = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
     def build(
@@ -96,19 +98,19 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         split: str | None = None,
         engine: Engine | None = None,
         progress: builder.Progress | None = None,
-        turns: int = TURNS,
+        turns: int = SHARD_TURNS,
     ) -> Self:
         """Index the dialogues of data files; workers load the encoder by its name.
 
         A build of the same folder that was stopped is gone on with.
         """
         cls.worker.check()
-        settings, target = Settings(encoder.name, encoder.digest, precision), Path(folder)
-        builder.new_index(target)
+        settings, target = DenseSettings(encoder.name, encoder.digest, precision), Path(folder)
+        builder.create_index_folder(target)
         given = (str(target.resolve()), asdict(settings), split, turns)
-        work = Work(f"{cls.worker.__module__}:{cls.worker.__name__}", given)
+        work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", given)
         entries = builder.write_shards(shards, work, engine or LocalEngine(), progress)
-        builder.finish(target, cls._settled(target, list(parts_of(entries)), totals(entries), settings))
+        builder.finish_index(target, cls._settled(target, list(list_parts(entries)), sum_counts(entries), settings))
         return cls(target, encoder)
 
     @classmethod
@@ -124,7 +126,7 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
 
     def prepare(self, queries: Sequence[str]) -> Sequence[NDArray[np.float32]]:
         """The vectors of the queries."""
-        return list(vector_store.encode(self.encoder, queries, "left"))
+        return list(vector_store.encode_texts(self.encoder, queries, "left"))
 
     def nearest(
         self,
@@ -134,28 +136,28 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         handicap: NDArray[np.float32] | None,
         barred: Sequence[Sequence[slice]],
         least: Sequence[float],
-    ) -> Iterator[Found]:
+    ) -> Iterator[ShardHits]:
         """For each query, passages among which are the k nearest of a shard."""
-        return nearest(self.store_of(shard), np.stack(queries), k, handicap, barred, least)
+        return find_nearest(self.store_of(shard), np.stack(queries), k, handicap, barred, least)
 
-    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+    def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
         """The manifest of these shards together."""
         return self._settled(self.folder, parts, counts, self.settings)
 
     @classmethod
     def _settled(
-        cls, folder: Path, parts: Sequence[_folder.Part], counts: Counter[str], settings: Settings
-    ) -> _folder.Manifest:
+        cls, folder: Path, parts: Sequence[_folder.IndexPart], counts: Counter[str], settings: DenseSettings
+    ) -> _folder.IndexManifest:
         shards = [part for part in parts if part.role != dialogue_table.ROLE]
         texts = [folder / part.name for part in shards if part.role == passage_store.ROLE]
         with _folder.new_part(folder, dialogue_table.ROLE) as new:
-            dialogue_table.merge(texts, new)
-            dialogues = _folder.seal(new, dialogue_table.ROLE)
+            dialogue_table.merge_dialogues(texts, new)
+            dialogues = _folder.seal_part(new, dialogue_table.ROLE)
         counts["shards"] = len(texts)
-        return _folder.Manifest(cls.layout, asdict(settings), dict(sorted(counts.items())), (*shards, dialogues))
+        return _folder.IndexManifest(cls.layout, asdict(settings), dict(sorted(counts.items())), (*shards, dialogues))
 
     def _open(self, number: int) -> vector_store.VectorStore:
         store = vector_store.VectorStore([self._vectors[number]], self.encoder.dimensions)
         if len(store) != len(self.passages_of(number)):
-            raise _folder.damaged(self._vectors[number], "it does not belong to its passages")
+            raise _folder.damage_error(self._vectors[number], "it does not belong to its passages")
         return store

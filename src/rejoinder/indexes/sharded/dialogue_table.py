@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, brief
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import load
-from rejoinder.indexes.sharded.column import growing
-from rejoinder.indexes.sharded.shard import ShardPassages, hash_of
+from rejoinder.indexes.column import open_column
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.sharded.shard import ShardPassages, hash_dialogue_id
 
 ROLE = "dialogues"
 _AT_A_TIME = 2**22  # dialogues that are sorted at a time
 
 
-def merge(passages: Sequence[Path], folder: Path) -> int:
+def merge_dialogues(passages: Sequence[Path], folder: Path) -> int:
     """Write the columns for the dialogues of all shards, whose ids must differ; how many there are."""
-    sizes = [len(load(path, "ranks")) for path in passages]
+    sizes = [len(load_array(path, "ranks")) for path in passages]
     firsts = np.cumsum([0, *sizes])
 
     def name(number: int) -> str:
@@ -34,7 +34,7 @@ def merge(passages: Sequence[Path], folder: Path) -> int:
 
     total = int(firsts[-1])
     for column, keys, places in (("hashes", "hashes", "named"), ("digests", "digests", "saying")):
-        with growing(folder, keys, np.uint64) as sorted_keys, growing(folder, places, np.int64) as numbers:
+        with open_column(folder, keys, np.uint64) as sorted_keys, open_column(folder, places, np.int64) as numbers:
             for hashes, found in _sorted_ranges(passages, column, firsts, total):
                 if column == "hashes":
                     _check_names(hashes, found, name)
@@ -53,7 +53,7 @@ def _sorted_ranges(
     for low, high in pairwise(edges):
         keys, places = [], []
         for first, path in zip(firsts, passages, strict=False):
-            values = load(path, column)
+            values = load_array(path, column)
             here = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
             keys.append(values[here])
             places.append(here + first)
@@ -70,22 +70,22 @@ def _check_names(hashes: NDArray[np.uint64], numbers: NDArray[np.int64], name: C
             raise InputError(f"the dialogue {brief(names[0])} comes twice; ids must be unique")
 
 
-class Dialogues:
+class DialogueTable:
     """The dialogues of an index, each a number; those of a shard follow those of the one before it."""
 
     def __init__(self, folder: Path, shard: Callable[[int], ShardPassages]) -> None:
-        self._hashes, self._named = load(folder, "hashes"), load(folder, "named")
-        self._digests, self._saying = load(folder, "digests"), load(folder, "saying")
-        self.firsts: NDArray[np.int64] = load(folder, "firsts")
+        self._hashes, self._named = load_array(folder, "hashes"), load_array(folder, "named")
+        self._digests, self._saying = load_array(folder, "digests"), load_array(folder, "saying")
+        self.firsts: NDArray[np.int64] = load_array(folder, "firsts")
         self._shard = shard
         if not len(self._hashes) == len(self._named) == len(self._digests) == len(self._saying) == self.firsts[-1]:
-            raise damaged(folder, "its columns differ in length")
+            raise damage_error(folder, "its columns differ in length")
 
     def find(self, names: Collection[str]) -> list[int]:
         """The numbers of the dialogues of some ids; ids that are not there are passed over."""
         found = []
         for name in names:
-            for number in _equal(self._hashes, self._named, hash_of(name)):
+            for number in _find_equal(self._hashes, self._named, hash_dialogue_id(name)):
                 shard, own = self.place(number)
                 if self._shard(shard).name(own) == name:
                     found.append(number)
@@ -94,7 +94,7 @@ class Dialogues:
     def copies(self, names: Collection[str]) -> list[tuple[int, int]]:
         """Where the dialogues of some ids are, and all that say the same: the shard, and the number in it."""
         digests = {int(self._shard(shard).digests[own]) for shard, own in map(self.place, self.find(names))}
-        return [self.place(number) for digest in digests for number in _equal(self._digests, self._saying, digest)]
+        return [self.place(number) for digest in digests for number in _find_equal(self._digests, self._saying, digest)]
 
     def place(self, number: int) -> tuple[int, int]:
         """The shard of a dialogue, and its number there."""
@@ -102,7 +102,7 @@ class Dialogues:
         return shard, number - int(self.firsts[shard])
 
 
-def _equal(keys: NDArray[np.uint64], places: NDArray[np.int64], key: int) -> list[int]:
+def _find_equal(keys: NDArray[np.uint64], places: NDArray[np.int64], key: int) -> list[int]:
     wanted = np.uint64(key)
     begin, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
     return [int(number) for number in places[begin:end]]

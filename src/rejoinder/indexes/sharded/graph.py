@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 from rejoinder.errors import MissingExtraError
 from rejoinder.indexes import parts, vector_store
 from rejoinder.indexes.base import Passage
-from rejoinder.indexes.dense import ROLE, nearest
-from rejoinder.indexes.passage_store import load
-from rejoinder.indexes.sharded.builder import Entry
+from rejoinder.indexes.dense import ROLE, find_nearest
+from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.sharded.builder import ShardEntry
 from rejoinder.indexes.sharded.dense import DenseShards, ShardedDenseIndex
-from rejoinder.indexes.sharded.search import OPEN, Found
+from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardHits
 from rejoinder.models.base import Encoder, Vectors
 
-GRAPH = "graph"
-_FILE = "graph.usearch"
+GRAPH_ROLE = "graph"
+_GRAPH_FILE = "graph.usearch"
 _NEIGHBOURS, _EFFORT = 16, 128  # of a passage, and how many are looked at to choose them
-_KEPT = "i8"  # how the graph keeps vectors for walking
-_PROPOSED = 64  # passages of a shard that are compared exactly
-_TIMES = 4  # as many as are asked for, at least
+_GRAPH_DTYPE = "i8"  # how the graph keeps vectors for walking
+_MIN_PROPOSALS = 64  # passages of a shard that are compared exactly
+_PROPOSALS_PER_HIT = 4  # as many as are asked for, at least
 
 
 class GraphShards(DenseShards):
@@ -46,16 +46,16 @@ class GraphShards(DenseShards):
     @staticmethod
     def check() -> None:
         """Raise where usearch is missing."""
-        _usearch()
+        _import_usearch()
 
-    def write(self, passages: Iterator[Passage]) -> Entry:
+    def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard, their vectors, and the graph."""
         entry = super().write(passages)
         vectors = next(part for part in entry.parts if part.role == ROLE)
         store = vector_store.VectorStore([self.folder / vectors.name], self.encoder.dimensions)
-        with parts.new_part(self.folder, GRAPH) as new:
+        with parts.new_part(self.folder, GRAPH_ROLE) as new:
             _save_graph(new, store, self.encoder.dimensions)
-            return Entry((*entry.parts, parts.seal(new, GRAPH)), entry.counts)
+            return ShardEntry((*entry.parts, parts.seal_part(new, GRAPH_ROLE)), entry.counts)
 
 
 def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) -> None:
@@ -64,7 +64,7 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
     Copies are one node: their only neighbours would be each other, and no walk would leave or find them.
     """
     given = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
-    graph = _usearch().Index(ndim=dimensions, metric="cos", dtype=_KEPT, **given)
+    graph = _import_usearch().Index(ndim=dimensions, metric="cos", dtype=_GRAPH_DTYPE, **given)
     known: dict[bytes, int] = {}
     nodes = array("i")
     for _, block in store.blocks():
@@ -77,7 +77,7 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
                 new.append(place)
         if new:  # with more threads the graph would be another one each time
             graph.add(np.arange(before, len(known)), block[new], threads=1)
-    graph.save(str(folder / _FILE))
+    graph.save(str(folder / _GRAPH_FILE))
     np.save(folder / "passages.npy", np.argsort(np.asarray(nodes), kind="stable").astype(np.int32))
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=len(known)))]))
 
@@ -87,13 +87,13 @@ class _Graph:
 
     def __init__(self, folder: Path, passages: int) -> None:
         try:
-            self._index = _usearch().Index.restore(str(folder / _FILE), view=True)
+            self._index = _import_usearch().Index.restore(str(folder / _GRAPH_FILE), view=True)
         except (RuntimeError, ValueError) as error:
-            raise parts.damaged(folder / _FILE, str(error)) from None
-        self._passages, self._starts = load(folder, "passages"), load(folder, "starts")
+            raise parts.damage_error(folder / _GRAPH_FILE, str(error)) from None
+        self._passages, self._starts = load_array(folder, "passages"), load_array(folder, "starts")
         nodes = -1 if self._index is None else len(self._index)
         if nodes != len(self) or not len(self._passages) == self._starts[-1] == passages:
-            raise parts.damaged(folder, "its files do not belong together")
+            raise parts.damage_error(folder, "its files do not belong together")
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -122,8 +122,8 @@ class GraphIndex(ShardedDenseIndex):
 
     def __init__(self, folder: Path, encoder: Encoder) -> None:
         super().__init__(folder, encoder)
-        self._graphs = self.manifest.folders(folder, GRAPH)
-        self._graph = lru_cache(maxsize=OPEN)(self._open_graph)
+        self._graphs = self.manifest.folders(folder, GRAPH_ROLE)
+        self._graph = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open_graph)
 
     def nearest(
         self,
@@ -133,19 +133,19 @@ class GraphIndex(ShardedDenseIndex):
         handicap: NDArray[np.float32] | None,
         barred: Sequence[Sequence[slice]],
         least: Sequence[float],
-    ) -> Iterator[Found]:
+    ) -> Iterator[ShardHits]:
         """For each query, passages among which are most of the k nearest of a shard."""
         store, graph, vectors = self.store_of(shard), self._graph(shard), np.stack(queries)
-        wanted = max(_PROPOSED, _TIMES * k)
-        if wanted * _TIMES > len(graph):
-            yield from nearest(store, vectors, k, handicap, barred, least)
+        wanted = max(_MIN_PROPOSALS, _PROPOSALS_PER_HIT * k)
+        if wanted * _PROPOSALS_PER_HIT > len(graph):
+            yield from find_nearest(store, vectors, k, handicap, barred, least)
             return
         for number, nodes in enumerate(graph.propose(vectors, wanted)):
             numbers, sizes = graph.passages_of(nodes)
-            allowed = _allowed(numbers, handicap, barred[number])
+            allowed = _find_allowed(numbers, handicap, barred[number])
             if allowed.sum() < k:
                 some = slice(number, number + 1)
-                yield from nearest(store, vectors[some], k, handicap, barred[some], least[some])
+                yield from find_nearest(store, vectors[some], k, handicap, barred[some], least[some])
             else:
                 firsts = numbers[np.cumsum(sizes) - sizes]
                 cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
@@ -155,7 +155,7 @@ class GraphIndex(ShardedDenseIndex):
         return _Graph(self._graphs[number], len(self.store_of(number)))
 
 
-def _allowed(
+def _find_allowed(
     numbers: NDArray[np.int64], handicap: NDArray[np.float32] | None, barred: Sequence[slice]
 ) -> NDArray[np.bool_]:
     allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if handicap is None else handicap[numbers] == 0
@@ -164,7 +164,7 @@ def _allowed(
     return allowed
 
 
-def _usearch() -> Any:
+def _import_usearch() -> Any:
     try:
         return import_module("usearch.index")
     except ImportError:

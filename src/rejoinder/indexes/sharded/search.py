@@ -18,7 +18,7 @@ from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store
 from rejoinder.indexes.base import Hit, check_search
 from rejoinder.indexes.sharded import builder, dialogue_table
-from rejoinder.indexes.sharded.dialogue_table import Dialogues
+from rejoinder.indexes.sharded.dialogue_table import DialogueTable
 from rejoinder.indexes.sharded.shard import ShardPassages, split_names
 
 
@@ -27,7 +27,7 @@ class ShardFilter:
 
     def __init__(
         self,
-        dialogues: Dialogues,
+        dialogues: DialogueTable,
         split: str | None,
         only_dialogues: Collection[str] | None,
         exclude_dialogues: Sequence[Collection[str]],
@@ -46,7 +46,7 @@ class ShardFilter:
             return None
         allowed = np.ones(shard.dialogues, np.bool_)
         if self._split is not None:
-            allowed &= shard.splits == _place(shard.split_names, self._split)
+            allowed &= shard.splits == _split_number(shard.split_names, self._split)
         if self._only is not None:
             first, end = self._firsts[number : number + 2]
             own = self._only[(self._only >= first) & (self._only < end)] - first
@@ -69,11 +69,11 @@ def check_split(split: str | None, names: Iterable[str | None]) -> None:
         raise SpecError(f"no passage of the index is of the split {split!r}; {hint}")
 
 
-def _place(names: Sequence[str | None], split: str) -> int:
+def _split_number(names: Sequence[str | None], split: str) -> int:
     return names.index(split) if split in names else -1
 
 
-class Best:
+class BestHits:
     """The best of the shards seen so far for one query; ``least`` is what a passage must reach to be among them."""
 
     def __init__(self, k: int) -> None:
@@ -103,8 +103,8 @@ class Best:
 
 
 Query = TypeVar("Query")
-Found = tuple[NDArray[Any], NDArray[np.float64]]  # numbers of passages, and their scores
-OPEN = 48  # shards that stay open: each takes a dozen of the files that a process may have open
+ShardHits = tuple[NDArray[Any], NDArray[np.float64]]  # numbers of passages, and their scores
+MAX_OPEN_SHARDS = 48  # shards that stay open: each takes a dozen of the files that a process may have open
 _QUERIES = 256  # asked of a shard at a time
 
 
@@ -113,13 +113,15 @@ class ShardedIndex(ABC, Generic[Query]):
 
     kind: ClassVar[str]
 
-    def __init__(self, folder: Path, manifest: _folder.Manifest) -> None:
+    def __init__(self, folder: Path, manifest: _folder.IndexManifest) -> None:
         self.folder, self.manifest = folder, manifest
         self._texts = manifest.folders(folder, passage_store.ROLE)
-        self.passages_of = lru_cache(maxsize=OPEN)(self._open_passages)
-        self._dialogues = dialogue_table.Dialogues(manifest.folders(folder, dialogue_table.ROLE)[0], self.passages_of)
+        self.passages_of = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open_passages)
+        self._dialogues = dialogue_table.DialogueTable(
+            manifest.folders(folder, dialogue_table.ROLE)[0], self.passages_of
+        )
         if len(self._dialogues.firsts) != len(self._texts) + 1:
-            raise _folder.damaged(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not belong together")
 
     def __len__(self) -> int:
         return self.manifest.counts["passages"]
@@ -151,7 +153,7 @@ class ShardedIndex(ABC, Generic[Query]):
         return found
 
     def _search(self, queries: Sequence[Query], k: int, allowed: ShardFilter) -> list[list[Hit]]:
-        best = [Best(k) for _ in queries]
+        best = [BestHits(k) for _ in queries]
         for number in range(self.shards):
             shard = self.passages_of(number)
             handicap = allowed.handicap(number, shard)
@@ -178,33 +180,33 @@ class ShardedIndex(ABC, Generic[Query]):
         handicap: NDArray[np.float32] | None,
         barred: Sequence[Sequence[slice]],
         least: Sequence[float],
-    ) -> Iterable[Found]:
+    ) -> Iterable[ShardHits]:
         """For each query, passages among which are the k best of a shard; below ``least`` some may be missing."""
 
     def _open_passages(self, number: int) -> ShardPassages:
         return ShardPassages(self._texts[number])
 
-    def grow(self, entries: Sequence[builder.Entry], engine: Engine) -> None:
+    def grow(self, entries: Sequence[builder.ShardEntry], engine: Engine) -> None:
         """Put more shards to those that are there; an error leaves the index as it was."""
         if not entries:
             raise InputError("there is no passage to index; is the split named rightly?")
         before = self.manifest
-        counts = totals(entries)
+        counts = sum_counts(entries)
         counts.update({name: n for name, n in before.counts.items() if name in counts})
         added = tuple(part for entry in entries for part in entry.parts)
         try:
             manifest = self.settle((*before.parts, *added), counts, engine)
-            builder.finish(self.folder, manifest, before)
+            builder.finish_index(self.folder, manifest, before)
         except BaseException:
-            _folder.remove(self.folder, _folder.Manifest(before.kind, {}, {}, added), before)
+            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, added), before)
             raise
 
     @abstractmethod
-    def settle(self, parts: Sequence[_folder.Part], counts: Counter[str], engine: Engine) -> _folder.Manifest:
+    def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
         """The manifest of these shards together."""
 
 
-def totals(entries: Iterable[builder.Entry]) -> Counter[str]:
+def sum_counts(entries: Iterable[builder.ShardEntry]) -> Counter[str]:
     """What is in all shards together."""
     found: Counter[str] = Counter()
     for entry in entries:
@@ -212,7 +214,7 @@ def totals(entries: Iterable[builder.Entry]) -> Counter[str]:
     return found
 
 
-def parts_of(entries: Iterable[builder.Entry]) -> Iterator[_folder.Part]:
+def list_parts(entries: Iterable[builder.ShardEntry]) -> Iterator[_folder.IndexPart]:
     """The parts of all shards."""
     for entry in entries:
         yield from entry.parts

@@ -16,15 +16,15 @@ import orjson
 from numpy.typing import NDArray
 
 from rejoinder.indexes.base import Hit, Passage
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import DIALOGUES, LINES, load, passage_at
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import DIALOGUES_FILE, PASSAGES_FILE, load_array, read_passage
 
-TURNS = 2**18  # in a shard: what a worker holds at a time grows with it
-_LETTERS = 2**26
+SHARD_TURNS = 2**18  # in a shard: what a worker holds at a time grows with it
+_SHARD_LETTERS = 2**26
 _SPLITS = "splits.json"
 
 
-def stretches(passages: Iterator[Passage], turns: int = TURNS) -> Iterator[Iterator[Passage]]:
+def split_into_shards(passages: Iterator[Passage], turns: int = SHARD_TURNS) -> Iterator[Iterator[Passage]]:
     """The passages in shards of whole dialogues, each begun when the one before is full and has gone by."""
     ahead = next(passages, None)
 
@@ -33,7 +33,7 @@ def stretches(passages: Iterator[Passage], turns: int = TURNS) -> Iterator[Itera
         held, letters, last = 0, 0, None
         while ahead is not None:
             passage = ahead
-            if passage.dialogue != last and (held >= turns or letters >= _LETTERS):
+            if passage.dialogue != last and (held >= turns or letters >= _SHARD_LETTERS):
                 return
             ahead = next(passages, None)
             held, letters, last = held + 1, letters + len(passage.text), passage.dialogue
@@ -43,20 +43,20 @@ def stretches(passages: Iterator[Passage], turns: int = TURNS) -> Iterator[Itera
         yield one()
 
 
-def hash_of(dialogue: str) -> int:
+def hash_dialogue_id(dialogue: str) -> int:
     """The number that stands for a dialogue's id."""
     return int.from_bytes(hashlib.blake2b(dialogue.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def map_dialogues(folder: Path) -> int:
     """Turn the ids of recorded passages into columns; how many dialogues there are."""
-    path = folder / DIALOGUES
+    path = folder / DIALOGUES_FILE
     found = orjson.loads(path.read_bytes())
     ids: list[str] = found["ids"]
     ranks = np.empty(len(ids), np.int32)
     ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
     np.save(folder / "ranks.npy", ranks)
-    np.save(folder / "hashes.npy", np.array([hash_of(name) for name in ids], np.uint64))
+    np.save(folder / "hashes.npy", np.array([hash_dialogue_id(name) for name in ids], np.uint64))
     sizes = folder / "sizes.npy"
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.load(sizes), dtype=np.int64)]))
     (folder / _SPLITS).write_bytes(orjson.dumps(found["splits"]))
@@ -70,12 +70,12 @@ class ShardPassages:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lines: NDArray[np.uint8] = np.asarray(np.memmap(folder / LINES, mode="r", dtype=np.uint8))
-        self._offsets: NDArray[np.int64] = load(folder, "offsets")
-        self.starts: NDArray[np.int64] = load(folder, "starts")
-        self._ranks: NDArray[np.int32] = load(folder, "ranks")
+        self._lines: NDArray[np.uint8] = np.asarray(np.memmap(folder / PASSAGES_FILE, mode="r", dtype=np.uint8))
+        self._offsets: NDArray[np.int64] = load_array(folder, "offsets")
+        self.starts: NDArray[np.int64] = load_array(folder, "starts")
+        self._ranks: NDArray[np.int32] = load_array(folder, "ranks")
         if len(self._ranks) + 1 != len(self.starts) or len(self) != self.starts[-1]:
-            raise damaged(folder, "its columns differ in length")
+            raise damage_error(folder, "its columns differ in length")
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -93,13 +93,13 @@ class ShardPassages:
     @cached_property
     def splits(self) -> NDArray[np.int16]:
         """The number of each dialogue's split among these names."""
-        codes: NDArray[np.int16] = load(self._folder, "splits")
+        codes: NDArray[np.int16] = load_array(self._folder, "splits")
         return codes
 
     @cached_property
     def digests(self) -> NDArray[np.uint64]:
         """The digest of each dialogue's texts."""
-        found: NDArray[np.uint64] = load(self._folder, "digests")
+        found: NDArray[np.uint64] = load_array(self._folder, "digests")
         return found
 
     def name(self, dialogue: int) -> str:
@@ -123,7 +123,7 @@ class ShardPassages:
 
     def _passage(self, number: int) -> Passage:
         begin, end = self._offsets[number : number + 2]
-        return passage_at(self._folder, self._lines, begin, end)
+        return read_passage(self._folder, self._lines, begin, end)
 
 
 def split_names(folder: Path) -> list[str | None]:
@@ -131,4 +131,4 @@ def split_names(folder: Path) -> list[str | None]:
     try:
         return list(orjson.loads((folder / _SPLITS).read_bytes()))
     except (OSError, ValueError, TypeError):
-        raise damaged(folder / _SPLITS, "it cannot be read") from None
+        raise damage_error(folder / _SPLITS, "it cannot be read") from None

@@ -25,11 +25,11 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes import matrix, passage_store
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes.base import passages
-from rejoinder.indexes.postings import Postings, Vocabulary, sort_out, weigh
+from rejoinder.indexes.postings import Postings, Vocabulary, sort_postings, weigh_postings
 from rejoinder.indexes.three_field import copies
-from rejoinder.indexes.three_field.fields import NAMES, FieldHit, FieldIndex, Fields, Windows, within
+from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, FieldIndex, Fields, Windows, is_same_dialogue
 from rejoinder.indexes.three_field.search import EPSILON, Bounds, FieldSearch
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Dialogue
 
 __all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "record_turns"]
@@ -63,11 +63,11 @@ class ThreeFieldIndex(FieldSearch):
 
     def __init__(self, folder: Path, epsilon: float = EPSILON) -> None:
         manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.settings_of(manifest, folder, Settings)
+        self.settings = _folder.parse_settings(manifest, folder, Settings)
         super().__init__(folder, manifest, self.settings.windows(), epsilon)
-        self._fields = [matrix.Matrix(manifest.folders(folder, name)[0]) for name in NAMES]
+        self._fields = [matrix.WeightMatrix(manifest.folders(folder, name)[0]) for name in FIELD_NAMES]
         if any(len(field.postings.lengths) != len(self) for field in self._fields):
-            raise _folder.damaged(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not belong together")
 
     @classmethod
     def build(
@@ -82,7 +82,7 @@ class ThreeFieldIndex(FieldSearch):
         settings = settings or Settings()
         target = Path(folder)
         with _folder.new_folder(target) as new:
-            _folder.write_manifest(new, _take_in(dialogues, new, settings))
+            _folder.write_manifest(new, _write_index(dialogues, new, settings))
         return cls(target, epsilon)
 
     @classmethod
@@ -92,7 +92,7 @@ class ThreeFieldIndex(FieldSearch):
 
     def _words(self, texts: Sequence[str]) -> Counter[int]:
         """The words of a field that the index knows, in the order in which they come, and how often."""
-        known, tokens_of = self._fields[0].words, tokenizer_of("words")
+        known, tokens_of = self._fields[0].words, get_tokenizer("words")
         words = (word for text in texts for word in tokens_of(text))
         return Counter(number for word in words if (number := known.get(word)) is not None)
 
@@ -106,11 +106,11 @@ class ThreeFieldIndex(FieldSearch):
                     rough = field.rough_scores(words)
                     np.maximum(rough, np.float32(self.epsilon), out=rough)
                     total += np.log(rough, out=rough)
-                    slack += matrix.rounding(words)
+                    slack += matrix.rounding_error(words)
             yield Bounds(total - np.float32(slack), total + np.float32(slack))
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        logs = np.zeros((len(numbers), len(NAMES)))
+        logs = np.zeros((len(numbers), len(FIELD_NAMES)))
         for column, field, texts in zip(logs.T, self._fields, query, strict=True):
             if texts:
                 scores = field.scores(self._words(texts), numbers.astype(np.int32))
@@ -118,7 +118,7 @@ class ThreeFieldIndex(FieldSearch):
         return logs
 
 
-class _Words(NamedTuple):
+class _TurnWords(NamedTuple):
     """The words of all turns in a row, how many each turn has, and how many turns each dialogue has."""
 
     flat: NDArray[np.int32]
@@ -126,53 +126,53 @@ class _Words(NamedTuple):
     sizes: NDArray[np.int32]
 
 
-def _take_in(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.Manifest:
+def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.IndexManifest:
     """Write all parts; the manifest to go with them."""
     vocabulary = Vocabulary()
     texts, pairs, words = record_turns(dialogues, folder, vocabulary)
     parts = [texts, pairs]
-    for name, postings in _postings(words, settings.windows(), len(vocabulary)):
+    for name, postings in _field_postings(words, settings.windows(), len(vocabulary)):
         with _folder.new_part(folder, name) as new:
-            weights = weigh(postings, settings.k1, settings.b)
-            matrix.save(new, postings, weights, vocabulary, settings.k1, settings.b)
-            parts.append(_folder.seal(new, name))
+            weights = weigh_postings(postings, settings.k1, settings.b)
+            matrix.save_weights(new, postings, weights, vocabulary, settings.k1, settings.b)
+            parts.append(_folder.seal_part(new, name))
     counts = {"passages": len(words.lengths), "words": len(vocabulary), "tokens": len(words.flat)}
-    return _folder.Manifest(ThreeFieldIndex.kind, asdict(settings), counts, tuple(parts))
+    return _folder.IndexManifest(ThreeFieldIndex.kind, asdict(settings), counts, tuple(parts))
 
 
 def record_turns(
     dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary
-) -> tuple[_folder.Part, _folder.Part, _Words]:
+) -> tuple[_folder.IndexPart, _folder.IndexPart, _TurnWords]:
     """Write the turns and the pairs of neighbouring ones; each turn is cut into words once."""
-    tokens_of = tokenizer_of("words")
+    tokens_of = get_tokenizer("words")
     flat, lengths, digests = array("i"), array("i"), array("Q")
     with _folder.new_part(folder, passage_store.ROLE) as new:
-        for text in passage_store.record(passages(dialogues), new):
+        for text in passage_store.record_passages(passages(dialogues), new):
             tokens = tokens_of(text)
             flat.extend(map(vocabulary.__getitem__, tokens))
             lengths.append(len(tokens))
-            digests.append(copies.digest_of(copies.letters_of(tokens, text)))
-        turns = _folder.seal(new, passage_store.ROLE)
-    sizes = np.array(passage_store.load(folder / turns.name, "sizes"))
+            digests.append(copies.hash_letters(copies.letters_of(tokens, text)))
+        turns = _folder.seal_part(new, passage_store.ROLE)
+    sizes = np.array(passage_store.load_array(folder / turns.name, "sizes"))
     with _folder.new_part(folder, copies.ROLE) as new:
-        copies.save(new, np.asarray(digests, np.uint64), sizes)
-        pairs = _folder.seal(new, copies.ROLE)
-    return turns, pairs, _Words(np.asarray(flat), np.asarray(lengths), sizes)
+        copies.save_pairs(new, np.asarray(digests, np.uint64), sizes)
+        pairs = _folder.seal_part(new, copies.ROLE)
+    return turns, pairs, _TurnWords(np.asarray(flat), np.asarray(lengths), sizes)
 
 
-def _postings(words: _Words, windows: Windows, n_words: int) -> Iterator[tuple[str, Postings]]:
+def _field_postings(words: _TurnWords, windows: Windows, n_words: int) -> Iterator[tuple[str, Postings]]:
     """The postings of each field: a word counts for the turns whose window it lies in."""
     turns = len(words.lengths)
     dialogue = np.repeat(np.arange(len(words.sizes)), words.sizes)
     turn_of = np.repeat(np.arange(turns), words.lengths)
-    for name, steps in zip(NAMES, windows.steps(), strict=True):
+    for name, steps in zip(FIELD_NAMES, windows.steps(), strict=True):
         owners, flat = [], []
         for step in steps:
             # A turn's words lie in the past of the turns behind it and in the future of those before it.
             owner = np.arange(turns) - step
-            kept = within(owner, dialogue)[turn_of]
+            kept = is_same_dialogue(owner, dialogue)[turn_of]
             owners.append(owner[turn_of[kept]])
             flat.append(words.flat[kept])
         owned = np.concatenate(owners)
         lengths = np.bincount(owned, minlength=turns).astype(np.int32)
-        yield name, sort_out(np.concatenate(flat), owned, lengths, n_words)
+        yield name, sort_postings(np.concatenate(flat), owned, lengths, n_words)

@@ -17,7 +17,7 @@ from rejoinder.models.base import Encoder
 from rejoinder.paths import cache_home
 from rejoinder.types import Dialogue
 
-Kind: TypeAlias = Literal["bm25", "dense", "hybrid"]
+ThreeFieldKind: TypeAlias = Literal["bm25", "dense", "hybrid"]
 Dialogues: TypeAlias = Callable[[], Iterable[Dialogue]]
 Opened = TypeVar("Opened")
 
@@ -26,7 +26,7 @@ VERSION = 1  # of what an index holds: another one is built anew
 
 def open_three_field(
     dialogues: Dialogues,
-    kind: Kind = "bm25",
+    kind: ThreeFieldKind = "bm25",
     *,
     digest: str | None = None,
     settings: Settings | None = None,
@@ -40,16 +40,16 @@ def open_three_field(
     where the index must be built. ``encoder`` is that of the dense and the hybrid index; else it is `aptness`.
     """
     settings = settings or Settings()
-    content = digest or digest_of(dialogues())
+    content = digest or dialogues_digest(dialogues())
     words = vectors = None
     if kind != "dense":
-        words = _opened(
-            _folder(f"three_field-{content}", settings),
+        words = _open_or_build(
+            _cache_folder(f"three_field-{content}", settings),
             lambda folder: ThreeFieldIndex.open(folder, epsilon=epsilon),
             lambda folder: ThreeFieldIndex.build(dialogues(), folder, settings=settings, epsilon=epsilon),
         )
     if kind != "bm25":
-        vectors = _dense(dialogues, content, settings, epsilon, encoder or _embedded())
+        vectors = _open_dense(dialogues, content, settings, epsilon, encoder or _load_default_encoder())
     if words is not None and vectors is not None:
         return HybridThreeFieldIndex(words, vectors, weight)
     found = words or vectors
@@ -58,18 +58,18 @@ def open_three_field(
     return found
 
 
-def _dense(
+def _open_dense(
     dialogues: Dialogues, content: str, settings: Settings, epsilon: float, encoder: Encoder
 ) -> DenseThreeFieldIndex:
     windows = settings.windows()
-    return _opened(
-        _folder(f"three_field_dense-{content}", (encoder.digest, windows)),
+    return _open_or_build(
+        _cache_folder(f"three_field_dense-{content}", (encoder.digest, windows)),
         lambda folder: DenseThreeFieldIndex.open(folder, encoder, epsilon=epsilon),
         lambda folder: DenseThreeFieldIndex.build(dialogues(), folder, encoder, windows=windows, epsilon=epsilon),
     )
 
 
-def digest_of(dialogues: Iterable[Dialogue]) -> str:
+def dialogues_digest(dialogues: Iterable[Dialogue]) -> str:
     """A name for what is said in dialogues, by whom, in which order and split."""
     found = hashlib.blake2b(digest_size=12)
     for dialogue in dialogues:
@@ -78,12 +78,12 @@ def digest_of(dialogues: Iterable[Dialogue]) -> str:
     return found.hexdigest()
 
 
-def _folder(name: str, settings: object) -> Path:
+def _cache_folder(name: str, settings: object) -> Path:
     mark = hashlib.blake2b(repr((VERSION, settings)).encode(), digest_size=4).hexdigest()
     return cache_home() / "indexes" / f"{name[:48]}-{mark}"
 
 
-def _opened(folder: Path, reopen: Callable[[Path], Opened], build: Callable[[Path], Opened]) -> Opened:
+def _open_or_build(folder: Path, reopen: Callable[[Path], Opened], build: Callable[[Path], Opened]) -> Opened:
     if folder.is_dir():
         return reopen(folder)
     try:
@@ -94,7 +94,7 @@ def _opened(folder: Path, reopen: Callable[[Path], Opened], build: Callable[[Pat
         return reopen(folder)  # another program built it meanwhile
 
 
-def _embedded() -> Encoder:
+def _load_default_encoder() -> Encoder:
     from rejoinder.models.encoder.factory import load_encoder
 
     return load_encoder("aptness")

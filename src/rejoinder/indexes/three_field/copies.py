@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import load
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import load_array
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Item
 
 ROLE = "pairs"
-ENOUGH = 30  # letters in two neighbouring turns
+MIN_LETTERS = 30  # letters in two neighbouring turns
 # From which likeness (of 100) on a turn with the one before it, and the turn alone, are others that were edited.
 NEAR, ALIKE = 90.0, 80.0
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio in 64 bits: an odd number without a pattern
@@ -33,59 +33,59 @@ def letters_of(tokens: Iterable[str], text: str) -> str:
     return "".join(tokens).replace("'", "") or text.strip()
 
 
-def digest_of(letters: str) -> int:
+def hash_letters(letters: str) -> int:
     """The number that stands for a turn."""
     return int.from_bytes(hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def save(folder: Path, turns: NDArray[np.uint64], sizes: NDArray[np.int32]) -> None:
+def save_pairs(folder: Path, turns: NDArray[np.uint64], sizes: NDArray[np.int32]) -> None:
     """Write the pairs of neighbouring turns of dialogues of some sizes, given the digest of each turn."""
     dialogue = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     inside = dialogue[:-1] == dialogue[1:]
-    pairs, owners = _joined(turns[:-1], turns[1:])[inside], dialogue[:-1][inside]
+    pairs, owners = _join_digests(turns[:-1], turns[1:])[inside], dialogue[:-1][inside]
     order = np.argsort(pairs, kind="stable")
     np.save(folder / "pairs.npy", pairs[order])
     np.save(folder / "owners.npy", owners[order])
 
 
-def _joined(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _join_digests(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         joined: NDArray[np.uint64] = (first * _MIX) ^ second
     return joined
 
 
-class Copies:
+class CopyFinder:
     """The pairs of neighbouring turns of an index, and whose they are."""
 
     def __init__(self, folder: Path) -> None:
-        self._pairs: NDArray[np.uint64] = load(folder, "pairs")
-        self._owners: NDArray[np.int32] = load(folder, "owners")
+        self._pairs: NDArray[np.uint64] = load_array(folder, "pairs")
+        self._owners: NDArray[np.int32] = load_array(folder, "owners")
         if len(self._pairs) != len(self._owners):
-            raise damaged(folder, "its columns differ in length")
+            raise damage_error(folder, "its columns differ in length")
 
     def of(self, item: Item) -> set[int]:
         """The numbers of the dialogues that share a pair of turns with an item."""
-        wanted = list(_pairs(item))
+        wanted = list(_item_pairs(item))
         if not wanted or not len(self._pairs):
             return set()
         digests = np.array(wanted, np.uint64)
-        pairs = _joined(digests[:, 0], digests[:, 1])
+        pairs = _join_digests(digests[:, 0], digests[:, 1])
         begins = np.searchsorted(self._pairs, pairs, side="left")
         ends = np.searchsorted(self._pairs, pairs, side="right")
         return {int(n) for begin, end in zip(begins, ends, strict=True) for n in self._owners[begin:end]}
 
 
-def _pairs(item: Item) -> Iterator[tuple[int, int]]:
+def _item_pairs(item: Item) -> Iterator[tuple[int, int]]:
     """The pairs of neighbouring turns that tell an item's dialogue from others, as digests."""
     context, future = ([_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
     references = [_letters(reference.text) for reference in item.references]
     plain = [*pairwise(context), *pairwise(future), *((r, future[0]) for r in references if future)]
-    telling = [pair for pair in plain if sum(map(len, pair)) >= ENOUGH]
+    telling = [pair for pair in plain if sum(map(len, pair)) >= MIN_LETTERS]
     for first, second in [*telling, *((context[-1], r) for r in references if context)]:
-        yield digest_of(first), digest_of(second)
+        yield hash_letters(first), hash_letters(second)
 
 
-def nearly_same(item: Item, past: Sequence[str], response: str) -> bool:
+def is_near_copy(item: Item, past: Sequence[str], response: str) -> bool:
     """Whether a turn that was found follows nearly the same words as an item's reply and is nearly one of these."""
     if not item.context or not past:
         return False
@@ -100,4 +100,4 @@ def nearly_same(item: Item, past: Sequence[str], response: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    return letters_of(tokenizer_of("words")(text), text)
+    return letters_of(get_tokenizer("words")(text), text)

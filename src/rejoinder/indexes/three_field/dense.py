@@ -17,23 +17,23 @@ from numpy.typing import NDArray
 from rejoinder.errors import SpecError
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import vector_store
-from rejoinder.indexes.passage_store import Passages, load
+from rejoinder.indexes.passage_store import PassageStore, load_array
 from rejoinder.indexes.postings import Vocabulary
 from rejoinder.indexes.three_field.bm25 import record_turns
-from rejoinder.indexes.three_field.fields import NAMES, Fields, Windows, within
+from rejoinder.indexes.three_field.fields import FIELD_NAMES, Fields, Windows, is_same_dialogue
 from rejoinder.indexes.three_field.search import EPSILON, Bounds, FieldSearch
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.types import Dialogue
 
 ROLE, LENGTHS = "vectors", "lengths"
-_AT_ONCE = 16  # items
+_BATCH_ITEMS = 16  # items
 _ROWS = 2**14
 _ROUNDING = 2.0**-22
 _SHORTEST = 1e-6  # sums of vectors below it point nowhere
 
 
 @dataclass(frozen=True)
-class Settings:
+class DenseThreeFieldSettings:
     """What decides the scores of an index beside its turns and epsilon."""
 
     encoder: str
@@ -50,7 +50,7 @@ class DenseThreeFieldIndex(FieldSearch):
 
     def __init__(self, folder: Path, encoder: Encoder, epsilon: float = EPSILON) -> None:
         manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.settings_of(manifest, folder, Settings)
+        self.settings = _folder.parse_settings(manifest, folder, DenseThreeFieldSettings)
         if self.settings.digest != encoder.digest:
             raise SpecError(
                 f"{folder}: was made with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
@@ -59,9 +59,9 @@ class DenseThreeFieldIndex(FieldSearch):
         super().__init__(folder, manifest, Windows(self.settings.past, self.settings.future), epsilon)
         self.encoder = encoder
         self._vectors = vector_store.VectorStore(manifest.folders(folder, ROLE), encoder.dimensions)
-        self._lengths: Vectors = load(manifest.folders(folder, LENGTHS)[0], LENGTHS)
+        self._lengths: Vectors = load_array(manifest.folders(folder, LENGTHS)[0], LENGTHS)
         if not len(self._vectors) == len(self._lengths) == len(self):
-            raise _folder.damaged(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not belong together")
 
     @classmethod
     def build(
@@ -76,21 +76,23 @@ class DenseThreeFieldIndex(FieldSearch):
     ) -> DenseThreeFieldIndex:
         """Index all turns of dialogues into a new folder; each is encoded once."""
         windows = windows or Windows()
-        settings = Settings(encoder.name, encoder.digest, precision, windows.past, windows.future)
+        settings = DenseThreeFieldSettings(encoder.name, encoder.digest, precision, windows.past, windows.future)
         target = Path(folder)
         with _folder.new_folder(target) as new:
             turns, pairs, words = record_turns(dialogues, new, Vocabulary())
-            texts = Passages([new / turns.name])
+            texts = PassageStore([new / turns.name])
             with _folder.new_part(new, ROLE) as part:
-                vector_store.write(map(texts.text, range(len(texts))), part, encoder, precision)
-                vectors = _folder.seal(part, ROLE)
+                vector_store.write_vectors(map(texts.text, range(len(texts))), part, encoder, precision)
+                vectors = _folder.seal_part(part, ROLE)
             with _folder.new_part(new, LENGTHS) as part:
                 dialogue = np.repeat(np.arange(len(words.sizes)), words.sizes)
-                np.save(part / f"{LENGTHS}.npy", _lengths(new / vectors.name, encoder.dimensions, dialogue, windows))
-                lengths = _folder.seal(part, LENGTHS)
+                np.save(
+                    part / f"{LENGTHS}.npy", _field_lengths(new / vectors.name, encoder.dimensions, dialogue, windows)
+                )
+                lengths = _folder.seal_part(part, LENGTHS)
             counts = {"passages": len(texts)}
             parts = (turns, pairs, vectors, lengths)
-            _folder.write_manifest(new, _folder.Manifest(cls.kind, asdict(settings), counts, parts))
+            _folder.write_manifest(new, _folder.IndexManifest(cls.kind, asdict(settings), counts, parts))
         return cls(target, encoder, epsilon)
 
     @classmethod
@@ -100,22 +102,22 @@ class DenseThreeFieldIndex(FieldSearch):
 
     def _query(self, query: Fields) -> Vectors:
         """The vectors of a query's fields, zeros for a missing one."""
-        found = np.zeros((len(NAMES), self.encoder.dimensions), np.float32)
+        found = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
         for row, texts in zip(found, query, strict=True):
             if texts:
-                total = vector_store.encode(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
+                total = vector_store.encode_texts(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
                 row[:] = total / max(float(np.linalg.norm(total)), _SHORTEST)
         return found
 
     def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
-        for begin in range(0, len(queries), _AT_ONCE):
-            some = queries[begin : begin + _AT_ONCE]
+        for begin in range(0, len(queries), _BATCH_ITEMS):
+            some = queries[begin : begin + _BATCH_ITEMS]
             vectors = np.concatenate([self._query(query) for query in some])
             products = np.empty((len(vectors), len(self)), np.float32)
             for first, block in self._vectors.blocks():
                 products[:, first : first + len(block)] = vectors @ block.T
             for number, query in enumerate(some):
-                yield self._bound(query, products[len(NAMES) * number :][: len(NAMES)])
+                yield self._bound(query, products[len(FIELD_NAMES) * number :][: len(FIELD_NAMES)])
 
     def _bound(self, query: Fields, products: Vectors) -> Bounds:
         """The bounds of every turn's similarity, from the products of every turn's vector with the query's."""
@@ -128,7 +130,7 @@ class DenseThreeFieldIndex(FieldSearch):
             total = np.zeros(len(self), np.float32)
             for step in steps:
                 turns = np.arange(len(self)) + step
-                inside = within(turns, dialogue)
+                inside = is_same_dialogue(turns, dialogue)
                 total[inside] += product[turns[inside]]
             length = np.maximum(self._lengths[:, column], np.float32(_SHORTEST))
             score, off = (1 + total / length) / 2, len(steps) * error * (1 + 1 / length)
@@ -139,7 +141,7 @@ class DenseThreeFieldIndex(FieldSearch):
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         vectors = self._query(query)
-        logs = np.zeros((len(numbers), len(NAMES)))
+        logs = np.zeros((len(numbers), len(FIELD_NAMES)))
         for column, texts, vector, steps in zip(logs.T, query, vectors, self.windows.steps(), strict=True):
             if texts:
                 cosines, missing = self._cosines(numbers, vector, steps)
@@ -162,12 +164,12 @@ class DenseThreeFieldIndex(FieldSearch):
         return (total * vector.astype(np.float64)).sum(axis=1) / np.where(missing, 1, lengths), missing
 
 
-def _lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], windows: Windows) -> Vectors:
+def _field_lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], windows: Windows) -> Vectors:
     """How long the sum of the vectors of each field is, for every turn."""
     store = vector_store.VectorStore([folder], dimensions)
-    found = np.zeros((len(dialogue), len(NAMES)), np.float32)
+    found = np.zeros((len(dialogue), len(FIELD_NAMES)), np.float32)
     for column, steps in zip(found.T, windows.steps(), strict=True):
-        inside = [within(np.arange(len(dialogue)) + step, dialogue) for step in steps]
+        inside = [is_same_dialogue(np.arange(len(dialogue)) + step, dialogue) for step in steps]
         for begin in range(0, len(dialogue), _ROWS):
             some = np.arange(begin, min(begin + _ROWS, len(dialogue)))
             total = np.zeros((len(some), dimensions))

@@ -13,7 +13,7 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes.base import Hit
 from rejoinder.types import Item
 
-NAMES = ("past", "response", "future")
+FIELD_NAMES = ("past", "response", "future")
 
 
 class Fields(NamedTuple):
@@ -25,7 +25,7 @@ class Fields(NamedTuple):
 
     def only(self, names: Collection[str]) -> Fields:
         """These fields; the others are missing."""
-        return Fields(*(texts if name in names else () for name, texts in zip(NAMES, self, strict=True)))
+        return Fields(*(texts if name in names else () for name, texts in zip(FIELD_NAMES, self, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,19 @@ class Windows:
         context = [turn.text for turn in item.context]
         future = [turn.text for turn in item.future]
         references = [reference.text for reference in item.references if reference.text.strip()]
-        return Fields(tuple(_said(context[-self.past :])), tuple(references[:1]), tuple(_said(future[: self.future])))
+        return Fields(
+            tuple(_drop_blank(context[-self.past :])), tuple(references[:1]), tuple(_drop_blank(future[: self.future]))
+        )
 
 
-def within(turns: NDArray[np.int64], dialogue: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_same_dialogue(turns: NDArray[np.int64], dialogue: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of ``turns``, one for each turn of a corpus in order, lie in the dialogue of that turn."""
     inside: NDArray[np.bool_] = (turns >= 0) & (turns < len(dialogue))
     inside[inside] &= dialogue[turns[inside]] == dialogue[inside]
     return inside
 
 
-def _said(texts: Sequence[str]) -> list[str]:
+def _drop_blank(texts: Sequence[str]) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
@@ -92,7 +94,7 @@ class FieldIndex(Protocol):
         split: str | None = None,
         only_dialogues: Collection[str] | None = None,
         exclude_dialogues: Sequence[Collection[str]] | None = None,
-        fields: Collection[str] = NAMES,
+        fields: Collection[str] = FIELD_NAMES,
     ) -> list[list[FieldHit]]:
         """The turns most similar to the place of each item's reply, best first.
 

@@ -29,7 +29,7 @@ class HybridThreeFieldIndex(FieldSearch):
     def __init__(self, words: ThreeFieldIndex, vectors: DenseThreeFieldIndex, weight: float = WEIGHT) -> None:
         if words.windows != vectors.windows or words.epsilon != vectors.epsilon:
             raise SpecError("the two indexes of a hybrid must have the same windows and the same epsilon")
-        if _turns(words) != _turns(vectors):
+        if _turn_parts(words) != _turn_parts(vectors):
             raise SpecError(f"{words.folder} and {vectors.folder} hold other turns; build both from the same dialogues")
         if not (math.isfinite(weight) and weight > 0):
             raise SpecError(f"the weight of a hybrid must be above 0, found {weight}")
@@ -51,6 +51,6 @@ class HybridThreeFieldIndex(FieldSearch):
         return total + self.weight * self._vectors._logs(query, numbers)
 
 
-def _turns(index: FieldSearch) -> list[str]:
+def _turn_parts(index: FieldSearch) -> list[str]:
     """The names of the parts that hold the turns; a name is a digest of what is in it."""
     return [part.name for part in index.manifest.parts if part.role == "passages"]

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.indexes import passage_store
-from rejoinder.indexes.filter import Filter, floor_of
-from rejoinder.indexes.parts import Manifest
-from rejoinder.indexes.passage_store import Passages
+from rejoinder.indexes.filter import PassageFilter, lower_bound
+from rejoinder.indexes.parts import IndexManifest
+from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.indexes.three_field import copies as _copies
-from rejoinder.indexes.three_field.copies import Copies, nearly_same
-from rejoinder.indexes.three_field.fields import NAMES, FieldHit, Fields, Windows
+from rejoinder.indexes.three_field.copies import CopyFinder, is_near_copy
+from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, Fields, Windows
 from rejoinder.types import Item
 
 EPSILON = 1e-3
-_AT_ONCE = 2**15
+_BATCH_TURNS = 2**15
 _LOWEST = float(np.finfo(np.float32).min)  # above the turns that are barred
 
 
@@ -43,13 +43,13 @@ class FieldSearch:
 
     kind = ""
 
-    def __init__(self, folder: Path, manifest: Manifest, windows: Windows, epsilon: float) -> None:
+    def __init__(self, folder: Path, manifest: IndexManifest, windows: Windows, epsilon: float) -> None:
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise SpecError(f"epsilon must be above 0, found {epsilon}")
         self.folder, self.manifest = folder, manifest
         self.windows, self.epsilon = windows, epsilon
-        self._passages = Passages(manifest.folders(folder, passage_store.ROLE))
-        self._copies = Copies(manifest.folders(folder, _copies.ROLE)[0])
+        self._passages = PassageStore(manifest.folders(folder, passage_store.ROLE))
+        self._copies = CopyFinder(manifest.folders(folder, _copies.ROLE)[0])
 
     def __len__(self) -> int:
         return len(self._passages)
@@ -75,11 +75,11 @@ class FieldSearch:
         split: str | None = None,
         only_dialogues: Collection[str] | None = None,
         exclude_dialogues: Sequence[Collection[str]] | None = None,
-        fields: Collection[str] = NAMES,
+        fields: Collection[str] = FIELD_NAMES,
     ) -> list[list[FieldHit]]:
         """The turns most similar to the place of each item's reply, best first; see ``_fields.FieldIndex``."""
-        _check(items, k, exclude_dialogues, fields)
-        allowed = Filter(self._passages, split, only_dialogues)
+        _check_search(items, k, exclude_dialogues, fields)
+        allowed = PassageFilter(self._passages, split, only_dialogues)
         barred = exclude_dialogues or [()] * len(items)
         found: list[list[FieldHit]] = [[] for _ in items]
         queries = {number: self.windows.of(item).only(fields) for number, item in enumerate(items)}
@@ -94,7 +94,7 @@ class FieldSearch:
     def scores(self, item: Item) -> NDArray[np.float64]:
         """The similarity of every turn, in the order in which they were indexed, the item's own dialogue included."""
         query, every = self.windows.of(item), np.arange(len(self), dtype=np.int64)
-        blocks = (every[begin : begin + _AT_ONCE] for begin in range(0, len(every), _AT_ONCE))
+        blocks = (every[begin : begin + _BATCH_TURNS] for begin in range(0, len(every), _BATCH_TURNS))
         return np.concatenate([self._logs(query, block).sum(axis=1) for block in blocks])
 
     def _own(self, item: Item) -> list[str]:
@@ -102,15 +102,15 @@ class FieldSearch:
         named = [] if item.dialogue is None else [item.dialogue]
         return named + [self._passages.ids[number] for number in self._copies.of(item)]
 
-    def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: Filter) -> list[FieldHit]:
+    def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: PassageFilter) -> list[FieldHit]:
         """The k best turns; where one is the item's own reply with a word changed, its dialogue is barred as well."""
         while True:
-            floor = max(floor_of(bounds.low, k), _LOWEST)
+            floor = max(lower_bound(bounds.low, k), _LOWEST)
             numbers = np.flatnonzero(bounds.high >= np.float32(floor))
             logs = self._logs(query, numbers)
             logs, numbers = self._related(query, logs, numbers)
             hits = self._hits(query, numbers, logs, k)
-            copies = {hit.dialogue for hit in hits if nearly_same(item, hit.past, hit.text)}
+            copies = {hit.dialogue for hit in hits if is_near_copy(item, hit.past, hit.text)}
             if not copies:
                 return hits
             for stretch in allowed.stretches(copies):
@@ -140,11 +140,11 @@ class FieldSearch:
         return hits
 
 
-def _check(
+def _check_search(
     items: Sequence[Item], k: int, exclude_dialogues: Sequence[Collection[str]] | None, fields: Collection[str]
 ) -> None:
-    if not fields or not set(fields) <= set(NAMES):
-        raise InputError(f"fields must be some of {', '.join(NAMES)}, found {brief(list(fields))}")
+    if not fields or not set(fields) <= set(FIELD_NAMES):
+        raise InputError(f"fields must be some of {', '.join(FIELD_NAMES)}, found {brief(list(fields))}")
     if k < 1:
         raise InputError(f"k must be at least 1, found {k}")
     if exclude_dialogues is not None and len(exclude_dialogues) != len(items):

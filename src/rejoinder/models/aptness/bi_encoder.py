@@ -12,16 +12,16 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import CONTEXT, REPLY, AptnessCard
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.batching import Rows
-from rejoinder.models.encoder.onnx import open_session, side_by_side
+from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
-_AT_ONCE = 128  # rows of a head's batch
+_BATCH_ROWS = 128  # rows of a head's batch
 
 
 class BiScorer:
     """The heads of a folder; the utterances' vectors come from an encoder, which keeps them."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
-        cards.checked(folder, card, CONTEXT, REPLY)
+        cards.check_files(folder, card, CONTEXT, REPLY)
         self._limits = card.limits
         self._context = open_session(folder / CONTEXT)
         self._reply = open_session(folder / REPLY)
@@ -55,7 +55,7 @@ class BiScorer:
             given = {"utterances": vectors[rows] * there[..., None], "mask": there.astype(np.int64)}
             found[batch] = self._context.run(["vectors"], given)[0]
 
-        side_by_side(fill, _parts(len(distinct)))
+        compute_in_parallel(fill, _split_rows(len(distinct)))
         return found[[distinct[context] for context in contexts]]
 
     def _reply_vectors(self, encoder: Encoder, replies: Sequence[str]) -> Vectors:
@@ -66,9 +66,9 @@ class BiScorer:
         def fill(batch: Rows) -> None:
             found[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
 
-        side_by_side(fill, _parts(len(place)))
+        compute_in_parallel(fill, _split_rows(len(place)))
         return found[[place[text] for text in replies]]
 
 
-def _parts(rows: int) -> list[Rows]:
-    return [np.arange(start, min(start + _AT_ONCE, rows)) for start in range(0, rows, _AT_ONCE)]
+def _split_rows(rows: int) -> list[Rows]:
+    return [np.arange(start, min(start + _BATCH_ROWS, rows)) for start in range(0, rows, _BATCH_ROWS)]

@@ -27,40 +27,40 @@ NETWORKS = ("bi", "cross")
 BIAS = "bias"
 
 
-def length(context: Sequence[Ids], reply: Ids) -> float:
+def log_length(context: Sequence[Ids], reply: Ids) -> float:
     """ln(1 + the reply's tokens)."""
     return math.log1p(len(reply))
 
 
-def copied(context: Sequence[Ids], reply: Ids) -> float:
+def copied_share(context: Sequence[Ids], reply: Ids) -> float:
     """The largest share of common tokens (Jaccard's index) of the reply and one utterance of the context."""
     said = set(reply)
     shares = [len(said & set(utterance)) / len(said | set(utterance)) for utterance in context if utterance]
     return max(shares, default=0.0)
 
 
-def repeated(context: Sequence[Ids], reply: Ids) -> float:
+def repeated_share(context: Sequence[Ids], reply: Ids) -> float:
     """The share of the reply's tokens that it had before."""
     return 1 - len(set(reply)) / len(reply) if reply else 0.0
 
 
-OF_TOKENS: Mapping[str, Callable[[Sequence[Ids], Ids], float]] = {
-    "length": length,
-    "copied": copied,
-    "repeated": repeated,
+TOKEN_FEATURES: Mapping[str, Callable[[Sequence[Ids], Ids], float]] = {
+    "length": log_length,
+    "copied": copied_share,
+    "repeated": repeated_share,
 }
 
 
 def check_calibration(calibration: Mapping[str, Mapping[str, float]]) -> None:
     """Raise where a model has no weights, or a weight belongs to no feature."""
-    known = {*NETWORKS, *OF_TOKENS, BIAS}
+    known = {*NETWORKS, *TOKEN_FEATURES, BIAS}
     for model in get_args(ModelName):
         weights = calibration.get(model, {})
         wanted = NETWORKS if model == "both" else (model,)
         if not set(wanted) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(wanted):
             raise InputError(
                 f"the calibration of {model!r} must weigh {' and '.join(wanted)} and may weigh "
-                f"{', '.join([*OF_TOKENS, BIAS])}; found: {', '.join(weights) or 'nothing'}"
+                f"{', '.join([*TOKEN_FEATURES, BIAS])}; found: {', '.join(weights) or 'nothing'}"
             )
 
 

@@ -13,7 +13,7 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 
-NAME = "aptness.json"
+CARD_FILE = "aptness.json"
 TOKENIZER = "tokenizer.json"
 UTTERANCE, CONTEXT, REPLY, CROSS = "bi.onnx", "context.onnx", "reply.onnx", "cross.onnx"
 EMBEDDINGS = "embeddings.int8"  # of both networks: the words' rows, then a scale for each as float32
@@ -21,7 +21,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Limits:
+class AptnessLimits:
     """How much of a text the networks read, in tokens."""
 
     utterances: int = 6  # of a context, the last ones, for the bi-encoder
@@ -31,7 +31,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialTokens:
     """The ids that are no words: before and after a text, between two utterances, and what fills a row up."""
 
     first: int
@@ -46,9 +46,9 @@ class AptnessCard:
 
     files: dict[str, str]  # name: sha256
     networks: dict[str, dict[str, Any]]  # the shape of each trunk, as transformers names it
-    marks: Marks
+    marks: SpecialTokens
     calibration: dict[str, dict[str, float]]  # for each model: the weights of its features, see aptness_calibration
-    limits: Limits = field(default_factory=Limits)
+    limits: AptnessLimits = field(default_factory=AptnessLimits)
     about: dict[str, Any] = field(default_factory=dict)  # version, licence, base, seed, data, measured ...
     format: int = FORMAT
 
@@ -72,9 +72,9 @@ class AptnessCard:
         return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def read(folder: Path) -> AptnessCard:
+def read_card(folder: Path) -> AptnessCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
@@ -84,18 +84,20 @@ def read(folder: Path) -> AptnessCard:
     if not isinstance(found, Mapping) or found.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of aptness in format {FORMAT}; export the networks again")
     try:
-        return AptnessCard(**{**found, "marks": Marks(**found["marks"]), "limits": Limits(**found["limits"])})
+        return AptnessCard(
+            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+        )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
 
 
-def write(folder: Path, card: AptnessCard) -> None:
+def write_card(folder: Path, card: AptnessCard) -> None:
     """Write the card of a folder; the last file of an export."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
 
 
-def checked(folder: Path, card: AptnessCard, *names: str) -> None:
+def check_files(folder: Path, card: AptnessCard, *names: str) -> None:
     """Raise where a file is not the one that the card was written for."""
     for name in names:
         if (found := sha256_of(folder / name)) != card.files.get(name):

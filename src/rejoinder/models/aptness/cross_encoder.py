@@ -10,33 +10,33 @@ import numpy as np
 
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import Ids, Numbers
-from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, Limits, Marks
+from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import Rows, batches, pad
-from rejoinder.models.encoder.onnx import open_session, side_by_side
+from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
 Output: TypeAlias = Literal["log_odds", "features"]
-_KEPT = 50_000  # pairs whose log-odds are remembered in a process
+_CACHE_SIZE = 50_000  # pairs whose log-odds are remembered in a process
 
 
-class Row(NamedTuple):
+class PairRow(NamedTuple):
     """``[CLS] utterance [unused0] utterance ... [SEP] reply [SEP]`` and where the reply begins."""
 
     ids: tuple[int, ...]
     reply_at: int
 
 
-def row_of(context: Sequence[Ids], reply: Ids, marks: Marks, limits: Limits) -> Row:
+def build_pair_row(context: Sequence[Ids], reply: Ids, marks: SpecialTokens, limits: AptnessLimits) -> PairRow:
     """A pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
     before: list[int] = []
     for utterance in context:
         before += [marks.between, *utterance] if before else utterance
     before = before[-limits.context_tokens :]
     ids = (marks.first, *before, marks.last, *reply[: limits.reply_tokens], marks.last)
-    return Row(ids, len(before) + 2)
+    return PairRow(ids, len(before) + 2)
 
 
-def too_long(context: Sequence[Ids], reply: Ids, limits: Limits) -> bool:
+def is_too_long(context: Sequence[Ids], reply: Ids, limits: AptnessLimits) -> bool:
     """Whether a pair has more tokens than are read."""
     tokens = sum(len(utterance) + 1 for utterance in context) - 1
     return tokens > limits.context_tokens or len(reply) > limits.reply_tokens
@@ -46,16 +46,16 @@ class CrossScorer:
     """The pair's graph of a folder."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
-        cards.checked(folder, card, CROSS, EMBEDDINGS)
+        cards.check_files(folder, card, CROSS, EMBEDDINGS)
         self._card = card
         self._session = open_session(folder / CROSS)
-        self._kept: dict[Row, float] = {}
+        self._kept: dict[PairRow, float] = {}
 
     def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
         """The log-odds of each pair; the last ones are remembered, for `aptness` asks for them under two names."""
         rows = self._rows(contexts, replies)
         new = [row for row in dict.fromkeys(rows) if row not in self._kept]
-        if len(self._kept) + len(new) > _KEPT:
+        if len(self._kept) + len(new) > _CACHE_SIZE:
             self._kept = {}
             new = list(dict.fromkeys(rows))
         self._kept.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
@@ -68,11 +68,11 @@ class CrossScorer:
         found: Vectors = self._compute(list(place), "features")[[place[row] for row in rows]]
         return found
 
-    def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[Row]:
+    def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[PairRow]:
         marks, limits = self._card.marks, self._card.limits
-        return [row_of(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
+        return [build_pair_row(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
 
-    def _compute(self, rows: Sequence[Row], output: Output) -> Any:
+    def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
         """What the graph says of each row; rows of about the same length are computed together."""
         width = int(self._card.networks["cross"]["hidden_size"])
         found = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
@@ -84,5 +84,5 @@ class CrossScorer:
             given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
             found[batch] = self._session.run([output], given)[0]
 
-        side_by_side(fill, batches([len(row.ids) for row in rows]))
+        compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
         return found

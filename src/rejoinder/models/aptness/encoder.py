@@ -13,7 +13,7 @@ from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.card import EMBEDDINGS, TOKENIZER, UTTERANCE
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import Rows, batches, pad
-from rejoinder.models.encoder.onnx import open_session, side_by_side, without_special
+from rejoinder.models.encoder.onnx import compute_in_parallel, open_session, separate_special_tokens
 from rejoinder.models.encoder.tokenization import read_tokenizer
 
 _FILES = (TOKENIZER, EMBEDDINGS, UTTERANCE)
@@ -23,8 +23,8 @@ class AptnessEncoder:
     """The utterance's graph of a folder with ``aptness.json``."""
 
     def __init__(self, folder: Path, name: str = "aptness") -> None:
-        card = cards.read(folder)
-        cards.checked(folder, card, *_FILES)
+        card = cards.read_card(folder)
+        cards.check_files(folder, card, *_FILES)
         self.name = name
         self.dimensions = card.dimensions
         self.max_tokens = card.limits.utterance_tokens
@@ -41,7 +41,7 @@ class AptnessEncoder:
         def fill(batch: Rows) -> None:
             found[batch] = self._run("vectors", [ids[i] for i in batch])
 
-        side_by_side(fill, batches([len(row) for row in ids]))
+        compute_in_parallel(fill, batches([len(row) for row in ids]))
         return found
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
@@ -53,9 +53,9 @@ class AptnessEncoder:
 
         def fill(batch: Rows) -> None:
             for i, vectors in zip(batch, self._run("token_vectors", [encodings[i].ids for i in batch]), strict=True):
-                found[i] = without_special(encodings[i], vectors)
+                found[i] = separate_special_tokens(encodings[i], vectors)
 
-        side_by_side(fill, batches([len(e.ids) for e in encodings]))
+        compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
         return found
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

@@ -19,14 +19,14 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import check_calibration
-from rejoinder.models.aptness.card import AptnessCard, Limits, Marks
-from rejoinder.models.aptness.graph import WORDS, write_graph
-from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, mean_of
+from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTokens
+from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
+from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
-from rejoinder.models.onnx.quantization import quantized
+from rejoinder.models.onnx.quantization import quantize_matrix
 
 _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
-_SHAPE = (
+_SHAPE_KEYS = (
     "vocab_size",
     "hidden_size",
     "num_hidden_layers",
@@ -49,7 +49,7 @@ def export_pair(
     calibration: Mapping[str, Mapping[str, float]],
     card: Mapping[str, Any],
     target: Path,
-    limits: Limits | None = None,
+    limits: AptnessLimits | None = None,
 ) -> AptnessCard:
     """Write both networks into the folder ``target``; the same networks give the same bytes.
 
@@ -57,31 +57,31 @@ def export_pair(
     ``bi`` and ``cross`` (see ``aptness_calibration``); ``card`` says licence, base, seed, data and what was measured.
     """
     check_calibration(calibration)
-    bi, cross = _plain(bi), _plain(cross)
-    limits = limits or Limits(utterances=len(bi.context.places))
-    words = _shared_words(bi, cross)
-    plain, marks = _tokenizer(tokenizer)
+    bi, cross = _copy_to_cpu(bi), _copy_to_cpu(cross)
+    limits = limits or AptnessLimits(utterances=len(bi.context.places))
+    words = _find_shared_words(bi, cross)
+    plain, marks = _prepare_tokenizer(tokenizer)
     _check_positions(bi, cross, limits)
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.NAME).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
     (target / cards.TOKENIZER).write_text(plain, encoding="utf-8", newline="")
-    small, scales = quantized(words, axis=0)
+    small, scales = quantize_matrix(words, axis=0)
     (target / cards.EMBEDDINGS).write_bytes(small.tobytes() + scales.tobytes())
     _write_graphs(bi, cross, target)
     names = (cards.TOKENIZER, cards.EMBEDDINGS, cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
     written = AptnessCard(
         files={name: sha256_of(target / name) for name in names},
-        networks={"bi": _shape(bi.trunk), "cross": _shape(cross.trunk)},
+        networks={"bi": _read_shape(bi.trunk), "cross": _read_shape(cross.trunk)},
         marks=marks,
         calibration={model: dict(weights) for model, weights in calibration.items()},
         limits=limits,
         about=dict(card),
     )
-    cards.write(target, written)
+    cards.write_card(target, written)
     return written
 
 
-class _Utterances(nn.Module):
+class _UtteranceGraph(nn.Module):
     """The bi-encoder with its tokens' vectors beside the utterances'."""
 
     def __init__(self, bi: BiEncoder) -> None:
@@ -90,10 +90,10 @@ class _Utterances(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
         states = self.trunk(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return functional.normalize(mean_of(states, attention_mask), dim=-1), states
+        return functional.normalize(masked_mean(states, attention_mask), dim=-1), states
 
 
-class _Pairs(nn.Module):
+class _PairGraph(nn.Module):
     """The cross-encoder with its features beside the log-odds."""
 
     def __init__(self, cross: CrossEncoder) -> None:
@@ -116,14 +116,18 @@ def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
     several = vectors[:, None].repeat(1, len(bi.context.places), 1)
     there = {"utterances": (several, _ROWS), "mask": (torch.ones(several.shape[:2], dtype=torch.int64), _ROWS)}
     state = bi.state_dict()
-    write_graph(_Utterances(bi), read, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE)
+    write_graph(
+        _UtteranceGraph(bi), read, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE
+    )
     write_graph(bi.context, there, {"vectors": _ROWS}, state, target / cards.CONTEXT)
     write_graph(bi.reply, {"utterances": (vectors, _ROWS)}, {"vectors": _ROWS}, state, target / cards.REPLY)
     read["token_type_ids"] = (kinds, _TOKENS)
-    write_graph(_Pairs(cross), read, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS)
+    write_graph(
+        _PairGraph(cross), read, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS
+    )
 
 
-def _plain(network: Any) -> Any:
+def _copy_to_cpu(network: Any) -> Any:
     """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
     network = copy.deepcopy(network).to("cpu", torch.float32).eval()
     if network.trunk.config.model_type != "bert":
@@ -133,15 +137,15 @@ def _plain(network: Any) -> Any:
     return network
 
 
-def _shared_words(bi: BiEncoder, cross: CrossEncoder) -> Any:
+def _find_shared_words(bi: BiEncoder, cross: CrossEncoder) -> Any:
     """The word embeddings, which both networks must have alike: they are stored once."""
-    words, others = bi.state_dict()[WORDS], cross.state_dict()[WORDS]
+    words, others = bi.state_dict()[WORD_EMBEDDINGS], cross.state_dict()[WORD_EMBEDDINGS]
     if words.shape != others.shape or not torch.equal(words, others):
         raise InputError("the word embeddings of the two networks differ; freeze them in training, or copy them over")
     return words.numpy()
 
 
-def _tokenizer(serialized: str) -> tuple[str, Marks]:
+def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
     """The tokeniser without padding and cutting, and the ids of its marks."""
     from tokenizers import Tokenizer
 
@@ -153,10 +157,10 @@ def _tokenizer(serialized: str) -> tuple[str, Marks]:
         if (found := tokenizer.token_to_id(name)) is None:
             raise InputError(f"the tokeniser has no {name}, which marks a place in a text")
         ids.append(found)
-    return tokenizer.to_str(), Marks(*ids)
+    return tokenizer.to_str(), SpecialTokens(*ids)
 
 
-def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: Limits) -> None:
+def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: AptnessLimits) -> None:
     for network, needed in ((bi, limits.utterance_tokens), (cross, limits.context_tokens + limits.reply_tokens + 3)):
         if network.trunk.config.max_position_embeddings < needed:
             raise InputError(
@@ -164,5 +168,5 @@ def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: Limits) -> None
             )
 
 
-def _shape(trunk: Any) -> dict[str, Any]:
-    return {key: getattr(trunk.config, key) for key in _SHAPE}
+def _read_shape(trunk: Any) -> dict[str, Any]:
+    return {key: getattr(trunk.config, key) for key in _SHAPE_KEYS}

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import EMBEDDINGS
-from rejoinder.models.device import quiet
+from rejoinder.models.device import silence_transformers
 from rejoinder.models.onnx.quantization import INT8, SCALES, quantize_graph
 
 _OPSET = 17
-WORDS = "trunk.embeddings.word_embeddings.weight"
+WORD_EMBEDDINGS = "trunk.embeddings.word_embeddings.weight"
 STATE = "state"  # the graph's note of which constant is which parameter: {parameter: [constant, turned round]}
 
 
@@ -34,7 +34,7 @@ def write_graph(
     """One graph: traced, its parameters noted, its word embeddings taken out, its other matrices made int8."""
     import onnx
 
-    with tempfile.TemporaryDirectory() as scratch, torch.no_grad(), quiet(), warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as scratch, torch.no_grad(), silence_transformers(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
         torch.onnx.export(
             module.eval(),
@@ -47,17 +47,17 @@ def write_graph(
             dynamo=False,
         )
         model = onnx.load(f"{scratch}/graph.onnx")
-    wanted = _constants(model.graph, state, path)
-    words = wanted.pop(WORDS, None)
+    wanted = _match_constants(model.graph, state, path)
+    words = wanted.pop(WORD_EMBEDDINGS, None)
     quantize_graph(model.graph, leave=(words[0],) if words else ())
     if words:
-        _take_out_words(model.graph, words[0], state[WORDS].shape)
+        _extract_word_embeddings(model.graph, words[0], state[WORD_EMBEDDINGS].shape)
     note = model.metadata_props.add()
     note.key, note.value = STATE, orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()
     path.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def _constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str, tuple[str, bool]]:
+def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str, tuple[str, bool]]:
     """Which constant of a graph is which parameter, and whether it is turned round; found by its numbers.
 
     The tracer turns matrices round, names them by number, and keeps equal ones once.
@@ -66,13 +66,13 @@ def _constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str,
 
     known: dict[str, str] = {}
     for constant in graph.initializer:
-        known.setdefault(_mark(numpy_helper.to_array(constant)), constant.name)
+        known.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
     found: dict[str, tuple[str, bool]] = {}
     for name, values in state.items():
         array = values.numpy()
-        if (constant := known.get(_mark(array))) is not None:
+        if (constant := known.get(_fingerprint(array))) is not None:
             found[name] = (constant, False)
-        elif array.ndim == 2 and (constant := known.get(_mark(array.T))) is not None:
+        elif array.ndim == 2 and (constant := known.get(_fingerprint(array.T))) is not None:
             found[name] = (constant, True)
     unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in found.values()}
     if unused:
@@ -80,11 +80,11 @@ def _constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str,
     return found
 
 
-def _mark(values: Any) -> str:
+def _fingerprint(values: Any) -> str:
     return hashlib.sha256(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes()).hexdigest()
 
 
-def _take_out_words(graph: Any, name: str, shape: torch.Size) -> None:
+def _extract_word_embeddings(graph: Any, name: str, shape: torch.Size) -> None:
     """Read the word embeddings from the file beside the graph: rows of int8, each times its scale."""
     from onnx import TensorProto, helper
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.bi_encoder import BiScorer
-from rejoinder.models.aptness.calibration import OF_TOKENS, Ids, ModelName, Numbers, probability
-from rejoinder.models.aptness.cross_encoder import CrossScorer, too_long
+from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, probability
+from rejoinder.models.aptness.cross_encoder import CrossScorer, is_too_long
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import folder_of, require
+from rejoinder.models.catalog.manifest import model_folder, require_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 
@@ -26,9 +26,9 @@ Contexts = Sequence[Sequence[str]]
 
 def open_aptness(folder: str | Path | None = None) -> AptnessModel:
     """The networks of a folder, those of the package where none is named; opened once in a process."""
-    found = require("aptness") if folder is None else Path(folder)
+    found = require_model("aptness") if folder is None else Path(folder)
     try:
-        changed = (found / cards.NAME).stat().st_mtime_ns
+        changed = (found / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will say what is wrong
     return _open(found, changed)
@@ -44,17 +44,17 @@ class AptnessModel:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.card = cards.read(folder)
+        self.card = cards.read_card(folder)
         self.digest = self.card.digest()
 
     @property
     def encoder(self) -> Encoder:
         """The encoder of utterances, which keeps its vectors in the cache."""
-        return load_encoder("aptness" if self.folder == folder_of(MODELS["aptness"]) else str(self.folder))
+        return load_encoder("aptness" if self.folder == model_folder(MODELS["aptness"]) else str(self.folder))
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> Numbers:
         """How probable it is that each reply is the true one rather than another of the same kind of conversation."""
-        known, contexts, replies = _said(contexts, replies)
+        known, contexts, replies = _select_spoken(contexts, replies)
         weights = self.card.calibration[model]
         features: dict[str, Numbers] = {}
         if "bi" in weights:
@@ -63,24 +63,24 @@ class AptnessModel:
             before, said = self._tokens(contexts, replies)
             if "cross" in weights:
                 features["cross"] = self._cross.scores(before, said)
-            for name in OF_TOKENS.keys() & weights.keys():
-                of_tokens = OF_TOKENS[name]
+            for name in TOKEN_FEATURES.keys() & weights.keys():
+                of_tokens = TOKEN_FEATURES[name]
                 features[name] = np.array([of_tokens(c, r) for c, r in zip(before, said, strict=True)])
-        return _at(known, probability(weights, features))
+        return _scatter(known, probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """The cosine of each context's and reply's vector."""
-        known, contexts, replies = _said(contexts, replies)
-        return _at(known, self._bi.scores(self.encoder, contexts, replies))
+        known, contexts, replies = _select_spoken(contexts, replies)
+        return _scatter(known, self._bi.scores(self.encoder, contexts, replies))
 
     def cross_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """The cross-encoder's log-odds of each pair."""
-        known, contexts, replies = _said(contexts, replies)
-        return _at(known, self._cross.scores(*self._tokens(contexts, replies)))
+        known, contexts, replies = _select_spoken(contexts, replies)
+        return _scatter(known, self._cross.scores(*self._tokens(contexts, replies)))
 
     def cross_features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """The vector of each pair before the cross-encoder's head; a row of NaN where there is none."""
-        known, contexts, replies = _said(contexts, replies)
+        known, contexts, replies = _select_spoken(contexts, replies)
         features = self._cross.features(*self._tokens(contexts, replies))
         found = np.full((len(known), features.shape[1]), np.nan, np.float32)
         found[known] = features
@@ -88,13 +88,13 @@ class AptnessModel:
 
     def cut(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> list[bool]:
         """Which pairs were not read to the last token by a network that was asked."""
-        known, contexts, replies = _said(contexts, replies)
+        known, contexts, replies = _select_spoken(contexts, replies)
         cut = np.zeros(len(replies), bool)
         if model != "cross":
             cut |= self._bi.cut(self.encoder, contexts, replies)
         if model != "bi":
             limits = self.card.limits
-            cut |= [too_long(c, r, limits) for c, r in zip(*self._tokens(contexts, replies), strict=True)]
+            cut |= [is_too_long(c, r, limits) for c, r in zip(*self._tokens(contexts, replies), strict=True)]
         found = np.zeros(len(known), bool)
         found[known] = cut
         return [bool(one) for one in found]
@@ -109,7 +109,7 @@ class AptnessModel:
 
     @cached_property
     def _tokenizer(self) -> TextTokenizer:
-        cards.checked(self.folder, self.card, cards.TOKENIZER)
+        cards.check_files(self.folder, self.card, cards.TOKENIZER)
         return read_tokenizer(self.folder / cards.TOKENIZER, self.card.limits.utterance_tokens)
 
     def _tokens(self, contexts: Contexts, replies: Sequence[str]) -> tuple[list[list[Ids]], list[Ids]]:
@@ -124,7 +124,7 @@ class AptnessModel:
         return [[ids[text] for text in context if ids[text]] for context in near], [ids[text] for text in replies]
 
 
-def _said(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Contexts, Sequence[str]]:
+def _select_spoken(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Contexts, Sequence[str]]:
     """Which pairs have a context and a reply, and these, without utterances that say nothing."""
     spoken = [[text for text in context if text.strip()] for context in contexts]
     known = [bool(context) and bool(reply.strip()) for context, reply in zip(spoken, replies, strict=True)]
@@ -132,7 +132,7 @@ def _said(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Conte
     return known, [spoken[i] for i in chosen], [replies[i] for i in chosen]
 
 
-def _at(known: list[bool], values: Numbers) -> Numbers:
+def _scatter(known: list[bool], values: Numbers) -> Numbers:
     """The values in their places, NaN in the others."""
     found = np.full(len(known), np.nan)
     found[known] = values

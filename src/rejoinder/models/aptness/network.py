@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.card import AptnessCard
-from rejoinder.models.aptness.graph import STATE, WORDS
+from rejoinder.models.aptness.graph import STATE, WORD_EMBEDDINGS
 from rejoinder.models.onnx.quantization import INT8, SCALES
 
 UTTERANCES = 6  # of a context, the last ones, that the bi-encoder looks at
@@ -87,7 +87,7 @@ class BiEncoder(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """The vector of length 1 of each utterance: the mean of its tokens' vectors."""
         states = self.trunk(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return functional.normalize(mean_of(states, attention_mask), dim=-1)
+        return functional.normalize(masked_mean(states, attention_mask), dim=-1)
 
 
 class CrossEncoder(nn.Module):
@@ -105,8 +105,8 @@ class CrossEncoder(nn.Module):
         states = self.trunk(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
-        context = mean_of(states, attention_mask * (1 - token_type_ids))
-        reply = mean_of(states, attention_mask * token_type_ids)
+        context = masked_mean(states, attention_mask * (1 - token_type_ids))
+        reply = masked_mean(states, attention_mask * token_type_ids)
         gathered: Tensor = self.gather(torch.cat([states[:, 0], context, reply, context * reply], dim=-1))
         return torch.tanh(gathered)
 
@@ -116,7 +116,7 @@ class CrossEncoder(nn.Module):
         return odds.squeeze(-1)
 
 
-def mean_of(states: Tensor, mask: Tensor) -> Tensor:
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     """The mean of the states that the mask names; zeros where it names none."""
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
@@ -126,18 +126,20 @@ def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
     """Both networks in float32, as they stand in a folder, to be trained further; needs torch and transformers."""
     from transformers import BertConfig, BertModel
 
-    card = cards.read(folder)
+    card = cards.read_card(folder)
     trunk: Any = BertModel
     bi = BiEncoder(trunk(BertConfig(**card.networks["bi"]), add_pooling_layer=False))
     cross = CrossEncoder(trunk(BertConfig(**card.networks["cross"]), add_pooling_layer=False))
     words = _read_words(folder, card)
-    state = {name: _parameters(folder / name) for name in (cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)}
-    bi.load_state_dict({**state[cards.UTTERANCE], **state[cards.CONTEXT], **state[cards.REPLY], WORDS: words})
-    cross.load_state_dict({**state[cards.CROSS], WORDS: words.clone()})
+    state = {
+        name: _read_parameters(folder / name) for name in (cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
+    }
+    bi.load_state_dict({**state[cards.UTTERANCE], **state[cards.CONTEXT], **state[cards.REPLY], WORD_EMBEDDINGS: words})
+    cross.load_state_dict({**state[cards.CROSS], WORD_EMBEDDINGS: words.clone()})
     return bi.eval(), cross.eval()
 
 
-def _parameters(path: Path) -> dict[str, Tensor]:
+def _read_parameters(path: Path) -> dict[str, Tensor]:
     """The parameters of a graph by name, but for the word embeddings."""
     import onnx
     from onnx import TensorProto, numpy_helper

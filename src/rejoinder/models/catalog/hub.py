@@ -20,11 +20,11 @@ import orjson
 
 from rejoinder.data.dataset import File
 from rejoinder.data.download import (
-    PATIENCE,
+    DEFAULT_RETRY_POLICY,
     FetchError,
-    PassingTrouble,
-    Patience,
     Progress,
+    RetryPolicy,
+    TransientError,
     download,
     fetch,
     open_url,
@@ -33,11 +33,11 @@ from rejoinder.data.download import (
 from rejoinder.models.catalog.entries import Hub
 
 HOST = "https://huggingface.co"
-_LIMIT = 2**23
+_MAX_BYTES = 2**23
 
 
 @dataclass(frozen=True)
-class Listed:
+class HubFile:
     """A file as the hub lists it; ``sha256`` is None for a small one, which has ``blob``, git's sha1, instead."""
 
     name: str
@@ -47,41 +47,41 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Listing:
+class HubListing:
     """What a revision resolves to, and its files."""
 
     commit: str
-    files: tuple[Listed, ...]
+    files: tuple[HubFile, ...]
 
 
-def listing(hub: Hub, mirror: str | None = None, patience: Patience = PATIENCE) -> Listing:
+def list_hub_files(hub: Hub, mirror: str | None = None, patience: RetryPolicy = DEFAULT_RETRY_POLICY) -> HubListing:
     """The files of a repository at the revision that the catalog names."""
     base = (mirror or HOST).rstrip("/")
     url = f"{base}/api/models/{hub.repository}/revision/{quote(hub.revision, safe='')}?blobs=true"
     try:
-        found = orjson.loads(_read(url, patience))
-        return Listing(str(found["sha"]), tuple(_listed(one) for one in found["siblings"]))
+        found = orjson.loads(_read_url(url, patience))
+        return HubListing(str(found["sha"]), tuple(_parse_file(one) for one in found["siblings"]))
     except (KeyError, TypeError, ValueError):
         raise FetchError(f"{url}: is not the list of a repository's files") from None
 
 
-def _listed(one: dict[str, Any]) -> Listed:
+def _parse_file(one: dict[str, Any]) -> HubFile:
     large = one.get("lfs") or {}
     name = str(one["rfilename"])
     if name.startswith("/") or ".." in name.split("/") or "\\" in name:
         raise ValueError(f"a file must not leave its folder: {name}")
-    return Listed(name, int(large.get("size") or one["size"]), large.get("sha256"), one.get("blobId"))
+    return HubFile(name, int(large.get("size") or one["size"]), large.get("sha256"), one.get("blobId"))
 
 
-def _read(url: str, patience: Patience) -> bytes:
+def _read_url(url: str, patience: RetryPolicy) -> bytes:
     trouble: object = "no attempt was made"
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
             with open_url(url, 0, Path(), patience.timeout) as answer:
-                return answer.read(_LIMIT)
-        except (PassingTrouble, OSError, http.client.HTTPException) as met:
+                return answer.read(_MAX_BYTES)
+        except (TransientError, OSError, http.client.HTTPException) as met:
             trouble = met
     raise FetchError(
         f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or name another server "
@@ -90,7 +90,7 @@ def _read(url: str, patience: Patience) -> bytes:
 
 
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
-_BESIDE = re.compile(
+_CONFIGURATION = re.compile(
     r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab)\.json"
     r"|merges\.txt|vocab\.txt|(spiece|sentencepiece\.bpe|tokenizer)\.model"
     r"|modules\.json|sentence_bert_config\.json|1_Pooling/config\.json"
@@ -98,16 +98,16 @@ _BESIDE = re.compile(
 _PICKLES = re.compile(r".*\.(bin|pt|pth|ckpt|h5|msgpack)")
 
 
-def take(
+def fetch_repository(
     hub: Hub,
     folder: Path,
     mirror: str | None = None,
     progress: Progress | None = None,
-    patience: Patience = PATIENCE,
+    patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> list[str]:
     """Bring the wanted files into ``folder``; the names of those whose digest was not known beforehand."""
-    found = listing(hub, mirror, patience)
-    wanted = _wanted(hub, found.files)
+    found = list_hub_files(hub, mirror, patience)
+    wanted = _select_files(hub, found.files)
     done, total = 0, sum(file.size for file in wanted)
     for file in wanted:
 
@@ -125,7 +125,7 @@ def take(
     return [file.name for file in wanted if file.name not in hub.pins]
 
 
-def _wanted(hub: Hub, listed: tuple[Listed, ...]) -> list[Listed]:
+def _select_files(hub: Hub, listed: tuple[HubFile, ...]) -> list[HubFile]:
     weights = [file for file in listed if _WEIGHTS.fullmatch(file.name)]
     if not weights:
         pickles = ", ".join(file.name for file in listed if _PICKLES.fullmatch(file.name)) or "other files"
@@ -136,28 +136,28 @@ def _wanted(hub: Hub, listed: tuple[Listed, ...]) -> list[Listed]:
     missing = sorted(set(hub.pins) - {file.name for file in listed})
     if missing:
         raise FetchError(f"{hub.repository}: the revision {hub.revision} has no {', '.join(missing)}; nothing was kept")
-    return weights + [file for file in listed if _BESIDE.fullmatch(file.name) and file.size]
+    return weights + [file for file in listed if _CONFIGURATION.fullmatch(file.name) and file.size]
 
 
 def _fetch_small(
-    remote: File, blob: str | None, folder: Path, mirror: str, patience: Patience, progress: Progress
+    remote: File, blob: str | None, folder: Path, mirror: str, patience: RetryPolicy, progress: Progress
 ) -> None:
     """Fetch a file that is known by git's digest only; it is too small to go on with a part of it."""
     target = folder / remote.path
-    if target.is_file() and _blob_of(target) == blob:
+    if target.is_file() and _git_digest(target) == blob:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     part.unlink(missing_ok=True)
     url = url_of(remote, mirror)
     download(url, part, remote.size, patience, progress)
-    if _blob_of(part) != blob:
+    if _git_digest(part) != blob:
         part.unlink()
         raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")
     os.replace(part, target)
 
 
-def _blob_of(path: Path) -> str:
+def _git_digest(path: Path) -> str:
     """Git's digest of a file."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

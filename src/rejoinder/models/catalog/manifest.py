@@ -12,10 +12,10 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import RejoinderError
-from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find
+from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find_model
 from rejoinder.paths import cache_home
 
-NAME = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 WEIGHTS = Path(__file__).parents[1] / "weights"  # that come with the package
 VERSION = 1  # of the folder's layout: another one is fetched and prepared anew
 
@@ -42,37 +42,37 @@ class ModelMissingError(RejoinderError):
         super().__init__(f"the model {name!r} is not here; {cure}")
 
 
-def home() -> Path:
+def models_home() -> Path:
     """Where the models lie."""
     return cache_home() / "models"
 
 
-def folder_of(model: Model) -> Path:
+def model_folder(model: Model) -> Path:
     """Where a model lies, or would."""
     if isinstance(model.origin, Shipped):
         return WEIGHTS / model.origin.folder
-    return home() / model.name
+    return models_home() / model.name
 
 
-def is_here(model: Model) -> bool:
+def is_available(model: Model) -> bool:
     """Whether a model can be used."""
     if isinstance(model.origin, Shipped):
-        return (folder_of(model) / model.origin.card).is_file()
-    return read(folder_of(model)) is not None
+        return (model_folder(model) / model.origin.card).is_file()
+    return read_manifest(model_folder(model)) is not None
 
 
-def require(name: str) -> Path:
+def require_model(name: str) -> Path:
     """The folder of a model that must be here."""
-    model = find(name)
-    if not is_here(model):
+    model = find_model(name)
+    if not is_available(model):
         raise ModelMissingError(name)
-    return folder_of(model)
+    return model_folder(model)
 
 
-def read(folder: Path) -> Manifest | None:
+def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder; None where there is no whole model of this layout."""
     try:
-        found = orjson.loads((folder / NAME).read_bytes())
+        found = orjson.loads((folder / MANIFEST_FILE).read_bytes())
         manifest = Manifest(**{**found, "trusted": tuple(found["trusted"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -80,6 +80,6 @@ def read(folder: Path) -> Manifest | None:
     return manifest if whole else None
 
 
-def write(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Declare a folder whole."""
-    (folder / NAME).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
+    (folder / MANIFEST_FILE).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))

@@ -1,8 +1,4 @@
-"""Our own COMET: the embedded language model with a small addition that writes the tails of ATOMIC and ConceptNet.
-
-Given an event and a relation ("PersonX asks PersonY for help", oWant) it writes what may follow ("to help PersonX"), as
-COMET (Bosselut et al. 2019) does.
-"""
+"""COMET, ours and published ones: models that complete inferences about an event, such as oWant."""
 
 from __future__ import annotations
 
@@ -12,16 +8,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.batching import batches
-from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import WEIGHTS, require_model
+from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.models.language_model import lora_folder
-from rejoinder.models.language_model.lora_folder import AdditionCard
+from rejoinder.models.language_model.folder import folder_digest
+from rejoinder.models.language_model.lora_folder import LoraCard
 from rejoinder.models.language_model.model import LanguageModel
 
-NAME = "comet.json"
-KIND = lora_folder.Kind("comet", NAME, "rejoinder train comet")
-SHIPPED = WEIGHTS / "comet"
+CARD_FILE = "comet.json"
+COMET_LORA = lora_folder.LoraKind("comet", CARD_FILE, "rejoinder train comet")
+SHIPPED_FOLDER = WEIGHTS / "comet"
 # What is written between an event and what follows from it.
 PROMPTS: Mapping[str, str] = {
     "oReact": "As a result, others feel",
@@ -42,20 +41,20 @@ PROMPTS: Mapping[str, str] = {
     "HasSubevent": "Doing that, one does this:",
     "MotivatedByGoal": "One does that because one wants to",
 }
-_MOST_TOKENS = 16  # of a tail
-_MOST_ROWS = 16
+_MAX_TAIL_TOKENS = 16  # of a tail
+_MAX_ROWS = 16
 
 
-def prompt_of(head: str, relation: str) -> str:
+def build_prompt(head: str, relation: str) -> str:
     """What the model reads; the tail follows on the same line."""
     if relation not in PROMPTS:
         raise InputError(f"comet knows no relation {relation!r}; it knows {', '.join(PROMPTS)}")
     return f"{head.strip().rstrip('.')}. {PROMPTS[relation]}"
 
 
-def write(folder: Path, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]) -> AdditionCard:
+def write_comet(folder: Path, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]) -> LoraCard:
     """Write a folder: the additions in half precision, then the card."""
-    return lora_folder.write(folder, KIND, parts, base, about)
+    return lora_folder.write_lora(folder, COMET_LORA, parts, base, about)
 
 
 @dataclass(frozen=True)
@@ -63,15 +62,15 @@ class Comet:
     """A language model that writes tails."""
 
     model: LanguageModel
-    card: AdditionCard
+    card: LoraCard
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """The n most likely tails of each head by beam search, the likeliest first; fewer where some are alike."""
-        prompts = [prompt_of(head, relation) for head in heads]
+        prompts = [build_prompt(head, relation) for head in heads]
         distinct = list(dict.fromkeys(prompts))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
         found: dict[str, list[str]] = {}
-        for batch in batches([len(row) for row in rows], most_rows=_MOST_ROWS, most_tokens=4_096):
+        for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
             together = [distinct[i] for i in batch]
             found.update(zip(together, self._written([rows[i] for i in batch], n), strict=True))
         return [found[prompt] for prompt in prompts]
@@ -87,13 +86,13 @@ class Comet:
             out = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
-                max_new_tokens=_MOST_TOKENS,
+                max_new_tokens=_MAX_TAIL_TOKENS,
                 do_sample=False,
                 num_beams=2 * n,
                 num_return_sequences=n,
                 early_stopping=True,
-                eos_token_id=_line_end(tokenizer),
-                pad_token_id=_line_end(tokenizer),
+                eos_token_id=_newline_id(tokenizer),
+                pad_token_id=_newline_id(tokenizer),
             )
         written = out[:, ids.shape[1] :]
         texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -105,17 +104,87 @@ class Comet:
         return {**self.model.details(), "additions": self.card.parts[:12]}
 
 
-def _line_end(tokenizer: Any) -> int:
+def _newline_id(tokenizer: Any) -> int:
     return int(tokenizer.encode("\n", add_special_tokens=False)[-1])
 
 
 def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """The addition of a folder (that of the package where none is named) on its language model."""
-    where = SHIPPED if folder is None else Path(folder)
-    card = lora_folder.read(where, KIND)
-    return _open(where, (where / NAME).stat().st_mtime_ns, card.base, device)
+    where = SHIPPED_FOLDER if folder is None else Path(folder)
+    card = lora_folder.read_card(where, COMET_LORA)
+    return _open(where, (where / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
 def _open(folder: Path, changed: int, base: str, device: Any) -> Comet:
-    return Comet(*lora_folder.open_addition(folder, KIND, device))
+    return Comet(*lora_folder.open_lora(folder, COMET_LORA, device))
+
+
+GENERATION_MARK = "[GEN]"
+_MAX_SEQUENCE_TOKENS = 24  # of a tail
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceComet:
+    """A sequence model of a folder, asked by beam search."""
+
+    network: Any
+    tokenizer: Any
+    digest: str
+
+    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
+        """Up to n tails of each event, best first; equal ones are given once."""
+        if n < 1:
+            raise SpecError(f"n must be at least 1, found {n}")
+        return [self._tails(head, relation, n) for head in heads]  # one by one: padding would move the scores
+
+    def _tails(self, head: str, relation: str, n: int) -> list[str]:
+        import torch
+
+        given = self.tokenizer(
+            f"{head} {relation} {GENERATION_MARK}", return_tensors="pt", truncation=True, max_length=self._window
+        )
+        with torch.inference_mode():
+            found = self.network.generate(
+                input_ids=given["input_ids"],
+                attention_mask=given["attention_mask"],
+                num_beams=max(n, 2),
+                num_return_sequences=n,
+                max_new_tokens=_MAX_SEQUENCE_TOKENS,
+                do_sample=False,
+            )
+        texts = (text.strip() for text in self.tokenizer.batch_decode(found, skip_special_tokens=True))
+        return list(dict.fromkeys(text for text in texts if text))
+
+    @property
+    def _window(self) -> int:
+        return min(int(self.tokenizer.model_max_length), int(self.network.config.max_position_embeddings))
+
+
+def load_sequence_comet(name: str = "comet") -> SequenceComet:
+    """The sequence model of a catalog's name or of a folder with safetensors; nothing is fetched and no code is run."""
+    if name in MODELS and MODELS[name].kind != "sequence-model":
+        raise SpecError(f"{name!r} is no sequence model but a {MODELS[name].kind}; use 'comet' or a folder")
+    folder = require_model(name) if name in MODELS else Path(name)
+    if not (folder / "config.json").is_file():
+        raise SpecError(f"no sequence model is called {name!r}, and no folder with a config.json")
+    try:
+        import torch
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtraError(error.name or "torch", "torch", "COMET") from None
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    network_class: Any = AutoModelForSeq2SeqLM
+    with silence_transformers():
+        try:
+            network, found = network_class.from_pretrained(
+                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+            )
+            tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{folder}: cannot be opened as a sequence model ({reason})") from None
+    if absent := sorted(found["missing_keys"]):
+        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
+    torch.set_num_threads(count_threads())
+    return SequenceComet(network.requires_grad_(False).eval(), tokenizer, folder_digest(folder))

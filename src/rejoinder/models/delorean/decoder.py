@@ -12,30 +12,30 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rejoinder.models.delorean.passes import Target, rewrite
-from rejoinder.models.delorean.settings import Delorean
+from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.language_model.model import LanguageModel
 from rejoinder.models.language_model.network import read
 from rejoinder.models.language_model.prompt_format import ContextIds, Ids, context_ids
-from rejoinder.models.language_model.sentence_end import finish, stop_ids
+from rejoinder.models.language_model.sentence_end import complete_sentences, stop_ids
 from rejoinder.types import Turn
 
 if TYPE_CHECKING:
     import torch
 
 VERSION = 1  # of the arithmetic: another one gives other texts
-MOST_TOKENS = 32_768  # of contexts and outputs at once, filling counted: what bounds the key-value cache
-MOST_NUMBERS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight are held at a time
-ROWS = {"cuda": 256, "cpu": 8}  # on two cores, more rows at once gain nothing
+MAX_TOKENS = 32_768  # of contexts and outputs at once, filling counted: what bounds the key-value cache
+MAX_LOGITS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight are held at a time
+BATCH_ROWS = {"cuda": 256, "cpu": 8}  # on two cores, more rows at once gain nothing
 
 
-class Job(NamedTuple):
+class DeloreanTask(NamedTuple):
     """A text, and the context that it should fit."""
 
     context: tuple[Turn, ...]
     text: str
 
 
-class Adapted(NamedTuple):
+class DeloreanResult(NamedTuple):
     """What came of a job: the text, the rounds it took, and the content loss around each backward pass.
 
     The loss is in nats a token. Nothing in it (text None) where there was nothing to adapt: a text without tokens, or
@@ -49,26 +49,32 @@ class Adapted(NamedTuple):
 
 
 def adapt(
-    model: LanguageModel, jobs: Sequence[Job], settings: Delorean | None = None, batch_size: int | None = None
-) -> list[Adapted]:
+    model: LanguageModel,
+    jobs: Sequence[DeloreanTask],
+    settings: DeloreanSettings | None = None,
+    batch_size: int | None = None,
+) -> list[DeloreanResult]:
     """The jobs' texts, each rewritten to fit its context, in order."""
     found = {i: one for batch in adapt_batches(model, jobs, settings, batch_size) for i, one in batch}
     return [found[i] for i in range(len(jobs))]
 
 
 def adapt_batches(
-    model: LanguageModel, jobs: Sequence[Job], settings: Delorean | None = None, batch_size: int | None = None
-) -> Iterator[list[tuple[int, Adapted]]]:
+    model: LanguageModel,
+    jobs: Sequence[DeloreanTask],
+    settings: DeloreanSettings | None = None,
+    batch_size: int | None = None,
+) -> Iterator[list[tuple[int, DeloreanResult]]]:
     """The number of each job and what came of it, batch by batch: texts of about one length together.
 
     Neither the batch nor its order changes a result beyond rounding. Without a ``batch_size``: 256 on a GPU, else 8.
     """
-    settings = settings or Delorean()
+    settings = settings or DeloreanSettings()
     texts = [model.reply_ids(job.text) for job in jobs]
     contexts = _context_ids(model, jobs)
     longest = min(settings.most_tokens, model.window - settings.extra - 1)
     if alone := [i for i, ids in enumerate(texts) if not 0 < len(ids) <= longest]:
-        yield [(i, Adapted()) for i in alone]
+        yield [(i, DeloreanResult()) for i in alone]
     kept = {
         i: contexts[i].fit(model.window - len(ids) - settings.extra)
         for i, ids in enumerate(texts)
@@ -76,20 +82,24 @@ def adapt_batches(
     }
     # The places of an output are read one after the other, so their number counts before the context's length.
     rows = sorted(kept, key=lambda i: (-len(texts[i]), -len(kept[i]), i))
-    size = batch_size or ROWS.get(model.network.device.type, 8)
-    banned = _banned(model)
+    size = batch_size or BATCH_ROWS.get(model.network.device.type, 8)
+    banned = _token_penalties(model)
     while rows:
         width = max(len(kept[i]) for i in rows[:size]) + len(texts[rows[0]])
         numbers = len(texts[rows[0]]) * len(banned)
-        batch = rows[: max(1, min(size, MOST_TOKENS // width, MOST_NUMBERS // numbers))]
+        batch = rows[: max(1, min(size, MAX_TOKENS // width, MAX_LOGITS // numbers))]
         rows = rows[len(batch) :]
-        found = _batch(model, [kept[i] for i in batch], [texts[i] for i in batch], settings, banned)
+        found = _adapt_batch(model, [kept[i] for i in batch], [texts[i] for i in batch], settings, banned)
         yield list(zip(batch, found, strict=True))
 
 
-def _batch(
-    model: LanguageModel, contexts: Sequence[Ids], texts: Sequence[Ids], settings: Delorean, banned: torch.Tensor
-) -> list[Adapted]:
+def _adapt_batch(
+    model: LanguageModel,
+    contexts: Sequence[Ids],
+    texts: Sequence[Ids],
+    settings: DeloreanSettings,
+    banned: torch.Tensor,
+) -> list[DeloreanResult]:
     """Texts after contexts, rewritten together; a context that occurs many times is read once."""
     import torch
 
@@ -100,19 +110,19 @@ def _batch(
         reading = read(model.network, list(distinct)).rows(rows)
         outputs = rewrite(model.network, reading, Target.of(texts, device), settings, banned)
     last = [output.ids[-1][: len(text)] for output, text in zip(outputs, texts, strict=True)]
-    written = finish(model, contexts, last, settings.extra)
+    written = complete_sentences(model, contexts, last, settings.extra)
     return [
-        Adapted(text, len(output.ids), tuple(output.before), tuple(output.after))
+        DeloreanResult(text, len(output.ids), tuple(output.before), tuple(output.after))
         for text, output in zip(written, outputs, strict=True)
     ]
 
 
-def _context_ids(model: LanguageModel, jobs: Sequence[Job]) -> list[ContextIds]:
+def _context_ids(model: LanguageModel, jobs: Sequence[DeloreanTask]) -> list[ContextIds]:
     found = {turns: context_ids(model.tokenizer, turns, model.join) for turns in {job.context for job in jobs}}
     return [found[job.context] for job in jobs]
 
 
-def _banned(model: LanguageModel) -> torch.Tensor:
+def _token_penalties(model: LanguageModel) -> torch.Tensor:
     """What is added to logits that are read: an output has its text's length, so nothing ends it early."""
     import torch
 

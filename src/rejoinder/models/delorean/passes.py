@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rejoinder.models.delorean.settings import Delorean
-from rejoinder.models.language_model.network import Reading, extend
+from rejoinder.models.delorean.settings import DeloreanSettings
+from rejoinder.models.language_model.network import Reading, extend, read_soft
 from rejoinder.models.language_model.prompt_format import Ids
-from rejoinder.models.language_model.soft_input import read_soft
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +43,7 @@ class Target:
 
 
 @dataclass
-class Output:
+class OutputHistory:
     """What a row came to, round by round."""
 
     ids: list[Ids] = field(default_factory=list)
@@ -52,19 +51,21 @@ class Output:
     after: list[float] = field(default_factory=list)
 
 
-def rewrite(network: Any, reading: Reading, target: Target, settings: Delorean, banned: torch.Tensor) -> list[Output]:
+def rewrite(
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+) -> list[OutputHistory]:
     """Backward and forward passes in turn; a row that comes out as in the round before leaves the batch."""
     import torch
 
-    outputs = [Output() for _ in range(len(target.ids))]
+    outputs = [OutputHistory() for _ in range(len(target.ids))]
     alive = np.arange(len(outputs))
-    logits = start(network, reading, target, settings, banned)
-    last = read_out(logits, banned)
+    logits = initial_logits(network, reading, target, settings, banned)
+    last = likeliest_tokens(logits, banned)
     for _ in range(settings.iterations):
         pulled = backward(logits, target, settings)
         losses = torch.stack([content_loss(logits, target), content_loss(pulled, target)])
         logits = forward(network, reading, pulled, settings, banned)
-        ids = read_out(logits, banned)
+        ids = likeliest_tokens(logits, banned)
         same = ((ids == last) | ~target.real).all(dim=1)
         for row, tokens, before, after in zip(alive, ids.tolist(), *losses.tolist(), strict=True):
             outputs[row].ids.append(tuple(tokens))
@@ -80,7 +81,9 @@ def rewrite(network: Any, reading: Reading, target: Target, settings: Delorean, 
     return outputs
 
 
-def start(network: Any, reading: Reading, target: Target, settings: Delorean, banned: torch.Tensor) -> torch.Tensor:
+def initial_logits(
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+) -> torch.Tensor:
     """The first logits, (rows, places, vocabulary), always as log-probabilities.
 
     ``greedy``: what the model expects after the context and its own likeliest tokens (SCARCE). ``original``: what it
@@ -106,7 +109,7 @@ def content_loss(logits: torch.Tensor, target: Target) -> torch.Tensor:
     return -(chosen * target.real).sum(dim=1) / target.real.sum(dim=1)
 
 
-def backward(logits: torch.Tensor, target: Target, settings: Delorean) -> torch.Tensor:
+def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -> torch.Tensor:
     """The logits after gradient steps down the content loss.
 
     The loss is a function of the logits alone, so its gradient is known: the probabilities less the text, over the
@@ -124,7 +127,7 @@ def backward(logits: torch.Tensor, target: Target, settings: Delorean) -> torch.
 
 
 def forward(
-    network: Any, reading: Reading, pulled: torch.Tensor, settings: Delorean, banned: torch.Tensor
+    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, banned: torch.Tensor
 ) -> torch.Tensor:
     """The logits as the language model goes on from the context, each place mixed with its own (Qin et al., eq. 3)."""
     import torch
@@ -140,6 +143,6 @@ def forward(
     return torch.stack(mixed, dim=1)
 
 
-def read_out(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
+def likeliest_tokens(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
     """The likeliest token of each place."""
     return (logits + banned).argmax(dim=-1)

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 from rejoinder.errors import SpecError
 
-Start: TypeAlias = Literal["greedy", "original"]
+StartMethod: TypeAlias = Literal["greedy", "original"]
 
 
 @dataclass(frozen=True)
-class Delorean:
+class DeloreanSettings:
     """How a text is rewritten.
 
     Each of at most ``iterations`` rounds is a backward pass of ``updates`` gradient steps and a forward pass. A step is
@@ -27,7 +27,7 @@ class Delorean:
     step_size: float = 0.002
     mixing: float = 0.86
     temperature: float = 0.1
-    start: Start = "greedy"
+    start: StartMethod = "greedy"
     stop: Literal["unchanged", "never"] = "unchanged"
     most_tokens: int = 64
     extra: int = 20

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import pad
-from rejoinder.models.checkpoint import checkpoint_folder, digest_of, fill, find_file, read_weights
-from rejoinder.models.device import threads
-from rejoinder.models.encoder.architecture import shape_of as encoder_shape
-from rejoinder.models.encoder.transformers import tokenizer_of
-from rejoinder.text.tokens import tokenizer_of as words_of
+from rejoinder.models.checkpoint import checkpoint_folder, files_digest, fill_network, find_file, read_weights
+from rejoinder.models.device import count_threads
+from rejoinder.models.encoder.architecture import read_shape as encoder_shape
+from rejoinder.models.encoder.transformers import load_tokenizer
+from rejoinder.text.tokens import get_tokenizer as words_of
 
 if TYPE_CHECKING:
     from rejoinder.models.dynaeval.network import DynaEvalNetwork
 
 SOURCE = "https://github.com/e0397123/DynaEval"
-MOST_WORDS = 30  # of an utterance
-_END = "__eou__"
+MAX_WORDS = 30  # of an utterance
+_END_MARK = "__eou__"
 _ENCODER = "SRoBERTa"
 _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
 
@@ -54,9 +54,9 @@ class DynaEvalModel:
         self._padding = shape.padding
         self._network = _open_network(checkpoint)
         self._encoder = _open_roberta(config, weights)
-        self._tokenizer = tokenizer_of(encoder, shape.max_tokens)
+        self._tokenizer = load_tokenizer(encoder, shape.max_tokens)
         tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
-        self.digest = digest_of([checkpoint, config, weights, *tokens])
+        self.digest = files_digest([checkpoint, config, weights, *tokens])
         found = int(self._encoder.config.hidden_size)
         if found != self._network.narrow[0].in_features:
             raise InputError(
@@ -68,7 +68,7 @@ class DynaEvalModel:
         """The score of each dialogue, whose utterances are taken to come from two speakers in turn."""
         import torch
 
-        torch.set_num_threads(threads())
+        torch.set_num_threads(count_threads())
         with torch.inference_mode():
             return [self._score(dialogue, past, future) for dialogue in dialogues]
 
@@ -82,28 +82,28 @@ class DynaEvalModel:
         """The vectors of a dialogue's utterances, as a tensor."""
         import torch
 
-        ids, mask = pad(self._tokenizer.ids([prepared(text) for text in dialogue]), self._padding)
+        ids, mask = pad(self._tokenizer.ids([prepare_text(text) for text in dialogue]), self._padding)
         states = self._encoder(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
         return states.last_hidden_state.mean(1)
 
     def cut(self, dialogues: Sequence[Sequence[str]]) -> list[bool]:
         """Which dialogues have an utterance of more words, or tokens, than are read."""
         return [
-            any(len(words(text)) > MOST_WORDS for text in dialogue)
-            or any(self._tokenizer.truncated([prepared(text) for text in dialogue]))
+            any(len(split_words(text)) > MAX_WORDS for text in dialogue)
+            or any(self._tokenizer.truncated([prepare_text(text) for text in dialogue]))
             for dialogue in dialogues
         ]
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The lower-case words and signs of an utterance; what an apostrophe shortens is a word of its own."""
     spaced = (_CONTRACTION.sub(r" \1", word).split() for word in words_of("13a")(text))
     return [word for pieces in spaced for word in pieces]
 
 
-def prepared(text: str) -> str:
+def prepare_text(text: str) -> str:
     """An utterance as the encoder reads it: its first words and the mark of its end."""
-    return " ".join([*words(text)[:MOST_WORDS], _END])
+    return " ".join([*split_words(text)[:MAX_WORDS], _END_MARK])
 
 
 def _open_network(checkpoint: Path) -> DynaEvalNetwork:
@@ -125,4 +125,4 @@ def _open_roberta(config: Path, path: Path) -> Any:
         network = roberta(RobertaConfig.from_json_file(config), add_pooling_layer=False)
     except Exception as error:  # whatever is wrong with the configuration
         raise InputError(f"{config}: is not the configuration of a RoBERTa ({' '.join(str(error).split())})") from None
-    return fill(network, weights, {name: name for name in network.state_dict()}, path)
+    return fill_network(network, weights, {name: name for name in network.state_dict()}, path)

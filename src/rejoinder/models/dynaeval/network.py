@@ -16,14 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rejoinder.models.checkpoint import fill, shape_of
+from rejoinder.models.checkpoint import fill_network, weight_shape
 
 _SPEAKERS = 2
 _RELATIONS = 2 * _SPEAKERS**2  # who sends, who receives, forward or back
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DynaEvalSizes:
     """What the shapes of the weights say."""
 
     sentence: int
@@ -37,7 +37,7 @@ class Sizes:
 class DynaEvalNetwork(nn.Module):
     """The score of a dialogue from the vectors of its utterances."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: DynaEvalSizes) -> None:
         super().__init__()
         widths = (sizes.sentence, *sizes.narrowed)
         width = widths[-1]
@@ -58,7 +58,7 @@ class DynaEvalNetwork(nn.Module):
         for layer in self.narrow:
             utterances = layer(utterances)
         states = self.order(utterances.unsqueeze(0))[0].squeeze(0)
-        edges = neighbours(len(states), past, future)
+        edges = neighbour_mask(len(states), past, future)
         weights = self._weights(states, past, future) * edges  # [sender, receiver]
         graph = self._relational(states, weights, speakers)
         graph = edges.T @ graph @ self.others + self.itself(graph)
@@ -72,7 +72,7 @@ class DynaEvalNetwork(nn.Module):
         The released code takes -1, which means "all" for the edges, as a number here: the window loses the sender.
         """
         scores = states @ self.attention @ states.T
-        seen = between(len(states), -past, future)
+        seen = offset_mask(len(states), -past, future)
         found = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=1)
         return torch.where(seen, found, 0.0)
 
@@ -87,34 +87,36 @@ class DynaEvalNetwork(nn.Module):
         return messages.sum(0) + states @ self.own + self.bias
 
 
-def between(n: int, low: int, high: int) -> Tensor:
+def offset_mask(n: int, low: int, high: int) -> Tensor:
     """Which places lie from ``low`` to ``high`` after each place."""
     place = torch.arange(n)
     distance = place[None, :] - place[:, None]
     return (distance >= low) & (distance <= high)
 
 
-def neighbours(n: int, past: int, future: int) -> Tensor:
+def neighbour_mask(n: int, past: int, future: int) -> Tensor:
     """1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
-    return between(n, -n if past == -1 else -past, n if future == -1 else future).float()
+    return offset_mask(n, -n if past == -1 else -past, n if future == -1 else future).float()
 
 
 def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
     """The network of the authors' checkpoint; what is missing or has another shape is told."""
-    network = DynaEvalNetwork(sizes_of(weights, path))
-    found: DynaEvalNetwork = fill(network, weights, {name: name_of(name) for name in network.state_dict()}, path)
+    network = DynaEvalNetwork(read_sizes(weights, path))
+    found: DynaEvalNetwork = fill_network(
+        network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
+    )
     return found
 
 
-def sizes_of(weights: Mapping[str, Any], path: Path) -> Sizes:
+def read_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:
     """How large the network of a checkpoint is."""
-    first, sentence = shape_of(weights, "ds_1.weight", path)
+    first, sentence = weight_shape(weights, "ds_1.weight", path)
     narrowed: tuple[int, ...] = (first,)
     if "ds_2.weight" in weights:  # an earlier version of the released code narrows twice
-        narrowed = (first, shape_of(weights, "ds_2.weight", path)[0])
-    bases, _, width = shape_of(weights, "gcn.conv1.basis", path, 3)
-    second = shape_of(weights, "gcn.conv2.weight", path)[1]
-    return Sizes(sentence, narrowed, bases, width, second, shape_of(weights, "clf.lin1.weight", path)[0])
+        narrowed = (first, weight_shape(weights, "ds_2.weight", path)[0])
+    bases, _, width = weight_shape(weights, "gcn.conv1.basis", path, 3)
+    second = weight_shape(weights, "gcn.conv2.weight", path)[1]
+    return DynaEvalSizes(sentence, narrowed, bases, width, second, weight_shape(weights, "clf.lin1.weight", path)[0])
 
 
 _NAMES = {
@@ -128,7 +130,7 @@ _NAMES = {
 _MODULES = {"order": "rnn.rnn", "itself": "gcn.conv2.lin", "hidden": "clf.lin1", "score": "clf.lin2"}
 
 
-def name_of(name: str) -> str:
+def checkpoint_name(name: str) -> str:
     """What the authors' checkpoint calls a parameter of our network."""
     if name in _NAMES:
         return _NAMES[name]

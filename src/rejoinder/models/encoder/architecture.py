@@ -17,7 +17,7 @@ _UNSET = 10**9  # tokenisers write a huge number where they know no limit
 
 
 @dataclass(frozen=True)
-class Shape:
+class EncoderShape:
     """What the files beside the weights decide."""
 
     max_tokens: int
@@ -25,27 +25,31 @@ class Shape:
     padding: int
 
 
-def shape_of(folder: Path) -> Shape:
+def read_shape(folder: Path) -> EncoderShape:
     """The shape of the encoder in a transformers or sentence-transformers folder."""
-    config = _json(folder / "config.json", required=True)
+    config = _read_json(folder / "config.json", required=True)
     positions = int(config.get("max_position_embeddings", 512))
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         positions -= 2  # these count positions from the padding id on
     limits = [
-        _json(folder / "sentence_bert_config.json").get("max_seq_length"),
-        _json(folder / "tokenizer_config.json").get("model_max_length"),
+        _read_json(folder / "sentence_bert_config.json").get("max_seq_length"),
+        _read_json(folder / "tokenizer_config.json").get("model_max_length"),
         positions,
     ]
     max_tokens = next(int(limit) for limit in limits if limit and limit < _UNSET)
-    pooling = _json(folder / "1_Pooling" / "config.json")
+    pooling = _read_json(folder / "1_Pooling" / "config.json")
     first = bool(pooling.get("pooling_mode_cls_token")) or pooling.get("pooling_mode") == "cls"
-    other = [key for key, on in pooling.items() if key.startswith("pooling_mode_") and on is True and key not in _KNOWN]
+    other = [
+        key
+        for key, on in pooling.items()
+        if key.startswith("pooling_mode_") and on is True and key not in _POOLING_KEYS
+    ]
     if other:
         raise InputError(f"{folder}: pools by {', '.join(other)}; only the mean and the first token are known here")
-    return Shape(min(max_tokens, positions), "first" if first else "mean", int(config.get("pad_token_id") or 0))
+    return EncoderShape(min(max_tokens, positions), "first" if first else "mean", int(config.get("pad_token_id") or 0))
 
 
-_KNOWN = ("pooling_mode_cls_token", "pooling_mode_mean_tokens")
+_POOLING_KEYS = ("pooling_mode_cls_token", "pooling_mode_mean_tokens")
 
 
 def weights_digest(folder: Path) -> str:
@@ -57,7 +61,7 @@ def weights_digest(folder: Path) -> str:
     return digests[0] if len(weights) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
-def _json(path: Path, required: bool = False) -> dict[str, Any]:
+def _read_json(path: Path, required: bool = False) -> dict[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
     except OSError:

@@ -20,9 +20,9 @@ from rejoinder.errors import RejoinderError
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 
 _CHUNK = 2_048  # texts that are encoded between two writes: what a killed process may lose
-_ASKED = 500  # keys in one question; SQLite allows 999 in its oldest builds
-_WAIT = 60.0  # seconds for another process that writes
-_CHECK = 4
+_KEYS_PER_QUERY = 500  # keys in one question; SQLite allows 999 in its oldest builds
+_LOCK_TIMEOUT = 60.0  # seconds for another process that writes
+_CHECKSUM_BYTES = 4
 
 
 class CachedEncoder:
@@ -30,7 +30,7 @@ class CachedEncoder:
 
     def __init__(self, encoder: Encoder, folder: Path) -> None:
         self._encoder = encoder
-        self._store = VectorStore(folder / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
+        self._store = VectorCache(folder / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
         self.name, self.digest = encoder.name, encoder.digest
         self.dimensions, self.max_tokens = encoder.dimensions, encoder.max_tokens
 
@@ -69,7 +69,7 @@ class CachedEncoder:
         return [_key(text, cut if text in long else "right") for text in texts]
 
 
-class VectorStore:
+class VectorCache:
     """Vectors by key in one SQLite file, which is opened for each call: processes and threads need not agree."""
 
     def __init__(self, path: Path, dimensions: int) -> None:
@@ -84,8 +84,8 @@ class VectorStore:
         found: set[bytes] = set()
         try:
             with closing(self._open()) as store:
-                for start in range(0, len(keys), _ASKED):
-                    asked = keys[start : start + _ASKED]
+                for start in range(0, len(keys), _KEYS_PER_QUERY):
+                    asked = keys[start : start + _KEYS_PER_QUERY]
                     marks = ",".join("?" * len(asked))
                     for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked):
                         if (vector := self._checked(raw)) is not None:
@@ -97,7 +97,7 @@ class VectorStore:
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Keep vectors; all of them or, when the process is killed, none."""
-        rows = [(key, _with_check(vector.tobytes())) for key, vector in zip(keys, vectors, strict=True)]
+        rows = [(key, _add_checksum(vector.tobytes())) for key, vector in zip(keys, vectors, strict=True)]
         try:
             self._put(rows)
         except sqlite3.Error as error:
@@ -108,12 +108,12 @@ class VectorStore:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _unusable(self._path, error.strerror) from None
+            raise _cache_error(self._path, error.strerror) from None
         with closing(self._open()) as store, store:
             store.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def _open(self) -> sqlite3.Connection:
-        store = sqlite3.connect(self._path, timeout=_WAIT)
+        store = sqlite3.connect(self._path, timeout=_LOCK_TIMEOUT)
         # A log that is written ahead lets readers read while one writes; its last pages may be lost with the power.
         store.execute("PRAGMA journal_mode=WAL")
         store.execute("PRAGMA synchronous=NORMAL")
@@ -121,21 +121,21 @@ class VectorStore:
         return store
 
     def _checked(self, raw: object) -> Vectors | None:
-        if not isinstance(raw, bytes) or len(raw) != _CHECK + 4 * self._dimensions:
+        if not isinstance(raw, bytes) or len(raw) != _CHECKSUM_BYTES + 4 * self._dimensions:
             return None
-        if zlib.crc32(raw[_CHECK:]).to_bytes(_CHECK, "little") != raw[:_CHECK]:
+        if zlib.crc32(raw[_CHECKSUM_BYTES:]).to_bytes(_CHECKSUM_BYTES, "little") != raw[:_CHECKSUM_BYTES]:
             return None
-        return np.frombuffer(raw, "<f4", offset=_CHECK)
+        return np.frombuffer(raw, "<f4", offset=_CHECKSUM_BYTES)
 
     def _give_up(self, error: sqlite3.Error) -> None:
         """Away with a damaged file; anything else (a full disk, a lock that never opens) is for the user."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
-            raise _unusable(self._path, str(error)) from None
+            raise _cache_error(self._path, str(error)) from None
         for path in (self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))):
             path.unlink(missing_ok=True)
 
 
-def _unusable(path: Path, reason: str | None) -> RejoinderError:
+def _cache_error(path: Path, reason: str | None) -> RejoinderError:
     return RejoinderError(
         f"{path}: embeddings cannot be kept there ({reason}); free some space, delete it, or move the cache "
         "with REJOINDER_CACHE"
@@ -146,5 +146,5 @@ def _key(text: str, cut: Side) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=cut.encode()).digest()
 
 
-def _with_check(raw: bytes) -> bytes:
-    return zlib.crc32(raw).to_bytes(_CHECK, "little") + raw
+def _add_checksum(raw: bytes) -> bytes:
+    return zlib.crc32(raw).to_bytes(_CHECKSUM_BYTES, "little") + raw

@@ -12,7 +12,7 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 
-NAME = "encoder.json"
+CARD_FILE = "encoder.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
 Pooling: TypeAlias = Literal["mean", "first"]
@@ -20,7 +20,7 @@ Weights: TypeAlias = Literal["float32", "int8"]
 
 
 @dataclass(frozen=True)
-class Card:
+class EncoderCard:
     """How an exported encoder is used, and where it comes from."""
 
     name: str
@@ -36,27 +36,27 @@ class Card:
     measured: dict[str, Any] = field(default_factory=dict)
 
 
-def read(folder: Path) -> Card:
+def read_card(folder: Path) -> EncoderCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    known = {f.name for f in fields(Card)}
+    known = {f.name for f in fields(EncoderCard)}
     if not isinstance(found, dict) or not {"name", "dimensions", "max_tokens"} <= found.keys() <= known:
         raise InputError(f"{path}: is not an encoder's card; export one with: rejoinder models export")
-    return Card(**found)
+    return EncoderCard(**found)
 
 
-def write(folder: Path, card: Card) -> None:
+def write_card(folder: Path, card: EncoderCard) -> None:
     """Write the card of a folder; the last file of an export."""
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=orjson.OPT_INDENT_2))
+    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=orjson.OPT_INDENT_2))
 
 
-def checked_digest(folder: Path, card: Card) -> str:
+def compute_digest(folder: Path, card: EncoderCard) -> str:
     """The digest of what decides the vectors: the weights as published and as stored, the tokeniser, the pooling.
 
     It is taken from the weights and not from the graph, which another version of the exporter would write otherwise;

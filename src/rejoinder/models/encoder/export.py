@@ -13,27 +13,27 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of
-from rejoinder.models.device import quiet
+from rejoinder.models.device import silence_transformers
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.architecture import shape_of, weights_digest
-from rejoinder.models.encoder.card import Card, Weights
+from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.encoder.card import EncoderCard, Weights
 
 _OPSET = 17
 
 
 def export_encoder(
     source: Path, target: Path, name: str, licence: str = "", base: str = "", weights: Weights = "float32"
-) -> Card:
+) -> EncoderCard:
     """Write the encoder of a transformers folder into ``target``, and what it lost into its card.
 
     The last file is the card: a folder with one is whole.
     """
-    from rejoinder.models.encoder.transformers import TransformersEncoder, open_model, tokenizer_of
+    from rejoinder.models.encoder.transformers import TransformersEncoder, load_tokenizer, open_network
 
     _check_libraries()
-    shape = shape_of(source)
-    tokenizer = tokenizer_of(source, shape.max_tokens)
-    network = open_model(source, attn_implementation="eager")
+    shape = read_shape(source)
+    tokenizer = load_tokenizer(source, shape.max_tokens)
+    network = open_network(source, attn_implementation="eager")
     target.mkdir(parents=True, exist_ok=True)
     part = target / f"{cards.GRAPH}.part"
     try:
@@ -48,7 +48,7 @@ def export_encoder(
     os.replace(part, target / cards.GRAPH)
     (target / cards.TOKENIZER).unlink(missing_ok=True)  # it may be a link to the published file
     (target / cards.TOKENIZER).write_text(tokenizer.serialized, encoding="utf-8", newline="")
-    card = Card(
+    card = EncoderCard(
         name=name,
         dimensions=int(network.config.hidden_size),
         max_tokens=shape.max_tokens,
@@ -60,18 +60,18 @@ def export_encoder(
         source=weights_digest(source),
         graph=sha256_of(target / cards.GRAPH),
     )
-    cards.write(target, card)
+    cards.write_card(target, card)
     card = replace(card, measured=measure_loss(TransformersEncoder(source, name), target))
-    cards.write(target, card)
+    cards.write_card(target, card)
     return card
 
 
 def measure_loss(original: Any, folder: Path) -> dict[str, float]:
     """How near the exported encoder comes to the original, on the sample utterances, and how large its graph is."""
     from rejoinder.models.encoder.onnx import OnnxEncoder
-    from rejoinder.models.encoder.probe_sentences import utterances
+    from rejoinder.models.encoder.probe_sentences import probe_texts
 
-    texts = utterances()
+    texts = probe_texts()
     cosines = (original.encode(texts) * OnnxEncoder(folder).encode(texts)).sum(axis=1)
     return {
         "mean_cosine": round(float(np.mean(cosines)), 6),
@@ -99,7 +99,7 @@ def export_graph(network: Any, path: Path) -> None:
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
     axes = {0: "rows", 1: "tokens"}
-    with torch.no_grad(), quiet(), warnings.catch_warnings():
+    with torch.no_grad(), silence_transformers(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
         torch.onnx.export(
             Tokens().eval(),
@@ -121,14 +121,14 @@ def _check_libraries() -> None:
             raise MissingExtraError(module, "torch", "exporting an encoder") from None
 
 
-def export(name: str, target: Path, weights: Weights = "int8") -> Card:
+def export_by_name(name: str, target: Path, weights: Weights = "int8") -> EncoderCard:
     """Export the encoder of a name (see ``load_encoder``) into a new folder."""
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.encoder.factory import PREFIX, find_folder
+    from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
 
     _check_libraries()
-    plain = name.removeprefix(PREFIX)
-    source, _ = find_folder(PREFIX + plain)
+    plain = name.removeprefix(HUB_PREFIX)
+    source, _ = find_encoder_folder(HUB_PREFIX + plain)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: is there already and not empty; name a new folder")
     model = MODELS.get(plain)

@@ -9,12 +9,12 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.models.aptness import card
 from rejoinder.models.base import Encoder
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import ModelMissingError, require
+from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder
 from rejoinder.paths import cache_home
 
-PREFIX = "hf:"
+HUB_PREFIX = "hf:"
 _CONFIG = "config.json"
 
 
@@ -25,41 +25,41 @@ def load_encoder(name: str, cache: bool = True) -> Encoder:
     folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache. Nothing is
     fetched.
     """
-    folder, mark = find_folder(name)
+    folder, mark = find_encoder_folder(name)
     encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)
     return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
 
 
-def find_folder(name: str) -> tuple[Path, str]:
+def find_encoder_folder(name: str) -> tuple[Path, str]:
     """Where the encoder of a name lies, and the file that says of what kind it is."""
-    plain = name.removeprefix(PREFIX)
+    plain = name.removeprefix(HUB_PREFIX)
     if plain in MODELS:
         if MODELS[plain].kind != "encoder":
-            raise SpecError(f"{plain!r} is no encoder but a {MODELS[plain].kind}; {_known(plain)}")
-        folder = require(plain)
+            raise SpecError(f"{plain!r} is no encoder but a {MODELS[plain].kind}; {_suggest_name(plain)}")
+        folder = require_model(plain)
     elif Path(plain).is_dir():
         folder = Path(plain)
     elif plain != name:
-        folder = _in_hub_cache(plain)
+        folder = _find_in_hub_cache(plain)
     else:
-        raise SpecError(f"no encoder is called {name!r}, and no folder; {_known(name)}")
+        raise SpecError(f"no encoder is called {name!r}, and no folder; {_suggest_name(name)}")
     # "hf:" asks for transformers where a folder can be read in two ways.
-    for mark in (_CONFIG,) if plain != name else (cards.NAME, card.NAME, _CONFIG):
+    for mark in (_CONFIG,) if plain != name else (cards.CARD_FILE, card.CARD_FILE, _CONFIG):
         if (folder / mark).is_file():
             return folder, mark
-    if (folder / card.NAME).is_file():
-        raise SpecError(f"{plain!r} is not read with transformers; leave out {PREFIX!r}")
-    raise SpecError(f"{folder}: holds neither {cards.NAME} (an exported encoder) nor {_CONFIG} (transformers)")
+    if (folder / card.CARD_FILE).is_file():
+        raise SpecError(f"{plain!r} is not read with transformers; leave out {HUB_PREFIX!r}")
+    raise SpecError(f"{folder}: holds neither {cards.CARD_FILE} (an exported encoder) nor {_CONFIG} (transformers)")
 
 
 @lru_cache(maxsize=4)
 def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
     """An encoder, opened once in a process as long as its folder does not change."""
-    if mark == card.NAME:
+    if mark == card.CARD_FILE:
         from rejoinder.models.aptness.encoder import AptnessEncoder
 
         return AptnessEncoder(folder, name)
-    if mark == cards.NAME:
+    if mark == cards.CARD_FILE:
         from rejoinder.models.encoder.onnx import OnnxEncoder
 
         return OnnxEncoder(folder, name)
@@ -68,11 +68,11 @@ def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
     return TransformersEncoder(folder, name)
 
 
-def _known(name: str) -> str:
+def _suggest_name(name: str) -> str:
     return nearest(name, [model.name for model in MODELS.values() if model.kind == "encoder"])
 
 
-def _in_hub_cache(name: str) -> Path:
+def _find_in_hub_cache(name: str) -> Path:
     """The folder of a model that another program fetched from the hub."""
     try:
         from huggingface_hub import snapshot_download

@@ -15,27 +15,27 @@ from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.models import device
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import Rows, batches, pad
-from rejoinder.models.device import threads
+from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.pooling import pool
+from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
 
-_splitting = ContextVar("splitting", default=True)
+_split_batches = ContextVar("splitting", default=True)
 
 
 class OnnxEncoder:
     """The encoder of a folder with ``model.onnx``, ``tokenizer.json`` and ``encoder.json``."""
 
     def __init__(self, folder: Path, name: str | None = None) -> None:
-        self._card = cards.read(folder)
+        self._card = cards.read_card(folder)
         self.name = name or self._card.name
         self.dimensions = self._card.dimensions
         self.max_tokens = self._card.max_tokens
-        self.digest = cards.checked_digest(folder, self._card)
+        self.digest = cards.compute_digest(folder, self._card)
         self._tokenizer = read_tokenizer(folder / cards.TOKENIZER, self.max_tokens)
         self._session = open_session(folder / cards.GRAPH)
 
@@ -46,9 +46,9 @@ class OnnxEncoder:
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([ids[i] for i in batch], self._card.padding)
-            found[batch] = pool(self._run(tokens, mask), mask, self._card.pooling)
+            found[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
 
-        side_by_side(fill, batches([len(row) for row in ids]))
+        compute_in_parallel(fill, batches([len(row) for row in ids]))
         return found
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
@@ -64,9 +64,9 @@ class OnnxEncoder:
         def fill(batch: Rows) -> None:
             tokens, mask = pad([encodings[i].ids for i in batch], self._card.padding)
             for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
-                found[i] = without_special(encodings[i], vectors)
+                found[i] = separate_special_tokens(encodings[i], vectors)
 
-        side_by_side(fill, batches([len(e.ids) for e in encodings]))
+        compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
         return found
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -78,7 +78,7 @@ class OnnxEncoder:
         return found
 
 
-def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
+def separate_special_tokens(encoding: Encoding, vectors: Vectors) -> TokenVectors:
     """A text's own tokens and their vectors, without filling; the vectors of special tokens apart."""
     mask = np.array(encoding.special_tokens_mask, bool)
     own, special = np.flatnonzero(~mask), np.flatnonzero(mask)
@@ -86,14 +86,14 @@ def without_special(encoding: Encoding, vectors: Vectors) -> TokenVectors:
     return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])
 
 
-def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
+def compute_in_parallel(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
-    if device.graphs().device == "cuda":  # one batch fills it
+    if device.graph_backend().device == "cuda":  # one batch fills it
         for batch in parts:
             work(batch)
         return
-    todo = _for_all(list(parts), threads()) if _splitting.get() else list(parts)
-    workers = min(threads(), len(todo))
+    todo = _split_for_workers(list(parts), count_threads()) if _split_batches.get() else list(parts)
+    workers = min(count_threads(), len(todo))
     if workers < 2:
         for batch in todo:
             work(batch)
@@ -104,16 +104,16 @@ def side_by_side(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
 
 
 @contextmanager
-def whole_batches() -> Iterator[None]:
+def keep_batches_whole() -> Iterator[None]:
     """Within it the number of threads does not decide which texts are computed together, not even in the last bit."""
-    before = _splitting.set(False)
+    before = _split_batches.set(False)
     try:
         yield
     finally:
-        _splitting.reset(before)
+        _split_batches.reset(before)
 
 
-def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
+def _split_for_workers(parts: list[Rows], workers: int) -> list[Rows]:
     """At least a batch for each core, where there are rows enough: a few texts would else wait for one of them."""
     while len(parts) < workers and any(len(part) > 1 for part in parts):
         parts.sort(key=len)
@@ -124,7 +124,7 @@ def _for_all(parts: list[Rows], workers: int) -> list[Rows]:
 
 def open_session(graph: Path) -> Any:
     """A session whose arithmetic is float32 whatever the weights are stored in, on the device that is chosen."""
-    place = device.graphs()
+    place = device.graph_backend()
     try:
         if place.runtime == "torch":
             from rejoinder.models.onnx.torch_graph import TorchGraph, UnknownOperationError
@@ -132,9 +132,9 @@ def open_session(graph: Path) -> Any:
             try:
                 return TorchGraph(graph, place.device)
             except UnknownOperationError:
-                if device.wanted() is not None:
+                if device.requested_device() is not None:
                     raise
-        return _onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
+        return _open_onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
     except RejoinderError:
         raise
     except Exception as error:  # the libraries' errors have no common class
@@ -142,7 +142,7 @@ def open_session(graph: Path) -> Any:
         raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
 
 
-def _onnxruntime(graph: Path, where: device.Device) -> Any:
+def _open_onnxruntime(graph: Path, where: device.Device) -> Any:
     onnxruntime = device.import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # batches run side by side instead

@@ -10,17 +10,17 @@ from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.card import Pooling
 
 
-def pool(states: Any, mask: Any, how: Pooling) -> Vectors:
+def pool_tokens(states: Any, mask: Any, how: Pooling) -> Vectors:
     """(rows, tokens, dimensions) and their mask to (rows, dimensions)."""
     if how == "first":
         pooled = states[:, 0]
     else:
         weights = mask[:, None, :].astype(np.float32)
         pooled = (weights @ states)[:, 0] / np.maximum(weights.sum(axis=2), 1)
-    return normalized(pooled)
+    return normalize_vectors(pooled)
 
 
-def normalized(vectors: Any) -> Vectors:
+def normalize_vectors(vectors: Any) -> Vectors:
     """The vectors at length 1; a vector of zeros stays one."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     found: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PLAIN = (
+_SENTENCES = (
     "Good morning, how did you sleep?",
     "Not too well, the neighbours were loud again.",
     "What time does the train to Lisbon leave?",
@@ -38,7 +38,11 @@ _PLAIN = (
 )
 
 
-def utterances() -> list[str]:
+def probe_texts() -> list[str]:
     """Each utterance alone, and after others: from one word to some hundred."""
-    longer = [" ".join(_PLAIN[(i + k) % len(_PLAIN)] for k in range(n)) for n in (2, 3, 8) for i in range(len(_PLAIN))]
-    return [*_PLAIN, *longer]
+    longer = [
+        " ".join(_SENTENCES[(i + k) % len(_SENTENCES)] for k in range(n))
+        for n in (2, 3, 8)
+        for i in range(len(_SENTENCES))
+    ]
+    return [*_SENTENCES, *longer]

@@ -9,19 +9,19 @@ import numpy as np
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 from rejoinder.models.encoder.transformers import TransformersEncoder
 
-_AT_ONCE = 128  # texts whose tokens' vectors are in memory together
+_BATCH_TEXTS = 128  # texts whose tokens' vectors are in memory together
 
 
-def largest_of_tokens(encoder: Encoder, texts: Sequence[str], cut: Side = "right") -> Vectors:
+def max_pool(encoder: Encoder, texts: Sequence[str], cut: Side = "right") -> Vectors:
     """In each number the largest of all tokens, the marks around the text among them."""
-    return _pooled(encoder, texts, cut, lambda tokens: _all(tokens).max(axis=0))
+    return _pool_texts(encoder, texts, cut, lambda tokens: _all_vectors(tokens).max(axis=0))
 
 
-def first_token(encoder: Encoder, texts: Sequence[str], cut: Side = "right") -> Vectors:
+def first_token_vectors(encoder: Encoder, texts: Sequence[str], cut: Side = "right") -> Vectors:
     """The mark that each text begins with, behind the pooler where the encoder has one (``has_pooler``)."""
     if isinstance(encoder, TransformersEncoder) and encoder.has_pooler:
         return encoder.encode_pooled(texts, cut)
-    return _pooled(encoder, texts, cut, lambda tokens: _all(tokens)[0])
+    return _pool_texts(encoder, texts, cut, lambda tokens: _all_vectors(tokens)[0])
 
 
 def has_pooler(encoder: Encoder) -> bool:
@@ -29,15 +29,15 @@ def has_pooler(encoder: Encoder) -> bool:
     return isinstance(encoder, TransformersEncoder) and encoder.has_pooler
 
 
-def _all(tokens: TokenVectors) -> Vectors:
+def _all_vectors(tokens: TokenVectors) -> Vectors:
     """The vectors of the marks, then of the text's own tokens."""
     return tokens.vectors if tokens.special is None else np.concatenate([tokens.special, tokens.vectors])
 
 
-def _pooled(encoder: Encoder, texts: Sequence[str], cut: Side, pool: Callable[[TokenVectors], Vectors]) -> Vectors:
+def _pool_texts(encoder: Encoder, texts: Sequence[str], cut: Side, pool: Callable[[TokenVectors], Vectors]) -> Vectors:
     found = np.zeros((len(texts), encoder.dimensions), np.float32)
-    for start in range(0, len(texts), _AT_ONCE):
-        tokens = encoder.encode_tokens(texts[start : start + _AT_ONCE], cut=cut)
-        for row, of_text in zip(found[start : start + _AT_ONCE], tokens, strict=True):
+    for start in range(0, len(texts), _BATCH_TEXTS):
+        tokens = encoder.encode_tokens(texts[start : start + _BATCH_TEXTS], cut=cut)
+        for row, of_text in zip(found[start : start + _BATCH_TEXTS], tokens, strict=True):
             row[:] = pool(of_text)
     return found

@@ -24,11 +24,11 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
         """The tokens of each text, special ones included, with their spelling."""
-        return self._cutting(cut).encode_batch(_readable(texts))
+        return self._cutting(cut).encode_batch(_replace_surrogates(texts))
 
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
         """The token ids of each text, special ones included."""
-        return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_readable(texts))]
+        return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_replace_surrogates(texts))]
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, all of them and none beside; what looks like a special token is plain text."""
@@ -40,12 +40,15 @@ class TextTokenizer:
             plain.no_truncation()
             plain.encode_special_tokens = True
             self._plain = plain  # only now: another thread may ask at any time
-        found = self._plain.encode_batch_fast(_readable(texts), add_special_tokens=False)
+        found = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
         return [encoding.ids for encoding in found]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Which of the texts are longer than the limit."""
-        return [bool(encoding.overflowing) for encoding in self._cutting("right").encode_batch_fast(_readable(texts))]
+        return [
+            bool(encoding.overflowing)
+            for encoding in self._cutting("right").encode_batch_fast(_replace_surrogates(texts))
+        ]
 
     def _cutting(self, side: Side) -> Tokenizer:
         # Truncation is a state of the tokeniser: one for each side, so that calls do not disturb each other.
@@ -59,7 +62,7 @@ class TextTokenizer:
         return self._by_side[side]
 
 
-def _readable(texts: Sequence[str]) -> list[str]:
+def _replace_surrogates(texts: Sequence[str]) -> list[str]:
     """The texts with half characters (lone surrogates), which the tokeniser refuses, replaced by question marks."""
     return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
 

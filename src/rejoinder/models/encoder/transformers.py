@@ -13,29 +13,29 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.device import quiet, room, threads, torch_device
+from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.architecture import shape_of, weights_digest
-from rejoinder.models.encoder.onnx import without_special
-from rejoinder.models.encoder.pooling import pool
+from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.encoder.onnx import separate_special_tokens
+from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 
 # Where a layer's output is the model's last state when the layers after it are left out: no norm follows the stack.
-_CUTTABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
+_TRUNCATABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 
 
 class TransformersEncoder:
     """The encoder of a folder with safetensors, a configuration and a tokeniser."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        shape = shape_of(folder)
+        shape = read_shape(folder)
         self.name = name
         self.max_tokens = shape.max_tokens
         self._pooling, self._padding = shape.pooling, shape.padding
-        self._tokenizer = tokenizer_of(folder, shape.max_tokens)
-        self._model = open_model(folder)
+        self._tokenizer = load_tokenizer(folder, shape.max_tokens)
+        self._model = open_network(folder)
         self._torch: Any = __import__("torch")
-        self._torch.set_num_threads(threads())
+        self._torch.set_num_threads(count_threads())
         self._model.to(torch_device())
         self.dimensions = int(self._model.config.hidden_size)
         self.layers = int(self._model.config.num_hidden_layers)
@@ -47,9 +47,9 @@ class TransformersEncoder:
         """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
+        for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
-            found[batch] = pool(self._run(tokens, mask, -1), mask, self._pooling)
+            found[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
         return found
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
@@ -59,10 +59,10 @@ class TransformersEncoder:
         encodings = self._tokenizer.encode(texts, cut)
         found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
         with self._up_to(layer) as left:
-            for batch in batches([len(e.ids) for e in encodings], *room(self._model.device.type)):
+            for batch in batches([len(e.ids) for e in encodings], *batch_limits(self._model.device.type)):
                 tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
                 for i, vectors in zip(batch, self._run(tokens, mask, left), strict=True):
-                    found[i] = without_special(encodings[i], vectors)
+                    found[i] = separate_special_tokens(encodings[i], vectors)
         return found
 
     @property
@@ -74,7 +74,7 @@ class TransformersEncoder:
         """The first token of each text behind the network's pooler, as it is (not normalised)."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids], *room(self._model.device.type)):
+        for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
             found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
         return found
@@ -99,7 +99,7 @@ class TransformersEncoder:
     def _up_to(self, layer: int) -> Iterator[int]:
         """Within it, layers after the wanted one are not computed where that can be; which one to ask for then."""
         wanted = layer if layer >= 0 else self.layers + 1 + layer
-        if wanted in (0, self.layers) or self._model.config.model_type not in _CUTTABLE:
+        if wanted in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
             yield -1 if wanted == self.layers else wanted
             return
         stack = self._model.encoder.layer
@@ -110,7 +110,7 @@ class TransformersEncoder:
             self._model.encoder.layer = stack
 
 
-def open_model(folder: Path, **form: Any) -> Any:
+def open_network(folder: Path, **form: Any) -> Any:
     """The encoder's network in float32: from safetensors only, local files only, none of the folder's own code."""
     try:
         import torch
@@ -123,7 +123,7 @@ def open_model(folder: Path, **form: Any) -> Any:
     network_class: Any = AutoModel
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
-        with quiet():
+        with silence_transformers():
             network, found = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe, **form
             )
@@ -138,14 +138,14 @@ def open_model(folder: Path, **form: Any) -> Any:
     return network.eval()
 
 
-def tokenizer_of(folder: Path, max_tokens: int) -> TextTokenizer:
+def load_tokenizer(folder: Path, max_tokens: int) -> TextTokenizer:
     """The folder's ``tokenizer.json``, or what transformers makes of the older files."""
     if (folder / cards.TOKENIZER).is_file():
         return read_tokenizer(folder / cards.TOKENIZER, max_tokens)
     from transformers import AutoTokenizer
 
     try:
-        with quiet():
+        with silence_transformers():
             found: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         return TextTokenizer(found.backend_tokenizer.to_str(), max_tokens)
     except Exception as error:

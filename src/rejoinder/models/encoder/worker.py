@@ -9,20 +9,24 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
-from rejoinder.engines.base import Engine, Work, in_order
-from rejoinder.errors import SpecError
+from rejoinder.engines.base import Engine, WorkerSpec, order_results
+from rejoinder.errors import InputError, MissingExtraError, SpecError
+from rejoinder.files import atomic_write
 from rejoinder.models.base import Encoder
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.encoder.onnx import whole_batches
+from rejoinder.models.encoder.onnx import keep_batches_whole
 
 Precision: TypeAlias = Literal["float16", "float32"]
 AT_ONCE = 1_024  # texts of a task
-TYPES: dict[Precision, str] = {"float16": "<f2", "float32": "<f4"}
+DTYPES: dict[Precision, str] = {"float16": "<f2", "float32": "<f4"}
 
 
 class EmbeddingWorker:
@@ -30,13 +34,13 @@ class EmbeddingWorker:
 
     def __init__(self, name: str, digest: str, precision: Precision) -> None:
         self._encoder = load_encoder(name, cache=False)
-        self._type = TYPES[precision]
+        self._type = DTYPES[precision]
         if self._encoder.digest != digest:
             raise SpecError(f"the encoder {name!r} is not the same on every machine; install it anew")
 
     def compute(self, task: Sequence[str]) -> str:
         """The vectors of some texts, one after the other."""
-        with whole_batches():
+        with keep_batches_whole():
             found = self._encoder.encode(task)
         return base64.b64encode(np.ascontiguousarray(found, self._type).tobytes()).decode()
 
@@ -44,16 +48,65 @@ class EmbeddingWorker:
         """There is nothing to let go of."""
 
 
-def embed(
+def embed_texts(
     texts: Iterable[str], encoder: Encoder, engine: Engine, precision: Precision = "float32"
 ) -> Iterator[NDArray[Any]]:
     """The vectors of texts in their order, some at a time; the encoder is loaded by its name."""
-    work = Work(
+    work = WorkerSpec(
         "rejoinder.models.encoder.worker:EmbeddingWorker",
         (encoder.name, encoder.digest, precision),
         address="rejoinder.models.embedding:EmbeddingWorker",
     )
     flow = iter(texts)
     tasks = iter(lambda: list(itertools.islice(flow, AT_ONCE)), [])
-    for raw in in_order(engine.compute(work, tasks)):
-        yield np.frombuffer(base64.b64decode(raw), TYPES[precision]).reshape(-1, encoder.dimensions)
+    for raw in order_results(engine.compute(work, tasks)):
+        yield np.frombuffer(base64.b64decode(raw), DTYPES[precision]).reshape(-1, encoder.dimensions)
+
+
+SUFFIXES = (".npy", ".parquet")
+IDS_SUFFIX = ".ids.jsonl"  # takes the place of .npy
+
+
+def check_vector_path(path: Path) -> None:
+    """Raise where vectors cannot be written under such a name."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path}: vectors are written as .npy or .parquet; give the file one of these endings")
+    if path.suffix == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pyarrow", "arrow", "writing Parquet") from None
+
+
+def write_vectors(
+    blocks: Iterable[NDArray[Any]], ids: Iterable[str], shape: tuple[int, int], precision: Precision, path: Path
+) -> None:
+    """Write vectors as they come, each under its id; ``shape`` is how many there are, and of how many numbers."""
+    check_vector_path(path)
+    names = iter(ids)
+    with atomic_write(path) as file:
+        if path.suffix == ".parquet":
+            _write_parquet(blocks, names, shape[1], precision, file)
+            return
+        with atomic_write(path.with_suffix(IDS_SUFFIX)) as beside:
+            about = {"descr": DTYPES[precision], "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, about)
+            for block in blocks:
+                file.write(block.tobytes())
+                beside.writelines(
+                    orjson.dumps({"id": name}, option=orjson.OPT_APPEND_NEWLINE) for name in islice(names, len(block))
+                )
+
+
+def _write_parquet(
+    blocks: Iterable[NDArray[Any]], names: Iterator[str], dimensions: int, precision: Precision, file: Any
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    number = pyarrow.float16() if precision == "float16" else pyarrow.float32()
+    schema = pyarrow.schema([("id", pyarrow.string()), ("vector", pyarrow.list_(number, dimensions))])
+    with parquet.ParquetWriter(file, schema) as writer:
+        for block in blocks:
+            vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(block.reshape(-1), number), dimensions)
+            writer.write_table(pyarrow.table([list(islice(names, len(block))), vectors], schema=schema))

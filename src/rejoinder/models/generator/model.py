@@ -21,45 +21,45 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.batching import batches
 from rejoinder.models.device import torch_device
-from rejoinder.models.generator.network import GeneratorNetwork, Shape
-from rejoinder.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, Limits, TurnReader
+from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape
+from rejoinder.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, GeneratorLimits, TurnTokenizer
 from rejoinder.models.tensors import read_tensors, write_tensors
 
-_NEVER = (PADDING, UNKNOWN, BEGIN, TURN)
+_FORBIDDEN = (PADDING, UNKNOWN, BEGIN, TURN)
 
 
 @torch.no_grad()
-def written(network: GeneratorNetwork, contexts: Tensor, beam: int, length: int) -> list[list[int]]:
+def generate_responses(network: GeneratorNetwork, contexts: Tensor, beam: int, length: int) -> list[list[int]]:
     """The ids of a reply to each context, of at least one piece."""
     memory = network.encode(contexts)
-    return _greedy(network, memory, length) if beam == 1 else _beam(network, memory, beam, length)
+    return _search_greedily(network, memory, length) if beam == 1 else _search_beam(network, memory, beam, length)
 
 
-def _next(network: GeneratorNetwork, memory: Any, ids: Tensor) -> Tensor:
+def _next_log_probabilities(network: GeneratorNetwork, memory: Any, ids: Tensor) -> Tensor:
     """Log-probabilities of what follows each prefix; the prefix is short, so it is read anew."""
     logits = network.logits(network.decode(memory, ids)[:, -1]).float()
-    logits[:, list(_NEVER)] = -torch.inf
+    logits[:, list(_FORBIDDEN)] = -torch.inf
     if ids.shape[1] == 1:
         logits[:, END] = -torch.inf
     return logits.log_softmax(-1)
 
 
-def _greedy(network: GeneratorNetwork, memory: Any, length: int) -> list[list[int]]:
+def _search_greedily(network: GeneratorNetwork, memory: Any, length: int) -> list[list[int]]:
     rows = memory.states.shape[0]
     ids = torch.full((rows, 1), BEGIN, device=memory.states.device)
     ended = torch.zeros(rows, dtype=torch.bool, device=ids.device)
     for _ in range(length):
-        chosen = _next(network, memory, ids).argmax(-1)
+        chosen = _next_log_probabilities(network, memory, ids).argmax(-1)
         # A row that has ended goes on with its end: as a filling it would be hidden from itself.
         chosen = torch.where(ended, END, chosen)
         ids = torch.cat([ids, chosen[:, None]], dim=1)
         ended |= chosen == END
         if bool(ended.all()):
             break
-    return [_until_end(row) for row in ids[:, 1:].tolist()]
+    return [_cut_at_end(row) for row in ids[:, 1:].tolist()]
 
 
-def _beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> list[list[int]]:
+def _search_beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> list[list[int]]:
     """The best of a beam by log-probability a token; what has ended stays with its score."""
     rows, device = memory.states.shape[0], memory.states.device
     wide = memory.rows(torch.arange(rows, device=device).repeat_interleave(beam))
@@ -69,7 +69,7 @@ def _beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> lis
     lengths = torch.zeros(rows, beam, device=device)
     ended = torch.zeros(rows, beam, dtype=torch.bool, device=device)
     for _ in range(length):
-        steps = _next(network, wide, ids).view(rows, beam, -1)
+        steps = _next_log_probabilities(network, wide, ids).view(rows, beam, -1)
         stay = torch.full_like(steps, -torch.inf)
         stay[:, :, END] = 0.0
         added = totals[:, :, None] + torch.where(ended[:, :, None], stay, steps)
@@ -85,25 +85,25 @@ def _beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> lis
             break
     top = (totals / lengths).argmax(1)
     chosen = ids.view(rows, beam, -1)[torch.arange(rows, device=device), top, 1:]
-    return [_until_end(row) for row in chosen.tolist()]
+    return [_cut_at_end(row) for row in chosen.tolist()]
 
 
-def _until_end(row: list[int]) -> list[int]:
+def _cut_at_end(row: list[int]) -> list[int]:
     return row[: row.index(END)] if END in row else row
 
 
-NAME, TOKENIZER, WEIGHTS = "generator.json", "tokenizer.json", "model.safetensors"
+CARD_FILE, TOKENIZER, WEIGHTS = "generator.json", "tokenizer.json", "model.safetensors"
 FORMAT = 1
-_MOST_ROWS = 512
-_MOST_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each piece of the vocabulary
+_MAX_ROWS = 512
+_MAX_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each piece of the vocabulary
 
 
 @dataclass(frozen=True)
 class GeneratorCard:
     """What decides a generator beside its weights and its vocabulary, and where it comes from."""
 
-    shape: Shape
-    limits: Limits
+    shape: GeneratorShape
+    limits: GeneratorLimits
     files: dict[str, str]  # name: sha256
     about: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -114,13 +114,13 @@ class Generator:
     """A network with its vocabulary, ready to score and to write."""
 
     network: GeneratorNetwork = field(repr=False, compare=False)
-    reader: TurnReader = field(repr=False, compare=False)
+    reader: TurnTokenizer = field(repr=False, compare=False)
     digest: str
     device: torch.device
 
     @torch.no_grad()
     def losses(
-        self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MOST_ROWS
+        self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MAX_ROWS
     ) -> list[list[float]]:
         """The softmax cross-entropy a token of each reply to each context, the end of the reply counted as one.
 
@@ -129,7 +129,7 @@ class Generator:
         sources = [self.reader.context(turns) for turns in contexts]
         targets = [[self.reader.reply(text) for text in texts] for texts in replies]
         found = [[math.nan] * len(texts) for texts in targets]
-        room = _MOST_TOKENS[self.device.type]
+        room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
             memory = self.network.encode(self._filled([sources[i] for i in group]))
             pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
@@ -146,9 +146,9 @@ class Generator:
         """A reply to each context, written greedily or by a beam; the batch changes none."""
         sources = [self.reader.context(turns) for turns in contexts]
         found = [""] * len(sources)
-        room = _MOST_TOKENS[self.device.type]
+        room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
-            texts = written(
+            texts = generate_responses(
                 self.network, self._filled([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
             )
             for i, ids in zip(group, texts, strict=True):
@@ -170,7 +170,7 @@ class Generator:
 
 
 def save_generator(
-    folder: Path, network: GeneratorNetwork, tokenizer: str, limits: Limits, about: dict[str, Any]
+    folder: Path, network: GeneratorNetwork, tokenizer: str, limits: GeneratorLimits, about: dict[str, Any]
 ) -> None:
     """Write a folder; the card comes last."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,12 +180,12 @@ def save_generator(
     files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
     card = GeneratorCard(network.shape, limits, files, about)
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
 
 
 def read_card(folder: Path) -> GeneratorCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
@@ -197,7 +197,9 @@ def read_card(folder: Path) -> GeneratorCard:
     try:
         if found.keys() != {f.name for f in fields(GeneratorCard)} or found["format"] != FORMAT:
             raise KeyError
-        return GeneratorCard(**{**found, "shape": Shape(**found["shape"]), "limits": Limits(**found["limits"])})
+        return GeneratorCard(
+            **{**found, "shape": GeneratorShape(**found["shape"]), "limits": GeneratorLimits(**found["limits"])}
+        )
     except (AttributeError, KeyError, TypeError):
         raise InputError(f"{path}: is not a card of a generator in format {FORMAT}; train it again") from None
 
@@ -211,7 +213,7 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
     on = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
-    reader = TurnReader((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
+    reader = TurnTokenizer((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
     decides = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
     return Generator(network.to(on).eval(), reader, hashlib.sha256(decides).hexdigest(), on)
 

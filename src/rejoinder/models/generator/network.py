@@ -15,14 +15,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 
-Arch: TypeAlias = Literal["gru", "lstm", "transformer"]
+Architecture: TypeAlias = Literal["gru", "lstm", "transformer"]
 
 
 @dataclass(frozen=True)
-class Shape:
+class GeneratorShape:
     """The size of a network."""
 
-    arch: Arch = "gru"
+    arch: Architecture = "gru"
     layers: int = 1  # of the encoder and of the decoder
     dim: int = 256  # of word vectors and of what is hidden
     heads: int = 4  # of the Transformer
@@ -31,27 +31,27 @@ class Shape:
     dropout: float = 0.1
 
 
-class Memory(NamedTuple):
+class EncodedContext(NamedTuple):
     """A context as the decoder sees it."""
 
     states: Tensor  # rows, tokens, dim
     filling: Tensor  # rows, tokens: what only fills a row up
     last: Any = None  # the recurrent state at the context's end
 
-    def rows(self, which: Tensor) -> Memory:
+    def rows(self, which: Tensor) -> EncodedContext:
         """Some rows, or rows several times."""
         last = self.last
         if isinstance(last, tuple):
             last = tuple(part[:, which] for part in last)
         elif last is not None:
             last = last[:, which]
-        return Memory(self.states[which], self.filling[which], last)
+        return EncodedContext(self.states[which], self.filling[which], last)
 
 
 class GeneratorNetwork(nn.Module):
     """An encoder-decoder; ids in, hidden vectors out, and ``logits`` of those."""
 
-    def __init__(self, shape: Shape, padding: int = 0) -> None:
+    def __init__(self, shape: GeneratorShape, padding: int = 0) -> None:
         super().__init__()
         self.shape = shape
         self.padding = padding
@@ -60,13 +60,13 @@ class GeneratorNetwork(nn.Module):
         self.body = TransformerBody(shape) if shape.arch == "transformer" else RecurrentBody(shape)
         self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
 
-    def encode(self, ids: Tensor, lengths: Tensor | None = None) -> Memory:
+    def encode(self, ids: Tensor, lengths: Tensor | None = None) -> EncodedContext:
         """Read contexts, filled up on the right; lengths that are known on the CPU spare a GPU a halt."""
         filling = ids == self.padding
         known = (~filling).sum(1).cpu() if lengths is None else lengths
         return self.body.encode(self._embed(ids), filling, known)
 
-    def decode(self, memory: Memory, ids: Tensor) -> Tensor:
+    def decode(self, memory: EncodedContext, ids: Tensor) -> Tensor:
         """What the decoder knows after each token of the replies: rows, tokens, dim."""
         return self.body.decode(memory, self._embed(ids))
 
@@ -85,7 +85,7 @@ class GeneratorNetwork(nn.Module):
 class RecurrentBody(nn.Module):
     """GRU or LSTM at both ends."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GeneratorShape) -> None:
         super().__init__()
         kind: Any = nn.GRU if shape.arch == "gru" else nn.LSTM
         between = shape.dropout if shape.layers > 1 else 0.0
@@ -94,14 +94,14 @@ class RecurrentBody(nn.Module):
         self.decoder = kind(shape.dim, shape.dim, shape.layers, batch_first=True, dropout=between)
         self.join = nn.Linear(2 * shape.dim, shape.dim) if shape.attention else None
 
-    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> Memory:
+    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
         """Read word vectors; what fills a row up is skipped."""
         packed = nn.utils.rnn.pack_padded_sequence(self.dropout(words), lengths, batch_first=True, enforce_sorted=False)
         found, last = self.encoder(packed)
         states, _ = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, total_length=words.shape[1])
-        return Memory(states, filling, last)
+        return EncodedContext(states, filling, last)
 
-    def decode(self, memory: Memory, words: Tensor) -> Tensor:
+    def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
         """Read replies; what fills one up stands behind it, where no real token looks."""
         hidden, _ = self.decoder(self.dropout(words), memory.last)
         if self.join is not None:
@@ -114,7 +114,7 @@ class RecurrentBody(nn.Module):
 class TransformerBody(nn.Module):
     """A Transformer at both ends, with the positions of Vaswani et al."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GeneratorShape) -> None:
         super().__init__()
         self.dropout = nn.Dropout(shape.dropout)
         sizes: dict[str, Any] = {"dim_feedforward": 4 * shape.dim, "dropout": shape.dropout}
@@ -129,11 +129,11 @@ class TransformerBody(nn.Module):
             nn.TransformerDecoderLayer(shape.dim, shape.heads, **sizes), shape.layers, nn.LayerNorm(shape.dim)
         )
 
-    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> Memory:
+    def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
         """Read word vectors; what fills a row up is not looked at."""
-        return Memory(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
+        return EncodedContext(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
 
-    def decode(self, memory: Memory, words: Tensor) -> Tensor:
+    def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
         """Read replies, each token with those before it."""
         later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
         return self.decoder(  # type: ignore[no-any-return]
@@ -145,10 +145,10 @@ class TransformerBody(nn.Module):
         )
 
     def _placed(self, words: Tensor) -> Tensor:
-        return self.dropout(words + positions(words.shape[1], words.shape[2], words.device))  # type: ignore[no-any-return]
+        return self.dropout(words + position_encoding(words.shape[1], words.shape[2], words.device))  # type: ignore[no-any-return]
 
 
-def positions(length: int, dim: int, device: Any = None) -> Tensor:
+def position_encoding(length: int, dim: int, device: Any = None) -> Tensor:
     """Sines and cosines of each place."""
     at = torch.arange(length, device=device, dtype=torch.float32)[:, None]
     rates = torch.exp(torch.arange(0, dim, 2, device=device, dtype=torch.float32) * (-math.log(10_000.0) / dim))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rejoinder.models.encoder.tokenization import TextTokenizer
 
 PADDING, UNKNOWN, BEGIN, END, TURN = range(5)
-MARKS = ("<pad>", "<unk>", "<s>", "</s>", "<turn>")
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>", "<turn>")
 
 
 @dataclass(frozen=True)
-class Limits:
+class GeneratorLimits:
     """How much a generator reads and writes; a context loses its beginning, a reply its end."""
 
     context_turns: int = 3  # the dialogues of the paper have four turns
@@ -20,25 +20,25 @@ class Limits:
     reply_tokens: int = 48
 
 
-def learn_pieces(texts: Iterable[str], size: int) -> str:
+def train_tokenizer(texts: Iterable[str], size: int) -> str:
     """A ``tokenizer.json`` with byte-pair pieces of the texts (Sennrich et al. 2016), the marks among them."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-    tokenizer = Tokenizer(models.BPE(unk_token=MARKS[UNKNOWN]))
+    tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN]))
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=list(MARKS), show_progress=False, limit_alphabet=256, min_frequency=2
+        vocab_size=size, special_tokens=list(SPECIAL_TOKENS), show_progress=False, limit_alphabet=256, min_frequency=2
     )
     tokenizer.train_from_iterator(texts, trainer)
     return str(tokenizer.to_str())
 
 
-class TurnReader:
+class TurnTokenizer:
     """Texts as ids and back."""
 
-    def __init__(self, tokenizer: str, limits: Limits) -> None:
+    def __init__(self, tokenizer: str, limits: GeneratorLimits) -> None:
         from tokenizers import Tokenizer
 
         self.limits = limits
@@ -70,4 +70,4 @@ class TurnReader:
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of ids, marks left out."""
-        return str(self._writer.decode([i for i in ids if i >= len(MARKS)])).strip()
+        return str(self._writer.decode([i for i in ids if i >= len(SPECIAL_TOKENS)])).strip()

@@ -40,7 +40,7 @@ class Concepts:
 
 
 @dataclass(frozen=True)
-class Graph:
+class KeywordGraph:
     """The graph of one pair, as the network reads it."""
 
     ids: Any  # (nodes,)
@@ -105,7 +105,7 @@ def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     return found
 
 
-def graph_of(
+def build_graph(
     concepts: Concepts,
     context: Sequence[str],
     reply: Sequence[str],
@@ -113,7 +113,7 @@ def graph_of(
     dimensions: int,
     keep: float,
     seed: int,
-) -> Graph:
+) -> KeywordGraph:
     """The graph of the keywords of a context and a reply, with ``nodes`` places; ``keep`` is the share of edges."""
     most = nodes - 2
     taken = [*context, *reply][:most]
@@ -124,13 +124,13 @@ def graph_of(
         if word in concepts.ids:  # an unknown keyword stands as the mark of the unknown, which has no neighbours
             near[place] = concepts.near.get(word, 0)
             far[place] = concepts.far.get(word, 0)
-    edges = _edges(concepts, context[:most], reply[:most], nodes)
+    edges = _build_edges(concepts, context[:most], reply[:most], nodes)
     if keep < 1:
-        _drop(edges, keep, _generator(seed, context, reply))
-    return Graph(np.array(ids, np.int64), len(taken) + 2, near, far, _normalized(edges).astype(np.float32))
+        _drop_edges(edges, keep, _pair_generator(seed, context, reply))
+    return KeywordGraph(np.array(ids, np.int64), len(taken) + 2, near, far, _normalize_edges(edges).astype(np.float32))
 
 
-def _edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
+def _build_edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
     edges = np.zeros((nodes, nodes))
     for i, source in enumerate(context, start=1):
         for j, target in enumerate(reply, start=1):
@@ -140,21 +140,21 @@ def _edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nod
     return edges
 
 
-def _drop(edges: Any, keep: float, random: np.random.Generator) -> None:
+def _drop_edges(edges: Any, keep: float, random: np.random.Generator) -> None:
     """Take edges out at random, each direction by itself, until the share ``keep`` is left."""
     rows, columns = np.nonzero(edges)
     dropped = random.permutation(len(rows))[math.floor(len(rows) * keep) :]
     edges[rows[dropped], columns[dropped]] = 0
 
 
-def _normalized(edges: Any) -> Any:
+def _normalize_edges(edges: Any) -> Any:
     """The edges and one of every node to itself, over the square roots of what both ends sum to."""
     edges = edges + np.eye(len(edges))
     scale = edges.sum(1) ** -0.5
     return scale[:, None] * edges * scale[None, :]
 
 
-def _generator(seed: int, context: Sequence[str], reply: Sequence[str]) -> np.random.Generator:
+def _pair_generator(seed: int, context: Sequence[str], reply: Sequence[str]) -> np.random.Generator:
     """Random numbers of a pair's own, so that no other pair changes them."""
     text = "\0".join([str(seed), *context, "\1", *reply])
     return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "big"))

@@ -63,7 +63,7 @@ class Lemmas:
         return min((form for form in (word, *forms) if form in self.known[part]), key=len, default=word)
 
 
-class English:
+class EnglishTagger:
     """Cuts a text into lower-case words and tells what each is."""
 
     def __init__(self, folder: Path) -> None:
@@ -71,9 +71,9 @@ class English:
             from nltk.tokenize.destructive import NLTKWordTokenizer
         except ImportError:
             raise MissingExtraError("nltk", "grade", "grade") from None
-        self._sentences = _sentence_splitter(folder)
+        self._sentences = _load_sentence_splitter(folder)
         self._words: Any = NLTKWordTokenizer()
-        self._tagger = _tagger(folder)
+        self._tagger = _load_tagger(folder)
         self._lemmas = _read_lemmas(folder)
 
     def words(self, text: str) -> list[Word]:
@@ -96,7 +96,7 @@ _PUNKT_FILES = ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "or
 _TAGGER_PARTS = ("weights", "tagdict", "classes")
 
 
-def _sentence_splitter(folder: Path) -> Any:
+def _load_sentence_splitter(folder: Path) -> Any:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     collocations, starters, abbreviations, contexts = (
@@ -114,7 +114,7 @@ def _sentence_splitter(folder: Path) -> Any:
     return splitter
 
 
-def _tagger(folder: Path) -> Any:
+def _load_tagger(folder: Path) -> Any:
     from nltk.tag.perceptron import PerceptronTagger
 
     parts = []
@@ -187,7 +187,7 @@ def read_rarity(folder: Path) -> Rarity:
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
     """Write ``candi_keywords.txt`` and ``idf.json`` into an adapter's folder by the authors' rule, from a corpus."""
     folder = Path(folder)
-    english = English(folder)
+    english = EnglishTagger(folder)
     total, texts, candidates = 0, Counter[str](), Counter[str]()
     for utterance in utterances:
         words = english.words(utterance)

@@ -17,18 +17,18 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.checkpoint import checkpoint_folder, digest_of, find_file, read_lines, read_weights
-from rejoinder.models.device import room, threads
+from rejoinder.models.checkpoint import checkpoint_folder, files_digest, find_file, read_lines, read_weights
+from rejoinder.models.device import batch_limits, count_threads
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.grade.graph import Concepts, Graph, concept_files, graph_of, read_concepts
-from rejoinder.models.grade.keywords import English, keyword_files, language_files, read_rarity
+from rejoinder.models.grade.graph import Concepts, KeywordGraph, build_graph, concept_files, read_concepts
+from rejoinder.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
 
 if TYPE_CHECKING:
     from rejoinder.models.grade.network import GradeNetwork
 
-MOST_TOKENS = 128  # of a pair, with [CLS] and both [SEP]
-MOST_WORDS = 128  # of a context, and of a reply
-_ROOM = MOST_TOKENS - 3
+MAX_TOKENS = 128  # of a pair, with [CLS] and both [SEP]
+MAX_WORDS = 128  # of a context, and of a reply
+_MAX_PAIR_TOKENS = MAX_TOKENS - 3
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class PairTokenizer:
 
     def read(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
         """The token ids of a pair, and to which of the two each belongs; the longer of the two loses its end."""
-        before, said = shortened(*self._pieces(context, reply), _ROOM)
+        before, said = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
         second = [*said, self.separator] if said else []
         return [*before, self.separator, *second], [0] * (len(before) + 1) + [1] * len(second)
 
     def is_cut(self, context: Sequence[str], reply: str) -> bool:
         """Whether a pair has more words or tokens than are read."""
         words = max(sum(len(text.split()) for text in context), len(reply.split()))
-        return words > MOST_WORDS or sum(map(len, self._pieces(context, reply))) > _ROOM
+        return words > MAX_WORDS or sum(map(len, self._pieces(context, reply))) > _MAX_PAIR_TOKENS
 
     def _pieces(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
-        texts = [" ".join(text.split()[:MOST_WORDS]) for text in (" ".join(context), reply)]
+        texts = [" ".join(text.split()[:MAX_WORDS]) for text in (" ".join(context), reply)]
         before, said = self.tokenizer.pieces(texts)
         return before, said
 
 
-def shortened(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
+def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
     """Both lists with ends taken from the longer one (the second, where they are equal) until they fit together."""
     a, b = len(first), len(second)
     while a + b > most:
@@ -75,7 +75,7 @@ def read_pair_tokenizer(path: Path) -> PairTokenizer:
     core = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]", max_input_chars_per_word=100))
     core.normalizer = normalizers.BertNormalizer(lowercase=True)
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return PairTokenizer(TextTokenizer(core.to_str(), MOST_TOKENS), tokens["[SEP]"], len(tokens))
+    return PairTokenizer(TextTokenizer(core.to_str(), MAX_TOKENS), tokens["[SEP]"], len(tokens))
 
 
 SOURCE = "https://github.com/li3cmz/GRADE"
@@ -101,10 +101,10 @@ class GradeModel:
         self._folder = folder
         vocabulary = find_file(folder, ("vocab.txt", "bert/vocab.txt"), "the vocabulary of bert-base-uncased")
         files = [checkpoint, vocabulary, *concept_files(folder), *keyword_files(folder), *language_files(folder)]
-        self.digest = digest_of(files)
+        self.digest = files_digest(files)
         self._tokens = read_pair_tokenizer(vocabulary)
         self._rarity = read_rarity(folder)
-        self._english = English(folder)
+        self._english = EnglishTagger(folder)
         self._network = _open_network(checkpoint)
         self.dimensions = self._network.near.out_features
         self.nodes = self._network.near.in_features // self.dimensions
@@ -121,14 +121,14 @@ class GradeModel:
         tokens = [self._tokens.read(*pair) for pair in zip(contexts, replies, strict=True)]
         graphs = [self.graph(*pair, keep, seed) for pair in zip(contexts, replies, strict=True)]
         found = np.zeros(len(replies))
-        torch.set_num_threads(threads())
+        torch.set_num_threads(count_threads())
         with torch.inference_mode():
-            for batch in batches([len(ids) for ids, _ in tokens], *room("cpu")):
+            for batch in batches([len(ids) for ids, _ in tokens], *batch_limits("cpu")):
                 ids, mask = pad([tokens[i][0] for i in batch])
                 segments, _ = pad([tokens[i][1] for i in batch])
                 given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
                 of_texts = {name: torch.from_numpy(value) for name, value in given.items()}
-                found[batch] = self._network(of_texts, _stacked([graphs[i] for i in batch])).numpy()
+                found[batch] = self._network(of_texts, _stack_graphs([graphs[i] for i in batch])).numpy()
         return [float(value) for value in found]
 
     def cut(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
@@ -142,9 +142,9 @@ class GradeModel:
         """The keywords of an utterance."""
         return self._rarity.keywords(self._english.words(text))
 
-    def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> Graph:
+    def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> KeywordGraph:
         """The graph of a pair's keywords."""
-        return graph_of(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
+        return build_graph(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
 
     def _keywords(self, context: Sequence[str], reply: str) -> tuple[list[str], list[str]]:
         return list(chain.from_iterable(map(self.keywords, context))), self.keywords(reply)
@@ -154,7 +154,7 @@ class GradeModel:
         return read_concepts(self._folder, *self._network.keywords.weight.shape)
 
 
-def _stacked(graphs: Sequence[Graph]) -> dict[str, Any]:
+def _stack_graphs(graphs: Sequence[KeywordGraph]) -> dict[str, Any]:
     import torch
 
     arrays = ("ids", "near", "far", "edges")

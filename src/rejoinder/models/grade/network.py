@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import BertConfig, BertModel
 
-from rejoinder.models.checkpoint import fill, shape_of
+from rejoinder.models.checkpoint import fill_network, weight_shape
 
 _LINEAR = {
     "near": "linear_onehop_weight",
@@ -47,7 +47,7 @@ _BERT_LAYER = {
 }
 
 
-def name_of(name: str) -> str:
+def checkpoint_name(name: str) -> str:
     """What the authors' checkpoint calls a parameter of our network."""
     first, _, rest = name.partition(".")
     if first == "bert":
@@ -74,11 +74,11 @@ def _bert_name(name: str) -> str:
 
 
 LAYERS = 3  # of graph attention
-_HEAD = 64  # numbers of one head of BERT's attention, at every size of BERT
+_HEAD_SIZE = 64  # numbers of one head of BERT's attention, at every size of BERT
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GradeSizes:
     """What the shapes of the weights say."""
 
     tokens: int
@@ -132,14 +132,14 @@ class AttentionHead(nn.Module):
 class GradeNetwork(nn.Module):
     """The score of a pair from its tokens and the graph of its keywords."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: GradeSizes) -> None:
         super().__init__()
         s = sizes
         config = BertConfig(
             vocab_size=s.tokens,
             hidden_size=s.hidden,
             num_hidden_layers=s.layers,
-            num_attention_heads=max(1, s.hidden // _HEAD),
+            num_attention_heads=max(1, s.hidden // _HEAD_SIZE),
             intermediate_size=s.inner,
             max_position_embeddings=s.positions,
         )
@@ -178,34 +178,36 @@ class GradeNetwork(nn.Module):
 
 def load_network(weights: Mapping[str, Any], path: Path) -> GradeNetwork:
     """The network of the authors' checkpoint; what is missing or has another shape is told."""
-    network = GradeNetwork(sizes_of(weights, path))
-    found: GradeNetwork = fill(network, weights, {name: name_of(name) for name in network.state_dict()}, path)
+    network = GradeNetwork(read_sizes(weights, path))
+    found: GradeNetwork = fill_network(
+        network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
+    )
     return found
 
 
-def sizes_of(weights: Mapping[str, Any], path: Path) -> Sizes:
+def read_sizes(weights: Mapping[str, Any], path: Path) -> GradeSizes:
     """How large the network of a checkpoint is."""
 
     def shape(name: str) -> tuple[int, ...]:
-        return shape_of(weights, name, path)
+        return weight_shape(weights, name, path)
 
     tokens, hidden = shape("bert_encoder.word_embedder._embedding")
     keywords, dimensions = shape("word_embedder._embedding")
-    return Sizes(
+    return GradeSizes(
         tokens,
         shape("bert_encoder.position_embedder._embedding")[0],
         hidden,
         shape("bert_encoder.encoder.poswise_networks.0._layers.0.weight")[0],
-        _count(weights, "bert_encoder.encoder.self_attns.", 3),
+        _count_modules(weights, "bert_encoder.encoder.self_attns.", 3),
         keywords,
         dimensions,
         shape("linear0_1._linear_layer.weight")[1] // dimensions,
-        max(1, _count(weights, "gat_1.heads.", 2)),
+        max(1, _count_modules(weights, "gat_1.heads.", 2)),
         shape("linear1._linear_layer.weight")[0],
         shape("linear3._linear_layer.weight")[0],
         shape("linear4_1._linear_layer.weight")[0],
     )
 
 
-def _count(weights: Mapping[str, Any], prefix: str, place: int) -> int:
+def _count_modules(weights: Mapping[str, Any], prefix: str, place: int) -> int:
     return len({name.split(".")[place] for name in weights if name.startswith(prefix)})

@@ -28,9 +28,9 @@ def answer_log_probabilities(model: LanguageModel, prompts: Sequence[Sequence[Tu
     """
     import torch
 
-    tokens = _tokens(model, answers)
+    tokens = _answer_tokens(model, answers)
     found = np.empty((len(prompts), len(answers)))
-    reader = _Reader(model.network)
+    reader = _PromptReader(model.network)
     with torch.no_grad():
         for i, prompt in enumerate(prompts):
             ids = context_ids(model.tokenizer, list(prompt), model.join).fit(model.window)
@@ -38,14 +38,14 @@ def answer_log_probabilities(model: LanguageModel, prompts: Sequence[Sequence[Tu
     return found
 
 
-def _tokens(model: LanguageModel, answers: Sequence[str]) -> list[int]:
+def _answer_tokens(model: LanguageModel, answers: Sequence[str]) -> list[int]:
     ids = [model.reply_ids(answer) for answer in answers]
     if any(len(one) != 1 for one in ids) or len(set(ids)) != len(ids):
         raise InputError(f"{model.name} does not have a token of its own for each of {', '.join(answers)}")
     return [one[0] for one in ids]
 
 
-class _Reader:
+class _PromptReader:
     """One cache that follows prompts; without filling, so neighbours change nothing but rounding."""
 
     def __init__(self, network: Any) -> None:
@@ -59,7 +59,9 @@ class _Reader:
         """The logits of the token after a prompt."""
         import torch
 
-        shared = min(_common(self._last, ids), len(ids) - 1)  # a last token must be read anew: its logits are wanted
+        shared = min(
+            _common_prefix(self._last, ids), len(ids) - 1
+        )  # a last token must be read anew: its logits are wanted
         if 0 < shared < len(self._last):
             self._cache.crop(shared - len(self._last))
         new = torch.tensor([ids[shared:]], device=self._network.device)
@@ -69,7 +71,7 @@ class _Reader:
         return done.logits[0, -1].float()
 
 
-def _common(first: Ids, second: Ids) -> int:
+def _common_prefix(first: Ids, second: Ids) -> int:
     """How many ids two prompts begin with alike."""
     for i, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:

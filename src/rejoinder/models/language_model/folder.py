@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.device import Device, quiet, torch_device
+from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.network import is_causal
 
 Precision: TypeAlias = Literal["float32", "float64", "bfloat16", "float16"]
 # What decides a number: weights, configuration, tokeniser and chat template; not cards, not licences.
-_DECIDING = (
+_DIGEST_PATTERNS = (
     *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
     *("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.model", "*.jinja"),
 )
 _CHUNK = 1 << 20
 
 
-class Opened(NamedTuple):
+class ModelFolder(NamedTuple):
     """What a folder holds, ready to compute."""
 
     network: Any
@@ -28,7 +28,7 @@ class Opened(NamedTuple):
     digest: str
 
 
-def open_folder(folder: Path, device: Device | None, dtype: Precision) -> Opened:
+def open_folder(folder: Path, device: Device | None, dtype: Precision) -> ModelFolder:
     """The network in evaluation mode with frozen weights, and its tokeniser."""
     try:
         import torch
@@ -43,7 +43,7 @@ def open_folder(folder: Path, device: Device | None, dtype: Precision) -> Opened
     if not isinstance(precision, torch.dtype) or not precision.is_floating_point:
         raise InputError(f"dtype must be float32, float64, bfloat16 or float16, not {dtype!r}")
     place = torch_device(device)
-    network, tokenizer = _loaded(folder, precision)
+    network, tokenizer = _load_network(folder, precision)
     settings: Any = transformers.GenerationConfig
     # What a model was released with (a penalty, a temperature) must not slip into what was asked for here.
     network.generation_config = settings(eos_token_id=network.generation_config.eos_token_id)
@@ -52,16 +52,16 @@ def open_folder(folder: Path, device: Device | None, dtype: Precision) -> Opened
         raise InputError(
             f"{folder}: {type(network).__name__} sees what comes after a token, so it is no causal language model"
         )
-    return Opened(network, tokenizer, _window(network, tokenizer, folder), digest_of(folder))
+    return ModelFolder(network, tokenizer, _read_window(network, tokenizer, folder), folder_digest(folder))
 
 
-def _loaded(folder: Path, precision: Any) -> tuple[Any, Any]:
+def _load_network(folder: Path, precision: Any) -> tuple[Any, Any]:
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     network_class: Any = AutoModelForCausalLM
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with quiet():
+    with silence_transformers():
         try:
             network, found = network_class.from_pretrained(
                 folder, dtype=precision, use_safetensors=True, output_loading_info=True, **local
@@ -75,10 +75,10 @@ def _loaded(folder: Path, precision: Any) -> tuple[Any, Any]:
     return network, tokenizer
 
 
-def digest_of(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """A sha256 over the names and the bytes of all files that decide a number."""
     whole = hashlib.sha256()
-    for path in sorted({path for pattern in _DECIDING for path in folder.glob(pattern)}):
+    for path in sorted({path for pattern in _DIGEST_PATTERNS for path in folder.glob(pattern)}):
         one = hashlib.sha256()
         with path.open("rb") as stream:
             while chunk := stream.read(_CHUNK):
@@ -87,7 +87,7 @@ def digest_of(folder: Path) -> str:
     return whole.hexdigest()
 
 
-def _window(network: Any, tokenizer: Any, folder: Path) -> int:
+def _read_window(network: Any, tokenizer: Any, folder: Path) -> int:
     """How many tokens the model reads: as many as it has positions."""
     named = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     found = int(named or tokenizer.model_max_length)
@@ -98,13 +98,13 @@ def _window(network: Any, tokenizer: Any, folder: Path) -> int:
     return found
 
 
-def convert(source: Path, target: Path) -> None:
+def convert_gguf(source: Path, target: Path) -> None:
     """Write the model of a GGUF file into a folder."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     form: dict[str, Any] = {"gguf_file": source.name, "local_files_only": True}
-    with quiet():
+    with silence_transformers():
         plain = GgufConfig(dequantize=True)
         model: Any = AutoModelForCausalLM.from_pretrained(
             source.parent, dtype=torch.float32, quantization_config=plain, **form

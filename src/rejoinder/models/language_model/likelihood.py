@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Values: TypeAlias = NDArray[np.float64]
 
 
-class Request(NamedTuple):
+class LikelihoodRequest(NamedTuple):
     """A reply to be scored after a context, both as token ids; the context is not empty."""
 
     context: Ids
@@ -46,14 +46,14 @@ class TokenScores(NamedTuple):
         return float(self.log_probabilities.mean()) if len(self.tokens) else math.nan
 
 
-def reply_log_probabilities(
-    network: Any, requests: Sequence[Request], most_rows: int, most_tokens: int
+def response_log_probabilities(
+    network: Any, requests: Sequence[LikelihoodRequest], most_rows: int, most_tokens: int
 ) -> list[Values]:
     """The natural log-probability of each token of each reply; at most so many rows and tokens at once."""
     import torch
 
-    found: dict[Request, Values] = {}
-    replies: dict[Ids, list[Request]] = {}
+    found: dict[LikelihoodRequest, Values] = {}
+    replies: dict[Ids, list[LikelihoodRequest]] = {}
     for request in dict.fromkeys(requests):
         if request.reply:
             replies.setdefault(request.context, []).append(request)
@@ -67,11 +67,13 @@ def reply_log_probabilities(
             rows = [(row, request) for row, context in enumerate(together) for request in replies[context]]
             width = reading.mask.shape[1]
             for chunk in batches([width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens):
-                found.update(_scored(network, reading, [rows[i] for i in chunk]))
+                found.update(_score_rows(network, reading, [rows[i] for i in chunk]))
     return [found[request] for request in requests]
 
 
-def _scored(network: Any, reading: Reading, rows: Sequence[tuple[int, Request]]) -> Iterator[tuple[Request, Values]]:
+def _score_rows(
+    network: Any, reading: Reading, rows: Sequence[tuple[int, LikelihoodRequest]]
+) -> Iterator[tuple[LikelihoodRequest, Values]]:
     """The replies of some rows of a reading, all in one pass."""
     import torch
 
@@ -79,16 +81,16 @@ def _scored(network: Any, reading: Reading, rows: Sequence[tuple[int, Request]])
     width = max(len(request.reply) for _, request in rows)
     filled = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
     ids = torch.tensor(filled, device=network.device)
-    values = _chosen(own.logits, ids[:, 0])[:, None]
+    values = _pick_log_probabilities(own.logits, ids[:, 0])[:, None]
     if width > 1:
         logits, _ = extend(network, own, ids=ids[:, :-1])
-        values = torch.cat([values, _chosen(logits, ids[:, 1:])], dim=1)
+        values = torch.cat([values, _pick_log_probabilities(logits, ids[:, 1:])], dim=1)
     numbers = values.double().cpu().numpy()
     for (_, request), line in zip(rows, numbers, strict=True):
         yield request, line[: len(request.reply)]
 
 
-def _chosen(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+def _pick_log_probabilities(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """The log-probability of one token at each place, without a second copy of all logits."""
     import torch
 

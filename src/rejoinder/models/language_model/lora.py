@@ -15,7 +15,7 @@ from torch import Tensor, nn
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
-class LowRank(nn.Module):
+class LowRankLayer(nn.Module):
     """A frozen linear layer with its low-rank addition, which is nothing at first."""
 
     def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
@@ -32,29 +32,29 @@ class LowRank(nn.Module):
         return found
 
 
-def attach(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
+def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
     """Put an addition beside each matrix of a network whose weights are frozen; the parameters to train."""
     torch.manual_seed(seed)
     network.requires_grad_(False)
-    for name, layer in list(_layers(network)):
+    for name, layer in list(_linear_layers(network)):
         parent = network.get_submodule(name.rpartition(".")[0])
-        setattr(parent, name.rpartition(".")[2], LowRank(layer, rank, scale).to(layer.weight.device))
+        setattr(parent, name.rpartition(".")[2], LowRankLayer(layer, rank, scale).to(layer.weight.device))
     return [parameter for parameter in network.parameters() if parameter.requires_grad]
 
 
-def additions(network: Any) -> dict[str, Tensor]:
+def extract_lora(network: Any) -> dict[str, Tensor]:
     """What was trained, by the name of its matrix, the scale in it."""
     found = {}
     for name, layer in network.named_modules():
-        if isinstance(layer, LowRank):
+        if isinstance(layer, LowRankLayer):
             found[f"{name}.a"] = layer.a.detach().cpu()
             found[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
     return found
 
 
-def add(network: Any, parts: Mapping[str, Tensor]) -> None:
+def merge_lora(network: Any, parts: Mapping[str, Tensor]) -> None:
     """Add what was trained to the matrices of a plain network, in place; every part must find its matrix."""
-    layers = dict(_layers(network))
+    layers = dict(_linear_layers(network))
     wanted = {name.rpartition(".")[0] for name in parts}
     if not wanted <= layers.keys() or len(parts) != 2 * len(wanted):
         raise ValueError(f"{len(wanted - layers.keys())} of {len(wanted)} additions have no matrix here")
@@ -67,7 +67,7 @@ def add(network: Any, parts: Mapping[str, Tensor]) -> None:
             weight += product.to(device=weight.device, dtype=weight.dtype)
 
 
-def _layers(network: Any) -> Iterator[tuple[str, nn.Linear]]:
+def _linear_layers(network: Any) -> Iterator[tuple[str, nn.Linear]]:
     for name, layer in network.named_modules():
         if isinstance(layer, nn.Linear) and name.rpartition(".")[2] in LAYERS:
             yield name, layer

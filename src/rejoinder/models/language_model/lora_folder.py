@@ -17,12 +17,12 @@ import orjson
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 
-PARTS = "additions.safetensors"
+WEIGHTS_FILE = "additions.safetensors"
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Kind:
+class LoraKind:
     """A kind of addition: its name, the file of its card, and the command that makes one."""
 
     name: str
@@ -31,7 +31,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class AdditionCard:
+class LoraCard:
     """What a folder adds to which language model, and where that comes from."""
 
     base: str
@@ -41,11 +41,11 @@ class AdditionCard:
     format: int = FORMAT
 
 
-def read(folder: Path, kind: Kind) -> AdditionCard:
+def read_card(folder: Path, kind: LoraKind) -> LoraCard:
     """The card of a folder."""
     path = folder / kind.card
     try:
-        card = AdditionCard(**orjson.loads(path.read_bytes()))
+        card = LoraCard(**orjson.loads(path.read_bytes()))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); train one with: {kind.cure}") from None
     except (ValueError, TypeError):
@@ -55,42 +55,42 @@ def read(folder: Path, kind: Kind) -> AdditionCard:
     return card
 
 
-def write(
-    folder: Path, kind: Kind, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]
-) -> AdditionCard:
+def write_lora(
+    folder: Path, kind: LoraKind, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]
+) -> LoraCard:
     """Write a folder: the additions in half precision, then the card."""
     import torch
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
     whole = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
-    (folder / PARTS).write_bytes(whole)
-    card = AdditionCard(base.name, base.digest, hashlib.sha256(whole).hexdigest(), dict(about))
+    (folder / WEIGHTS_FILE).write_bytes(whole)
+    card = LoraCard(base.name, base.digest, hashlib.sha256(whole).hexdigest(), dict(about))
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     (folder / kind.card).write_bytes(orjson.dumps(asdict(card), option=option))
     return card
 
 
-def open_addition(folder: Path, kind: Kind, device: Any = None) -> tuple[LanguageModel, AdditionCard]:
+def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[LanguageModel, LoraCard]:
     """The language model of a folder's card with the addition in its matrices; a fresh copy of the model each time."""
-    card = read(folder, kind)
+    card = read_card(folder, kind)
     model = load_language_model(card.base, device=device)
     try:
         from safetensors.torch import load
 
-        from rejoinder.models.language_model.lora import add
+        from rejoinder.models.language_model.lora import merge_lora
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", kind.name) from None
     try:
-        whole = (folder / PARTS).read_bytes()
+        whole = (folder / WEIGHTS_FILE).read_bytes()
     except OSError as error:
-        raise InputError(f"{folder / PARTS}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{folder / WEIGHTS_FILE}: cannot be read ({error.strerror})") from None
     if hashlib.sha256(whole).hexdigest() != card.parts:
-        raise InputError(f"{folder / PARTS}: is not the file of its card; get or train it again")
+        raise InputError(f"{folder / WEIGHTS_FILE}: is not the file of its card; get or train it again")
     if model.digest != card.base_digest:
         raise InputError(
             f"{folder}: was trained on other weights of {card.base} (digest {card.base_digest[:12]}, here "
             f"{model.digest[:12]}); train it again: {kind.cure}"
         )
-    add(model.network, {name: part.float() for name, part in load(whole).items()})
+    merge_lora(model.network, {name: part.float() for name, part in load(whole).items()})
     return model, card

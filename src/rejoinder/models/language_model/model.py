@@ -14,33 +14,31 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import folder_of
-from rejoinder.models.device import Device, threads
-from rejoinder.models.language_model.decoding import Decoding, Method
+from rejoinder.models.catalog.manifest import model_folder
+from rejoinder.models.device import Device, count_threads
 from rejoinder.models.language_model.folder import Precision, open_folder
-from rejoinder.models.language_model.generation import end_of_text_ids, newline_ids, write
-from rejoinder.models.language_model.likelihood import Request, TokenScores, reply_log_probabilities
-from rejoinder.models.language_model.network import Reading, read
+from rejoinder.models.language_model.generation import Decoding, Method, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.likelihood import LikelihoodRequest, TokenScores, response_log_probabilities
+from rejoinder.models.language_model.network import Reading, SoftForm, check_shape, read, soft_log_probabilities
 from rejoinder.models.language_model.prompt_format import (
     ContextIds,
     Ids,
     Join,
     check_join,
+    clean_text,
     context_ids,
     default_join,
-    encode,
+    encode_text,
     end_ids,
-    plain,
 )
-from rejoinder.models.language_model.soft_input import Form, check_shape, soft_log_probabilities
 from rejoinder.types import Turn
 
 if TYPE_CHECKING:
     import torch
 
-MOST_ROWS = 64
-MOST_TOKENS = 4096  # filling and repeated contexts counted: what bounds the memory of a key-value cache
-ON_CUDA = (256, 16_384)  # the same on a GPU
+MAX_ROWS = 64
+MAX_TOKENS = 4096  # filling and repeated contexts counted: what bounds the memory of a key-value cache
+CUDA_LIMITS = (256, 16_384)  # the same on a GPU
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,9 @@ class LanguageModel:
             whole = ids + last if ids else ()
             reply = whole[: self.window - 1]
             fitting = context.fit(self.window - len(reply))
-            requests.append(Request(fitting, reply))
+            requests.append(LikelihoodRequest(fitting, reply))
             cuts.append((len(context) - len(fitting), len(whole) - len(reply)))
-        found = reply_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
+        found = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, len(r.context), *cut)
             for r, values, cut in zip(requests, found, cuts, strict=True)
@@ -102,8 +100,8 @@ class LanguageModel:
         """
         known = self._context_ids(contexts)
         kept = [context.fit(self.window - room) for context in known]
-        requests = [Request(ids[:1], ids[1:]) for ids in kept]
-        found = reply_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
+        requests = [LikelihoodRequest(ids[:1], ids[1:]) for ids in kept]
+        found = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, 1, len(context) - len(ids), 0)
             for r, values, context, ids in zip(requests, found, known, kept, strict=True)
@@ -111,7 +109,7 @@ class LanguageModel:
 
     def _room(self, rows: int | None, tokens: int | None) -> tuple[int, int]:
         """How many rows and tokens are computed at once: as said, else what suits the device."""
-        usual = ON_CUDA if self.network.device.type == "cuda" else (MOST_ROWS, MOST_TOKENS)
+        usual = CUDA_LIMITS if self.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
         return rows or usual[0], tokens or usual[1]
 
     def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
@@ -121,7 +119,7 @@ class LanguageModel:
         return read(self.network, [self._context_ids([context])[0].fit(self.window - room)])
 
     def soft_log_probabilities(
-        self, context: Sequence[Turn] | Reading, soft_tokens: torch.Tensor, form: Form = "logits"
+        self, context: Sequence[Turn] | Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
     ) -> torch.Tensor:
         """The log-probabilities of every token at each place, differentiable in the soft tokens.
 
@@ -162,7 +160,7 @@ class LanguageModel:
         newline = stop_at_newline or self.join == "newline"
         stops = sorted({*end_of_text_ids(self.network, self.tokenizer), *(self._newlines if newline else ())})
         fitting = [context.fit(self.window - max_tokens) for context in self._context_ids(contexts)]
-        written = write(self.network, fitting, decoding, stops, *self._room(most_rows, most_tokens))
+        written = generate_ids(self.network, fitting, decoding, stops, *self._room(most_rows, most_tokens))
         texts = [str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip() for ids in written]
         return [text.partition("\n")[0].strip() if newline else text for text in texts]
 
@@ -172,7 +170,7 @@ class LanguageModel:
 
     def reply_ids(self, text: str) -> Ids:
         """The token ids of a reply."""
-        return encode(self.tokenizer, plain(text, self.join))
+        return encode_text(self.tokenizer, clean_text(text, self.join))
 
     def _context_ids(self, contexts: Sequence[Sequence[Turn]]) -> list[ContextIds]:
         """The ids of each context; one that occurs many times is tokenised once."""
@@ -212,7 +210,7 @@ def load_language_model(
     Without a device, a GPU is used where there is one. ``join`` is the model's own convention unless given, ``window``
     what its positions allow unless less is wanted.
     """
-    opened = open_folder(_folder(name), device, dtype)
+    opened = open_folder(_find_folder(name), device, dtype)
     if window is not None and not 2 <= window <= opened.window:
         raise InputError(f"window must be from 2 to the {opened.window} tokens that {name} reads, not {window}")
     return LanguageModel(
@@ -225,25 +223,25 @@ def load_language_model(
     )
 
 
-def _folder(name: str | Path) -> Path:
+def _find_folder(name: str | Path) -> Path:
     """The folder of the catalog's model, else the folder that is named."""
-    from rejoinder.models.catalog.entries import MODELS, find
-    from rejoinder.models.catalog.manifest import require
+    from rejoinder.models.catalog.entries import MODELS, find_model
+    from rejoinder.models.catalog.manifest import require_model
 
     if isinstance(name, str) and name in MODELS:
         if MODELS[name].kind != "language-model":
             raise SpecError(f"{name} is no language model: the catalog has it for {MODELS[name].purpose}")
-        return require(name)
+        return require_model(name)
     if not Path(name).is_dir():
         if isinstance(name, Path) or len(Path(name).parts) > 1:
             raise InputError(f"{name}: no such folder (it was named as a language model)")
-        find(name)  # says which names there are
+        find_model(name)  # says which names there are
     return Path(name)
 
 
 def open_language_model(name: str) -> LanguageModel:
     """The language model of a folder or of a catalog's name, opened once as long as its folder does not change."""
-    folder = folder_of(MODELS[name]) if name in MODELS else Path(name)
+    folder = model_folder(MODELS[name]) if name in MODELS else Path(name)
     try:
         changed = (folder / "config.json").stat().st_mtime_ns
     except OSError:
@@ -256,5 +254,5 @@ def _open(name: str, folder: Path, changed: int) -> LanguageModel:
     model = load_language_model(name)
     import torch
 
-    torch.set_num_threads(threads())
+    torch.set_num_threads(count_threads())
     return model

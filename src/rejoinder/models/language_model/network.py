@@ -10,7 +10,9 @@ import copy
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +28,7 @@ class Reading:
 
     def rows(self, indices: torch.Tensor) -> Reading:
         """Some of the rows, each as often as it is named, with a cache of their own."""
-        cache = _copied(self.cache)
+        cache = _copy_cache(self.cache)
         cache.batch_select_indices(indices)
         return Reading(cache, self.mask[indices], self.logits[indices])
 
@@ -46,10 +48,10 @@ def read(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
     import torch
 
     ids, mask = fill_left(rows, network.device)
-    arguments = {"logits_to_keep": 1} if _takes(network, "logits_to_keep") else {}
+    arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
     with torch.no_grad():
-        found = network(input_ids=ids, use_cache=True, **_places(network, mask, ids.shape[1]), **arguments)
-    return Reading(found.past_key_values, mask, _wide(found.logits[:, -1]))
+        found = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
+    return Reading(found.past_key_values, mask, _to_float32(found.logits[:, -1]))
 
 
 def extend(
@@ -65,9 +67,9 @@ def extend(
     given: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
     rows, tokens = next(iter(given.values())).shape[:2]
     mask = torch.cat([reading.mask, reading.mask.new_ones(rows, tokens)], dim=1)
-    cache = _copied(reading.cache)
-    found = network(past_key_values=cache, use_cache=True, **given, **_places(network, mask, tokens))
-    logits = _wide(found.logits)
+    cache = _copy_cache(reading.cache)
+    found = network(past_key_values=cache, use_cache=True, **given, **_positions(network, mask, tokens))
+    logits = _to_float32(found.logits)
     return logits, Reading(found.past_key_values, mask, logits[:, -1])
 
 
@@ -81,26 +83,26 @@ def is_causal(network: Any) -> bool:
     return bool(torch.allclose(first, second, rtol=1e-2, atol=1e-2))
 
 
-def _places(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
+def _positions(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
     """Where the last tokens stand in their rows, and what they may see; nothing where there is no filling."""
 
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)[:, -last:]
     places: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
-    return {**places, "position_ids": positions} if _takes(network, "position_ids") else places
+    return {**places, "position_ids": positions} if _accepts(network, "position_ids") else places
 
 
-def _takes(network: Any, parameter: str) -> bool:
+def _accepts(network: Any, parameter: str) -> bool:
     return parameter in inspect.signature(network.forward).parameters
 
 
-def _wide(logits: torch.Tensor) -> torch.Tensor:
+def _to_float32(logits: torch.Tensor) -> torch.Tensor:
     """The logits in float32 or better: half precision is too coarse to be summed over a vocabulary."""
     import torch
 
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
-def _copied(cache: Any) -> Any:
+def _copy_cache(cache: Any) -> Any:
     """A cache that grows without touching the given one.
 
     Layers that grow by concatenation never write into their tensors, so those can be shared: this costs nothing, and
@@ -113,3 +115,69 @@ def _copied(cache: Any) -> Any:
         copy.copy(layer) if isinstance(layer, DynamicLayer) else copy.deepcopy(layer) for layer in cache.layers
     ]
     return own
+
+
+SoftForm: TypeAlias = Literal["logits", "probabilities"]
+
+
+def check_shape(soft_tokens: torch.Tensor) -> int:
+    """How many places the soft tokens fill, if they have a shape that can be read."""
+    shape = tuple(soft_tokens.shape)
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise InputError(f"soft tokens must be (tokens, vocabulary) or (rows, tokens, vocabulary), not {shape}")
+    return int(shape[-2])
+
+
+def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> torch.Tensor:
+    """The mean embedding under each distribution: (..., vocabulary) becomes (..., dimensions)."""
+    import torch
+
+    table = network.get_input_embeddings()
+    weights: torch.Tensor = table.weight
+    if soft_tokens.shape[-1] != len(weights):
+        raise InputError(
+            f"a soft token is {soft_tokens.shape[-1]} numbers wide, but the model knows {len(weights)} tokens"
+        )
+    if form not in ("logits", "probabilities"):
+        raise InputError(f"form must be 'logits' or 'probabilities', not {form!r}")
+    one = torch.zeros(1, dtype=torch.long, device=weights.device)
+    if not torch.equal(table(one), weights[:1]):  # a table that scales its rows would be read wrongly
+        raise InputError(f"{type(network).__name__} does more than look embeddings up, so soft tokens cannot be read")
+    soft = soft_tokens.to(weights.device, weights.dtype)
+    return (soft.softmax(dim=-1) if form == "logits" else soft) @ weights
+
+
+def read_soft(
+    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+) -> tuple[torch.Tensor, Reading]:
+    """The log-probabilities of the token after each soft token, and the longer reading.
+
+    (tokens, vocabulary) gives (tokens, vocabulary); with a first dimension, several rows follow the one context. Read
+    one token at a time, this is the forward pass of DELOREAN, where each step's input mixes in the step before.
+    """
+    import torch
+
+    check_shape(soft_tokens)
+    batch = soft_tokens if soft_tokens.ndim == 3 else soft_tokens[None]
+    if len(reading.mask) not in (1, len(batch)):
+        raise InputError(f"{len(batch)} rows of soft tokens cannot follow {len(reading.mask)} rows that were read")
+    if len(reading.mask) < len(batch):
+        reading = reading.rows(torch.zeros(len(batch), dtype=torch.long, device=reading.mask.device))
+    logits, longer = extend(network, reading, embeddings=soft_embeddings(network, batch, form))
+    found = logits.log_softmax(dim=-1)
+    return (found if soft_tokens.ndim == 3 else found[0]), longer
+
+
+def soft_log_probabilities(
+    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+) -> torch.Tensor:
+    """The log-probabilities of every token at each place, given the context and the soft tokens before it.
+
+    One row more than there are soft tokens: the first is what the context alone says, the last what would come next.
+    """
+    import torch
+
+    after, _ = read_soft(network, reading, soft_tokens, form)
+    first = reading.logits.log_softmax(dim=-1)
+    first = first[0] if soft_tokens.ndim == 2 else first.expand(len(after), -1)
+    return torch.cat([first.unsqueeze(-2), after], dim=-2)

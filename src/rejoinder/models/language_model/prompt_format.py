@@ -60,13 +60,13 @@ def check_join(tokenizer: Any, join: str, name: str) -> Join:
     return known
 
 
-def encode(tokenizer: Any, text: str) -> Ids:
+def encode_text(tokenizer: Any, text: str) -> Ids:
     """The ids of a plain text: nothing is added, and no part of it is read as a mark."""
     found = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
     return tuple(found["input_ids"])
 
 
-def plain(text: str, join: Join) -> str:
+def clean_text(text: str, join: Join) -> str:
     """A turn's text as the convention can take it: a script's line has no line breaks.
 
     Half characters (lone surrogates), which tokenisers refuse, become question marks.
@@ -77,7 +77,7 @@ def plain(text: str, join: Join) -> str:
 
 def end_ids(tokenizer: Any, join: Join) -> Ids:
     """What ends a turn."""
-    return encode(tokenizer, "\n") if join == "newline" else (tokenizer.eos_token_id,)
+    return encode_text(tokenizer, "\n") if join == "newline" else (tokenizer.eos_token_id,)
 
 
 def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextIds:
@@ -87,14 +87,14 @@ def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextI
         begins = bool(ids) and ids[0] == tokenizer.bos_token_id
         return ContextIds(ids[:1], ids[1:]) if begins else ContextIds((), ids)
     end = end_ids(tokenizer, join)
-    body = tuple(token for turn in context for token in (*encode(tokenizer, plain(turn.text, join)), *end))
+    body = tuple(token for turn in context for token in (*encode_text(tokenizer, clean_text(turn.text, join)), *end))
     start = tuple(token for token in tokenizer("")["input_ids"] if token == tokenizer.bos_token_id)[:1]
     if not start and not body:
-        return ContextIds((_first(tokenizer, end),), ())
+        return ContextIds((_first_id(tokenizer, end),), ())
     return ContextIds(start, body)
 
 
-def _first(tokenizer: Any, end: Ids) -> int:
+def _first_id(tokenizer: Any, end: Ids) -> int:
     """What a text begins with where nothing was said before: the first-token mark, else what ends a turn."""
     return end[-1] if tokenizer.bos_token_id is None else int(tokenizer.bos_token_id)
 
@@ -104,14 +104,14 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
 
     marks = [mark for mark in tokenizer.all_special_tokens if mark.strip()]
     messages = [
-        {"role": role, "content": _broken(plain(turn.text, "chat"), marks)}
+        {"role": role, "content": _break_marks(clean_text(turn.text, "chat"), marks)}
         for role, turn in zip(_roles(context), context, strict=True)
     ]
     if not messages:
         messages = [{"role": "user", "content": ""}]  # templates want something to reply to
     try:
         text = tokenizer.apply_chat_template(
-            messages, chat_template=_template(tokenizer), tokenize=False, add_generation_prompt=True
+            messages, chat_template=_chat_template(tokenizer), tokenize=False, add_generation_prompt=True
         )
     except (TemplateError, IndexError) as error:
         raise InputError(
@@ -121,7 +121,7 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
     return tuple(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def _template(tokenizer: Any) -> str:
+def _chat_template(tokenizer: Any) -> str:
     template = str(tokenizer.get_chat_template())
     return _DATE + template if "strftime_now" in template else template
 
@@ -134,7 +134,7 @@ def _roles(context: Sequence[Turn]) -> list[str]:
     return ["user" if back % 2 == 0 else "assistant" for back in range(len(context))][::-1]
 
 
-def _broken(text: str, marks: Sequence[str]) -> str:
+def _break_marks(text: str, marks: Sequence[str]) -> str:
     """The text with a space inside each mark, so that no turn can pretend to be another."""
     for mark in marks:
         text = text.replace(mark, f"{mark[0]} {mark[1:]}")

@@ -5,35 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rejoinder.models.language_model.decoding import Decoding
-from rejoinder.models.language_model.generation import end_of_text_ids, newline_ids, write
-from rejoinder.models.language_model.model import MOST_ROWS, MOST_TOKENS, ON_CUDA, LanguageModel
+from rejoinder.models.language_model.generation import Decoding, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.model import CUDA_LIMITS, MAX_ROWS, MAX_TOKENS, LanguageModel
 from rejoinder.models.language_model.prompt_format import Ids
 
 _STOPS: dict[str, Ids] = {}  # by the model's digest: a vocabulary takes half a second to look through
 _END = re.compile(r"[.!?…][\"'’”)\]]*(?=\s|$)")
 
 
-def ends(text: str) -> bool:
+def ends_sentence(text: str) -> bool:
     """Whether the text ends where a sentence does."""
     found = list(_END.finditer(text))
     return bool(found) and found[-1].end() == len(text.rstrip())
 
 
-def cut(text: str, start: int = 0) -> str | None:
+def cut_at_sentence(text: str, start: int = 0) -> str | None:
     """The text up to the first sentence end from a place on; None where there is none."""
     found = _END.search(text, start)
     return text[: found.end()] if found else None
 
 
-def decode(model: LanguageModel, ids: Ids) -> str:
+def decode_line(model: LanguageModel, ids: Ids) -> str:
     """The text of token ids, on one line."""
     return " ".join(str(model.tokenizer.decode(ids, skip_special_tokens=True)).split())
 
 
-def bounds(model: LanguageModel) -> tuple[int, int]:
+def model_limits(model: LanguageModel) -> tuple[int, int]:
     """How many rows and tokens at once suit the model's device."""
-    return ON_CUDA if model.network.device.type == "cuda" else (MOST_ROWS, MOST_TOKENS)
+    return CUDA_LIMITS if model.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
 
 
 def stop_ids(model: LanguageModel) -> Ids:
@@ -44,23 +43,23 @@ def stop_ids(model: LanguageModel) -> Ids:
     return _STOPS[model.digest]
 
 
-def finish(model: LanguageModel, contexts: Sequence[Ids], outputs: Sequence[Ids], extra: int) -> list[str]:
+def complete_sentences(model: LanguageModel, contexts: Sequence[Ids], outputs: Sequence[Ids], extra: int) -> list[str]:
     """The outputs as texts; one that breaks off goes on greedily to the end of its sentence.
 
     Where ``extra`` tokens do not reach it, the text goes back to its last sentence end, if it has one.
     """
-    texts = [decode(model, ids) for ids in outputs]
-    broken = [i for i, text in enumerate(texts) if extra and not ends(text)]
+    texts = [decode_line(model, ids) for ids in outputs]
+    broken = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
     if not broken:
         return texts
     before = [contexts[i] + outputs[i] for i in broken]
-    more = write(model.network, before, Decoding(extra), stop_ids(model), *bounds(model))
+    more = generate_ids(model.network, before, Decoding(extra), stop_ids(model), *model_limits(model))
     for i, ids in zip(broken, more, strict=True):
-        longer = decode(model, outputs[i] + ids)
-        texts[i] = cut(longer, max(0, len(texts[i]) - 1)) or _back(texts[i])
+        longer = decode_line(model, outputs[i] + ids)
+        texts[i] = cut_at_sentence(longer, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
     return texts
 
 
-def _back(text: str) -> str:
+def _cut_back(text: str) -> str:
     found = list(_END.finditer(text))
     return text[: found[-1].end()] if found else text

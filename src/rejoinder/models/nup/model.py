@@ -15,15 +15,15 @@ import orjson
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.card import Limits, Marks
-from rejoinder.models.aptness.cross_encoder import Row, row_of
+from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.batching import Rows, batches, pad
-from rejoinder.models.encoder.onnx import open_session, side_by_side
+from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import read_tokenizer
 from rejoinder.paths import cache_home
 
-NAME, GRAPH, TOKENIZER = "nup.json", "model.onnx", "tokenizer.json"
+CARD_FILE, GRAPH, TOKENIZER = "nup.json", "model.onnx", "tokenizer.json"
 FORMAT = 1
 
 
@@ -32,8 +32,8 @@ class NupCard:
     """How the network of a folder is used, and where it comes from."""
 
     files: dict[str, str]  # name: sha256
-    marks: Marks
-    limits: Limits  # only those of a pair count
+    marks: SpecialTokens
+    limits: AptnessLimits  # only those of a pair count
     about: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
@@ -43,14 +43,14 @@ class NupCard:
         return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def home() -> Path:
+def default_folder() -> Path:
     """Where a network lies that was trained without naming a folder."""
     return cache_home() / "nup"
 
 
-def read(folder: Path) -> NupCard:
+def read_card(folder: Path) -> NupCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
@@ -62,22 +62,24 @@ def read(folder: Path) -> NupCard:
     if not isinstance(found, Mapping) or found.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
     try:
-        return NupCard(**{**found, "marks": Marks(**found["marks"]), "limits": Limits(**found["limits"])})
+        return NupCard(
+            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+        )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
 
 
-def write(folder: Path, card: NupCard) -> None:
+def write_card(folder: Path, card: NupCard) -> None:
     """Write the card of a folder; the last file of a training."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
 
 
 class NupModel:
     """The exported network of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = read(folder)
+        self.card = read_card(folder)
         for name in (GRAPH, TOKENIZER):
             if sha256_of(folder / name) != self.card.files.get(name):
                 raise InputError(f"{folder / name}: is not the file of its card; train it again: rejoinder train nup")
@@ -103,7 +105,7 @@ class NupModel:
             given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
             odds[batch] = self._session.run(["log_odds"], given)[0]
 
-        side_by_side(fill, batches([len(row.ids) for row in distinct]))
+        compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
         place = {row: i for i, row in enumerate(distinct)}
         for i, row in rows.items():
             found[i] = 1 / (1 + np.exp(-np.clip(odds[place[row]], -60, 60)))
@@ -118,21 +120,21 @@ class NupModel:
             len(c) > limits.context_tokens or len(r) > limits.reply_tokens for c, r in zip(before, said, strict=True)
         ]
 
-    def _row(self, context: Sequence[str], reply: str) -> Row:
+    def _row(self, context: Sequence[str], reply: str) -> PairRow:
         before, said = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
-        return row_of([before], said, self.card.marks, self.card.limits)
+        return build_pair_row([before], said, self.card.marks, self.card.limits)
 
 
 def open_nup(folder: str | None = None) -> NupModel:
     """The network of a folder, or the one that ``rejoinder train nup`` left in the cache."""
-    found = home() if folder is None else Path(folder)
-    if folder is None and not (found / NAME).is_file():
+    found = default_folder() if folder is None else Path(folder)
+    if folder is None and not (found / CARD_FILE).is_file():
         raise RejoinderError(
             "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or name its "
             "folder: nup(folder='FOLDER')"
         )
     try:
-        changed = (found / NAME).stat().st_mtime_ns
+        changed = (found / CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading will say what is wrong
     return _open(found, changed)

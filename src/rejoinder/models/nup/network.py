@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness.card import Limits, Marks
-from rejoinder.models.device import quiet
+from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.device import silence_transformers
 from rejoinder.models.nup import model as cards
 from rejoinder.models.nup.model import NupCard
 from rejoinder.models.onnx.quantization import quantize_weights
@@ -19,7 +19,7 @@ from rejoinder.models.onnx.quantization import quantize_weights
 _OPSET = 17
 
 
-class NextUtterance(nn.Module):
+class NextUtteranceNetwork(nn.Module):
     """An encoder of context and reply together; its token vectors max-pooled, one layer, two classes (Phy et al.)."""
 
     def __init__(self, trunk: Any, dropout: float = 0.2) -> None:
@@ -39,7 +39,12 @@ class NextUtterance(nn.Module):
 
 
 def export_nup(
-    network: NextUtterance, tokenizer: str, marks: Marks, limits: Limits, about: dict[str, Any], target: Path
+    network: NextUtteranceNetwork,
+    tokenizer: str,
+    marks: SpecialTokens,
+    limits: AptnessLimits,
+    about: dict[str, Any],
+    target: Path,
 ) -> NupCard:
     """Write the folder of a network: graph with int8 weights, tokeniser, card."""
     target.mkdir(parents=True, exist_ok=True)
@@ -51,7 +56,7 @@ def export_nup(
     kinds = mask * (torch.arange(7) > 3)
     axes = {0: "rows", 1: "tokens"}
     names = ["input_ids", "attention_mask", "token_type_ids"]
-    with torch.no_grad(), quiet(), warnings.catch_warnings():
+    with torch.no_grad(), silence_transformers(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
         torch.onnx.export(
             network,
@@ -67,5 +72,5 @@ def export_nup(
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     files = {name: sha256_of(target / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = NupCard(files, marks, limits, about)
-    cards.write(target, card)
+    cards.write_card(target, card)
     return card

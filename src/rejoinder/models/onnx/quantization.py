@@ -30,7 +30,7 @@ def quantize_graph(graph: Any, leave: Collection[str] = ()) -> int:
     """Store the matrices of a graph as int8, but for those to ``leave``; how many matrices that were."""
     from onnx import numpy_helper
 
-    axes = _axes(graph)
+    axes = _matrix_axes(graph)
     nodes: list[Any] = []
     count = 0
     for weight in list(graph.initializer):
@@ -38,20 +38,20 @@ def quantize_graph(graph: Any, leave: Collection[str] = ()) -> int:
         axis = axes.get(weight.name)
         if axis is None or weight.name in leave or values.size < _SMALLEST or values.dtype != np.float32:
             continue
-        small, scales = quantized(values, axis)
+        small, scales = quantize_matrix(values, axis)
         graph.initializer.remove(weight)
         if values.ndim == 2:
             scales = scales.ravel()
         for name, part in ((weight.name + INT8, small), (weight.name + SCALES, scales)):
             graph.initializer.append(numpy_helper.from_array(part, name))
-        nodes += _reading(weight.name, axis, values.ndim)
+        nodes += _dequantize_nodes(weight.name, axis, values.ndim)
         count += 1
     for i, node in enumerate(nodes):
         graph.node.insert(i, node)
     return count
 
 
-def quantized(values: Any, axis: int) -> tuple[Any, Any]:
+def quantize_matrix(values: Any, axis: int) -> tuple[Any, Any]:
     """A matrix as int8 and a scale for each place on ``axis``; of a stack of matrices, each by itself."""
     along = values.ndim - 1 - axis if values.ndim == 2 else 1
     largest = np.abs(values).max(axis=along, keepdims=True)
@@ -59,7 +59,7 @@ def quantized(values: Any, axis: int) -> tuple[Any, Any]:
     return np.clip(np.rint(values / scales), -127, 127).astype(np.int8), scales
 
 
-def _reading(name: str, axis: int, dimensions: int) -> list[Any]:
+def _dequantize_nodes(name: str, axis: int, dimensions: int) -> list[Any]:
     """The nodes that make float32 of a matrix, once, at loading."""
     from onnx import TensorProto, helper
 
@@ -72,7 +72,7 @@ def _reading(name: str, axis: int, dimensions: int) -> list[Any]:
     ]
 
 
-def _axes(graph: Any) -> dict[str, int]:
+def _matrix_axes(graph: Any) -> dict[str, int]:
     """The matrices of the graph and the axis that each output of theirs is computed along."""
     axes: dict[str, int] = {}
     for node in graph.node:

@@ -78,7 +78,7 @@ class TorchGraph:
                 raise UnknownOperationError(
                     f"{path}: {node.op_type} cannot be computed by torch here; set REJOINDER_DEVICE=cpu"
                 )
-            step = _Step(OPERATIONS[node.op_type], tuple(node.input), _settings(node), tuple(node.output), ())
+            step = _Step(OPERATIONS[node.op_type], tuple(node.input), _node_attributes(node), tuple(node.output), ())
             if all(name in known for name in step.given):
                 with self._torch.inference_mode():
                     known[step.results[0]] = step.operation(*(known[name] for name in step.given), **step.settings)
@@ -96,7 +96,7 @@ class TorchGraph:
         return ended[::-1]
 
 
-def _settings(node: Any) -> dict[str, Any]:
+def _node_attributes(node: Any) -> dict[str, Any]:
     """The attributes of a node as plain values."""
     from onnx import AttributeProto, helper, numpy_helper
 

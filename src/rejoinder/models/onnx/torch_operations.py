@@ -10,21 +10,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_KINDS = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}  # TensorProto.DataType
+_DTYPES = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}  # TensorProto.DataType
 
 
-def _beside(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+def _on_same_device(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Both where the one is that is not on the CPU."""
     if one.device == other.device:
         return one, other
     return (one.to(other.device), other) if one.device.type == "cpu" else (one, other.to(one.device))
 
 
-def _of_two(operation: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    return lambda one, other: operation(*_beside(one, other))
+def _binary(operation: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda one, other: operation(*_on_same_device(one, other))
 
 
-def _divided(one: Tensor, other: Tensor) -> Tensor:
+def _divide(one: Tensor, other: Tensor) -> Tensor:
     whole = not one.is_floating_point()
     return torch.div(one, other, rounding_mode="trunc") if whole else one / other
 
@@ -34,33 +34,33 @@ def _constant(value: Any = None, **settings: Any) -> Tensor:
     return torch.from_numpy(np.array(given))
 
 
-def _numbers(tensor: Tensor) -> list[int]:
+def _to_integers(tensor: Tensor) -> list[int]:
     return [int(one) for one in tensor.tolist()]
 
 
 def _reshape(data: Tensor, shape: Tensor, allowzero: int = 0) -> Tensor:
-    sizes = _numbers(shape)
+    sizes = _to_integers(shape)
     return data.reshape([data.shape[i] if size == 0 and not allowzero else size for i, size in enumerate(sizes)])
 
 
 def _unsqueeze(data: Tensor, axes: Tensor) -> Tensor:
     rank = data.dim() + axes.numel()
-    for axis in sorted(one % rank for one in _numbers(axes.reshape(-1))):
+    for axis in sorted(one % rank for one in _to_integers(axes.reshape(-1))):
         data = data.unsqueeze(axis)
     return data
 
 
 def _squeeze(data: Tensor, axes: Tensor | None = None) -> Tensor:
-    return data.squeeze() if axes is None else data.squeeze(tuple(_numbers(axes.reshape(-1))))
+    return data.squeeze() if axes is None else data.squeeze(tuple(_to_integers(axes.reshape(-1))))
 
 
 def _expand(data: Tensor, shape: Tensor) -> Tensor:
     # Both sides may be wider: a size of 1 leaves the other's.
-    return data.expand(np.broadcast_shapes(tuple(data.shape), tuple(_numbers(shape))))
+    return data.expand(np.broadcast_shapes(tuple(data.shape), tuple(_to_integers(shape))))
 
 
 def _gather(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
-    data, indices = _beside(data, indices)
+    data, indices = _on_same_device(data, indices)
     axis %= data.dim()
     indices = torch.where(indices < 0, indices + data.shape[axis], indices)
     found = data.index_select(axis, indices.reshape(-1))
@@ -68,30 +68,32 @@ def _gather(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
 
 
 def _gather_elements(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
-    data, indices = _beside(data, indices)
+    data, indices = _on_same_device(data, indices)
     return torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices))
 
 
 def _slice(
     data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
 ) -> Tensor:
-    first, last = _numbers(starts), _numbers(ends)
-    along = _numbers(axes) if axes is not None else list(range(len(first)))
-    by = _numbers(steps) if steps is not None else [1] * len(first)
+    first, last = _to_integers(starts), _to_integers(ends)
+    along = _to_integers(axes) if axes is not None else list(range(len(first)))
+    by = _to_integers(steps) if steps is not None else [1] * len(first)
     whole: list[slice] = [slice(None)] * data.dim()
     for axis, start, end, step in zip(along, first, last, by, strict=True):
         whole[axis] = slice(start, end, step)
     return data[tuple(whole)]
 
 
-def _filled(shape: Tensor, value: Any = None) -> Tensor:
+def _constant_of_shape(shape: Tensor, value: Any = None) -> Tensor:
     filler = torch.zeros(1) if value is None else torch.from_numpy(np.array(value))
-    return filler.reshape([1] * max(1, shape.numel())).expand(_numbers(shape)) if shape.numel() else filler.reshape(())
+    return (
+        filler.reshape([1] * max(1, shape.numel())).expand(_to_integers(shape)) if shape.numel() else filler.reshape(())
+    )
 
 
-def _read(data: Tensor, scale: Tensor, zero: Tensor | None = None, axis: int = 1) -> Tensor:
+def _dequantize(data: Tensor, scale: Tensor, zero: Tensor | None = None, axis: int = 1) -> Tensor:
     """DequantizeLinear."""
-    data, scale = _beside(data, scale)
+    data, scale = _on_same_device(data, scale)
     shape = [1] * data.dim()
     if scale.dim() == 1 and data.dim() > 1:
         shape[axis] = -1
@@ -100,18 +102,18 @@ def _read(data: Tensor, scale: Tensor, zero: Tensor | None = None, axis: int = 1
     return data.to(scale.dtype) * scale if zero is None else (data.to(scale.dtype) - zero.to(scale.dtype)) * scale
 
 
-def _sum(data: Tensor, axes: Tensor | None = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Tensor:
-    along = _numbers(axes.reshape(-1)) if axes is not None else list(range(data.dim()))
+def _reduce_sum(data: Tensor, axes: Tensor | None = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Tensor:
+    along = _to_integers(axes.reshape(-1)) if axes is not None else list(range(data.dim()))
     return data.sum(dim=along, keepdim=bool(keepdims))
 
 
-def _length(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
+def _reduce_l2(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
     """ReduceL2."""
     found: Tensor = torch.linalg.vector_norm(data, dim=None if axes is None else list(axes), keepdim=bool(keepdims))
     return found
 
 
-def _mean(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
+def _reduce_mean(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
     return data.mean(dim=list(range(data.dim())) if axes is None else list(axes), keepdim=bool(keepdims))
 
 
@@ -125,7 +127,7 @@ def _gemm(a: Tensor, b: Tensor, c: Tensor | None = None, **settings: Any) -> Ten
     return product if c is None else product + settings.get("beta", 1.0) * c.to(product.device)
 
 
-def _normalised(data: Tensor, scale: Tensor, bias: Tensor | None = None, **settings: Any) -> Tensor:
+def _layer_norm(data: Tensor, scale: Tensor, bias: Tensor | None = None, **settings: Any) -> Tensor:
     scale, bias = scale.to(data.device), None if bias is None else bias.to(data.device)
     return functional.layer_norm(
         data, data.shape[settings.get("axis", -1) :], scale, bias, settings.get("epsilon", 1e-5)
@@ -141,52 +143,52 @@ def _flatten(data: Tensor, axis: int = 1) -> Tensor:
     return data.reshape(int(np.prod(data.shape[:axis])), -1)
 
 
-def _concatenated(*parts: Tensor, axis: int = 0) -> Tensor:
+def _concat(*parts: Tensor, axis: int = 0) -> Tensor:
     where = next((part.device for part in parts if part.device.type != "cpu"), parts[0].device)
     return torch.cat([part.to(where) for part in parts], axis)
 
 
 def _cast(data: Tensor, to: int) -> Tensor:
-    return data.to(_KINDS[to])
+    return data.to(_DTYPES[to])
 
 
 OPERATIONS: dict[str, Callable[..., Tensor]] = {
-    "Add": _of_two(torch.add),
-    "And": _of_two(torch.logical_and),
+    "Add": _binary(torch.add),
+    "And": _binary(torch.logical_and),
     "Cast": _cast,
     "Clip": _clip,
-    "Concat": _concatenated,
+    "Concat": _concat,
     "Constant": _constant,
-    "ConstantOfShape": _filled,
+    "ConstantOfShape": _constant_of_shape,
     "CumSum": lambda data, axis: torch.cumsum(data, int(axis)),
-    "DequantizeLinear": _read,
-    "Div": _of_two(_divided),
+    "DequantizeLinear": _dequantize,
+    "Div": _binary(_divide),
     "Einsum": lambda *given, equation: torch.einsum(equation, *given),
-    "Equal": _of_two(torch.eq),
+    "Equal": _binary(torch.eq),
     "Erf": torch.erf,
     "Expand": _expand,
     "Flatten": _flatten,
     "Gather": _gather,
     "GatherElements": _gather_elements,
     "Gemm": _gemm,
-    "Greater": _of_two(torch.gt),
-    "GreaterOrEqual": _of_two(torch.ge),
+    "Greater": _binary(torch.gt),
+    "GreaterOrEqual": _binary(torch.ge),
     "Identity": lambda data: data,
-    "LayerNormalization": _normalised,
-    "Less": _of_two(torch.lt),
-    "LessOrEqual": _of_two(torch.le),
-    "MatMul": _of_two(torch.matmul),
-    "Max": _of_two(torch.maximum),
-    "Min": _of_two(torch.minimum),
-    "Mul": _of_two(torch.mul),
+    "LayerNormalization": _layer_norm,
+    "Less": _binary(torch.lt),
+    "LessOrEqual": _binary(torch.le),
+    "MatMul": _binary(torch.matmul),
+    "Max": _binary(torch.maximum),
+    "Min": _binary(torch.minimum),
+    "Mul": _binary(torch.mul),
     "Neg": torch.neg,
     "Not": torch.logical_not,
-    "Or": _of_two(torch.logical_or),
-    "Pow": _of_two(torch.pow),
+    "Or": _binary(torch.logical_or),
+    "Pow": _binary(torch.pow),
     "Range": lambda first, end, step: torch.arange(first.item(), end.item(), step.item()),
-    "ReduceL2": _length,
-    "ReduceMean": _mean,
-    "ReduceSum": _sum,
+    "ReduceL2": _reduce_l2,
+    "ReduceMean": _reduce_mean,
+    "ReduceSum": _reduce_sum,
     "Relu": torch.relu,
     "Reshape": _reshape,
     "Shape": lambda data: torch.tensor(data.shape),
@@ -195,7 +197,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "Softmax": lambda data, axis=-1: torch.softmax(data, axis),
     "Sqrt": torch.sqrt,
     "Squeeze": _squeeze,
-    "Sub": _of_two(torch.sub),
+    "Sub": _binary(torch.sub),
     "Tanh": torch.tanh,
     "Transpose": lambda data, perm=None: data.permute(perm or list(range(data.dim()))[::-1]),
     "Unsqueeze": _unsqueeze,

@@ -12,15 +12,15 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.ranker.rows import RankerLimits
 
-NAME = "ranker.json"
+CARD_FILE = "ranker.json"
 READER, CHOOSER, COUNTS = "reader.onnx", "chooser.onnx", "words.float32"
 TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "weights.safetensors", "config.json"
 FORMAT = 1
 EMBEDDED = "embedded"
-Kind: TypeAlias = Literal["cross", "situated"]
+RankerKind: TypeAlias = Literal["cross", "situated"]
 _NEEDED = {  # files, by kind and whether the encoder is the embedded one
     ("cross", True): (READER,),
     ("situated", True): (READER, CHOOSER, COUNTS),
@@ -29,7 +29,7 @@ _NEEDED = {  # files, by kind and whether the encoder is the embedded one
 
 
 @dataclass(frozen=True)
-class Choice:
+class StatementChoice:
     """Which statements are read for a candidate: all of a short situation, the likeliest few of a longer one."""
 
     whole: int = 8  # statements: a situation of no more is read as it is
@@ -41,14 +41,14 @@ class Choice:
 class RankerCard:
     """How the networks of a folder are used, and where they come from."""
 
-    kind: Kind
+    kind: RankerKind
     encoder: str  # "embedded", or the model that it was trained from, which torch then reads
     given: str  # the input that it was trained with
     files: dict[str, str]  # name: sha256
-    marks: Marks
+    marks: SpecialTokens
     words: str = ""  # the sha256 of the words' vectors, which are those of aptness; nothing where torch reads
     limits: RankerLimits = field(default_factory=RankerLimits)
-    choice: Choice = field(default_factory=Choice)
+    choice: StatementChoice = field(default_factory=StatementChoice)
     about: dict[str, Any] = field(default_factory=dict)  # licence, seed, data, measured ...
     format: int = FORMAT
 
@@ -59,9 +59,9 @@ class RankerCard:
         return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def read(folder: Path) -> RankerCard:
+def read_card(folder: Path) -> RankerCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
@@ -74,9 +74,9 @@ def read(folder: Path) -> RankerCard:
         raise InputError(f"{path}: is not a card of a ranker in format {FORMAT}; train it again")
     try:
         parts = {
-            "marks": Marks(**found["marks"]),
+            "marks": SpecialTokens(**found["marks"]),
             "limits": RankerLimits(**found["limits"]),
-            "choice": Choice(**found["choice"]),
+            "choice": StatementChoice(**found["choice"]),
         }
         card = RankerCard(**{**found, **parts})
         for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
@@ -86,10 +86,10 @@ def read(folder: Path) -> RankerCard:
         raise InputError(f"{path}: is not a card of a ranker (a key is missing or unknown); train it again") from None
 
 
-def write(folder: Path, card: RankerCard) -> None:
+def write_card(folder: Path, card: RankerCard) -> None:
     """Write the card of a folder; the last file of a training."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / NAME).write_bytes(orjson.dumps(asdict(card), option=option))
+    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
 
 
 def check_files(folder: Path, card: RankerCard) -> None:

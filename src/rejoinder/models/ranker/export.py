@@ -14,10 +14,10 @@ from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.graph import write_graph
 from rejoinder.models.aptness.network import CrossEncoder
-from rejoinder.models.catalog.manifest import require
+from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
-from rejoinder.models.ranker.card import Choice, RankerCard
-from rejoinder.models.ranker.network import Chooser, WordChooser, WordReader
+from rejoinder.models.ranker.card import RankerCard, StatementChoice
+from rejoinder.models.ranker.network import ChooserNetwork, WordChooser, WordReader
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import Floats
 
@@ -26,10 +26,10 @@ _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
 
 def export_ranker(
     reader: CrossEncoder,
-    chooser: Chooser | None,
+    chooser: ChooserNetwork | None,
     weights: Floats | None,
     given: str,
-    choice: Choice,
+    choice: StatementChoice,
     limits: RankerLimits,
     about: Mapping[str, Any],
     target: Path,
@@ -39,14 +39,14 @@ def export_ranker(
     Without a chooser (and the weights of words) it reads every statement. The words' vectors must be those of aptness.
     """
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.NAME).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
     words, mask = torch.zeros(2, 7, int(reader.trunk.config.hidden_size)), torch.ones(2, 7, dtype=torch.int64)
     words[:, :, 0] = torch.arange(7)
     mask[1, 5:] = 0
     kinds = torch.zeros_like(mask)
     kinds[:, 3:] = mask[:, 3:]
     read = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
-    reader = _plain(reader)
+    reader = _copy_to_cpu(reader)
     pairs = {**read, "token_type_ids": (kinds, _TOKENS)}
     state = {f"reader.{name}": values for name, values in reader.state_dict().items()}
     write_graph(WordReader(reader), pairs, {"log_odds": _ROWS}, state, target / cards.READER)
@@ -55,7 +55,7 @@ def export_ranker(
         _write_chooser(chooser, read, target)
         weights.astype("<f4").tofile(target / cards.COUNTS)
         names += [cards.CHOOSER, cards.COUNTS]
-    shipped = aptness_card.read(require("aptness"))
+    shipped = aptness_card.read_card(require_model("aptness"))
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
         encoder=cards.EMBEDDED,
@@ -67,12 +67,12 @@ def export_ranker(
         choice=choice,
         about=dict(about),
     )
-    cards.write(target, card)
+    cards.write_card(target, card)
     return card
 
 
-def _write_chooser(chooser: Chooser, read: dict[str, Any], target: Path) -> None:
-    chooser = _plain(chooser)
+def _write_chooser(chooser: ChooserNetwork, read: dict[str, Any], target: Path) -> None:
+    chooser = _copy_to_cpu(chooser)
     places = torch.zeros(2, 3, 7)
     places[:, 0, 1:3] = places[:, 1, 3:4] = places[:, 2, 4:5] = 0.5
     given = {**read, "places": (places, {0: "rows", 1: "statements", 2: "tokens"})}
@@ -81,7 +81,7 @@ def _write_chooser(chooser: Chooser, read: dict[str, Any], target: Path) -> None
     write_graph(WordChooser(chooser), given, found, state, target / cards.CHOOSER)
 
 
-def _plain(network: nn.Module) -> Any:
+def _copy_to_cpu(network: nn.Module) -> Any:
     """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
     found: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
     found.trunk.set_attn_implementation("eager")

@@ -7,9 +7,9 @@ a context by its statements alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,26 +17,90 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.metric import NAN
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.calibration import Ids, Numbers
-from rejoinder.models.aptness.cross_encoder import Row
-from rejoinder.models.catalog.manifest import WEIGHTS, require
+from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.catalog.manifest import WEIGHTS, require_model
+from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard
-from rejoinder.models.ranker.graphs import Graphs
-from rejoinder.models.ranker.rows import SituationRow, fitting, pair_row, request_ids, situation_rows, texts_of
-from rejoinder.models.ranker.statement_choice import Floats, Words, chosen, likeness
+from rejoinder.models.ranker.rows import (
+    SituationRow,
+    candidate_row,
+    count_fitting,
+    question_texts,
+    request_ids,
+    situation_rows,
+)
+from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements, word_similarity
 from rejoinder.types import Question
 
 
-class Reader(Protocol):
+class RankerGraphs:
+    """The graphs of a folder, each opened when it is first needed."""
+
+    def __init__(self, folder: Path, card: RankerCard, shipped: Path) -> None:
+        self._folder = folder
+        self._padding = card.marks.padding
+        self._words = WordTable(shipped / aptness_card.EMBEDDINGS, aptness_card.read_card(shipped).dimensions)
+
+    def scores(self, rows: Sequence[PairRow]) -> Numbers:
+        """The score of each candidate; equal rows are computed once."""
+        place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        kept = list(place)
+        found = np.empty(len(kept))
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([kept[i].ids for i in batch], self._padding)
+            begins = np.array([kept[i].reply_at for i in batch])
+            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            given = {"words": self._words.vectors(tokens), "attention_mask": mask, "token_type_ids": kinds}
+            found[batch] = self._reader.run(["log_odds"], given)[0]
+
+        compute_in_parallel(fill, batches([len(row.ids) for row in kept]))
+        return found[[place[row] for row in rows]]
+
+    def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
+        """The log-odds of each statement."""
+        found: list[Floats] = [np.zeros(0, np.float32)] * len(rows)
+
+        def fill(batch: Rows) -> None:
+            tokens, mask = pad([rows[i].ids for i in batch], self._padding)
+            places = span_weights([rows[i] for i in batch], tokens.shape[1])
+            given = {"words": self._words.vectors(tokens), "attention_mask": mask, "places": places}
+            for i, odds in zip(batch, self._chooser.run(["log_odds"], given)[0], strict=True):
+                found[i] = odds[: len(rows[i].spans) - 1].copy()
+
+        compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
+        return found
+
+    @cached_property
+    def _reader(self) -> Any:
+        return open_session(self._folder / cards.READER)
+
+    @cached_property
+    def _chooser(self) -> Any:
+        return open_session(self._folder / cards.CHOOSER)
+
+
+def span_weights(rows: Sequence[SituationRow], width: int) -> Floats:
+    """(rows, 1 + statements, tokens): what makes means of the words of the request and of each statement."""
+    found = np.zeros((len(rows), max(len(row.spans) for row in rows), width), np.float32)
+    for n, row in enumerate(rows):
+        for at, (start, end) in enumerate(row.spans):
+            found[n, at, start:end] = 1 / max(1, end - start)
+    return found
+
+
+class CandidateReader(Protocol):
     """What reads candidates: a graph in onnxruntime, or torch."""
 
-    def scores(self, rows: Sequence[Row]) -> Numbers:
+    def scores(self, rows: Sequence[PairRow]) -> Numbers:
         """The score of each candidate."""
         ...
 
 
-class Chooser(Protocol):
+class StatementChooser(Protocol):
     """What chooses statements."""
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
@@ -51,7 +115,7 @@ class Ranking(NamedTuple):
     used: list[tuple[int, ...]]
 
 
-class _Read(NamedTuple):
+class _QuestionTokens(NamedTuple):
     """A question as token ids."""
 
     statements: list[Ids]
@@ -59,18 +123,18 @@ class _Read(NamedTuple):
     candidates: list[Ids]
 
 
-def shipped() -> Path:
+def shipped_folder() -> Path:
     """The folder of the ranker that comes with the package."""
-    if not (WEIGHTS / "ranker" / cards.NAME).is_file():
+    if not (WEIGHTS / "ranker" / cards.CARD_FILE).is_file():
         raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
     return WEIGHTS / "ranker"
 
 
 def open_ranker(folder: str | Path | None = None) -> RankerModel:
     """The ranker of a folder, that of the package where none is named; opened once in a process."""
-    found = shipped() if folder is None else Path(folder)
+    found = shipped_folder() if folder is None else Path(folder)
     try:
-        changed = (found / cards.NAME).stat().st_mtime_ns
+        changed = (found / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will say what is wrong
     return _open(found, changed)
@@ -85,17 +149,17 @@ class RankerModel:
     """A ranker: what reads candidates and, in a situated one, what chooses statements."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = cards.read(folder)
+        self.card = cards.read_card(folder)
         cards.check_files(folder, self.card)
         self.digest = self.card.digest()
-        aptness = require("aptness")
+        aptness = require_model("aptness")
         if self.card.encoder == cards.EMBEDDED:
-            check_words(aptness, self.card, folder)
+            check_word_vectors(aptness, self.card, folder)
         words = folder if (folder / cards.TOKENIZER).is_file() else aptness
         self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
-        self._reader, self._chooser = _networks(folder, self.card, aptness)
+        self._reader, self._chooser = _open_networks(folder, self.card, aptness)
         self._counts = np.fromfile(folder / cards.COUNTS, "<f4") if self.card.kind == "situated" else None
-        self._words = Words(aptness / aptness_card.EMBEDDINGS, aptness_card.read(aptness).dimensions)
+        self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_card(aptness).dimensions)
 
     def rank(self, questions: Sequence[Question]) -> list[Ranking]:
         """The scores of every question, and what was read for them."""
@@ -106,7 +170,7 @@ class RankerModel:
             for c, candidate in enumerate(question.candidates):
                 if candidate:
                     statements = [question.statements[place] for place in places_of[c]]
-                    row = pair_row(statements, question.request, candidate, self.card.marks, self.card.limits)
+                    row = candidate_row(statements, question.request, candidate, self.card.marks, self.card.limits)
                     rows.append(row)
                     places.append((n, c))
         scores = [[NAN] * len(question.candidates) for question in read]
@@ -122,13 +186,13 @@ class RankerModel:
         """The log-odds that each statement matters to the request; of a situated ranker."""
         return self._odds(self._tokens(questions))
 
-    def _tokens(self, questions: Sequence[Question]) -> list[_Read]:
-        texts = [texts_of(question) for question in questions]
+    def _tokens(self, questions: Sequence[Question]) -> list[_QuestionTokens]:
+        texts = [question_texts(question) for question in questions]
         every = list(dict.fromkeys(text for parts in texts for part in parts for text in part))
         ids = {text: tuple(found) for text, found in zip(every, self._tokenizer.pieces(every), strict=True)}
         card = self.card
         return [
-            _Read(
+            _QuestionTokens(
                 [ids[text] for text in statements],
                 request_ids([ids[text] for text in context], card.marks, card.limits),
                 [ids[text] for text in candidates],
@@ -136,21 +200,21 @@ class RankerModel:
             for statements, context, candidates in texts
         ]
 
-    def _used(self, read: Sequence[_Read]) -> list[list[tuple[int, ...]]]:
+    def _used(self, read: Sequence[_QuestionTokens]) -> list[list[tuple[int, ...]]]:
         if self._counts is None:
             return [[self._fitting(one, candidate) for candidate in one.candidates] for one in read]
         found = []
         for one, odds in zip(read, self._odds(read), strict=True):
-            gained = likeness(one.statements, one.candidates, self._words, self._counts)
-            found.append([chosen(odds, of, self.card.choice) for of in gained])
+            gained = word_similarity(one.statements, one.candidates, self._words, self._counts)
+            found.append([choose_statements(odds, of, self.card.choice) for of in gained])
         return found
 
-    def _fitting(self, one: _Read, candidate: Ids) -> tuple[int, ...]:
+    def _fitting(self, one: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
         """The places of the statements that a row with all of them has room for."""
-        room = fitting(one.statements, one.request, candidate, self.card.limits)
+        room = count_fitting(one.statements, one.request, candidate, self.card.limits)
         return tuple(place for place in range(room) if one.statements[place])
 
-    def _odds(self, read: Sequence[_Read]) -> list[Floats]:
+    def _odds(self, read: Sequence[_QuestionTokens]) -> list[Floats]:
         card = self.card
         if self._chooser is None:
             raise InputError("this ranker reads every statement and chooses none; a situated one chooses")
@@ -165,15 +229,15 @@ class RankerModel:
         return found
 
 
-def check_words(aptness: Path, card: RankerCard, folder: Path) -> None:
+def check_word_vectors(aptness: Path, card: RankerCard, folder: Path) -> None:
     """Raise where the words' vectors are not those that the ranker was trained with."""
-    if aptness_card.read(aptness).files[aptness_card.EMBEDDINGS] != card.words:
+    if aptness_card.read_card(aptness).files[aptness_card.EMBEDDINGS] != card.words:
         raise InputError(f"{folder}: was trained with another version of aptness; train it again")
 
 
-def _networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[Reader, Chooser | None]:
+def _open_networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[CandidateReader, StatementChooser | None]:
     if card.encoder == cards.EMBEDDED:
-        graphs = Graphs(folder, card, aptness)
+        graphs = RankerGraphs(folder, card, aptness)
         return graphs, graphs if card.kind == "situated" else None
     try:
         from rejoinder.models.ranker.transformers import TorchReader

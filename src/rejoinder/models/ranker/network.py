@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rejoinder.models.aptness.network import CrossEncoder, mean_of
+from rejoinder.models.aptness.network import CrossEncoder, masked_mean
 
 
-class Chooser(nn.Module):
+class ChooserNetwork(nn.Module):
     """The log-odds of each statement, from the vectors of its words, of the request's, and their product."""
 
     def __init__(self, trunk: Any) -> None:
@@ -53,8 +53,8 @@ class WordReader(nn.Module):
         states = self.reader.trunk(
             inputs_embeds=words, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
-        context = mean_of(states, attention_mask * (1 - token_type_ids))
-        reply = mean_of(states, attention_mask * token_type_ids)
+        context = masked_mean(states, attention_mask * (1 - token_type_ids))
+        reply = masked_mean(states, attention_mask * token_type_ids)
         gathered = self.reader.gather(torch.cat([states[:, 0], context, reply, context * reply], dim=-1))
         odds: Tensor = self.reader.head(torch.tanh(gathered))
         return odds.squeeze(-1)
@@ -63,7 +63,7 @@ class WordReader(nn.Module):
 class WordChooser(nn.Module):
     """A chooser that is given its words as vectors."""
 
-    def __init__(self, chooser: Chooser) -> None:
+    def __init__(self, chooser: ChooserNetwork) -> None:
         super().__init__()
         self.chooser = chooser
 
@@ -72,7 +72,7 @@ class WordChooser(nn.Module):
         return self.chooser.of_words(words, attention_mask, places)
 
 
-def first_layers(trunk: Any, layers: int) -> Any:
+def copy_first_layers(trunk: Any, layers: int) -> Any:
     """A copy of a BERT with only its first layers."""
     found = copy.deepcopy(trunk)
     found.encoder.layer = found.encoder.layer[:layers]

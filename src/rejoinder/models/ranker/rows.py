@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.aptness.card import Marks
-from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.types import Question
 
 _NAME = re.compile(r"\[(\w[\w ]*)\]")
-_KNOWN = {"user": "the user"}
+_READ_AS = {"user": "the user"}
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,21 @@ class SituationRow(NamedTuple):
     spans: tuple[tuple[int, int], ...]  # the request's first
 
 
-def plain(text: str) -> str:
+def strip_brackets(text: str) -> str:
     """A text without brackets around names."""
-    return _NAME.sub(lambda found: _KNOWN.get(found[1].lower(), found[1]), text)
+    return _NAME.sub(lambda found: _READ_AS.get(found[1].lower(), found[1]), text)
 
 
-def texts_of(question: Question) -> tuple[list[str], list[str], list[str]]:
+def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]:
     """The statements, the context's utterances and the candidates of a question, as they are read."""
     return (
-        [plain(statement.text) for statement in question.situation],
-        [plain(turn.text) for turn in question.context],
-        [plain(candidate.text) for candidate in question.candidates],
+        [strip_brackets(statement.text) for statement in question.situation],
+        [strip_brackets(turn.text) for turn in question.context],
+        [strip_brackets(candidate.text) for candidate in question.candidates],
     )
 
 
-def request_ids(context: Sequence[Ids], marks: Marks, limits: RankerLimits) -> list[int]:
+def request_ids(context: Sequence[Ids], marks: SpecialTokens, limits: RankerLimits) -> list[int]:
     """The utterances of a context in one, the last tokens of them."""
     found: list[int] = []
     for utterance in context:
@@ -60,19 +60,19 @@ def request_ids(context: Sequence[Ids], marks: Marks, limits: RankerLimits) -> l
     return found[-limits.request_tokens :]
 
 
-def pair_row(
-    statements: Sequence[Ids], request: Sequence[int], candidate: Ids, marks: Marks, limits: RankerLimits
-) -> Row:
+def candidate_row(
+    statements: Sequence[Ids], request: Sequence[int], candidate: Ids, marks: SpecialTokens, limits: RankerLimits
+) -> PairRow:
     """A candidate after some statements and the request."""
     reply = candidate[: limits.candidate_tokens]
     before: list[int] = []
-    for statement in statements[: fitting(statements, request, candidate, limits)]:
+    for statement in statements[: count_fitting(statements, request, candidate, limits)]:
         before += [*statement[: limits.statement_tokens], marks.between]
     before += request
-    return Row((marks.first, *before, marks.last, *reply, marks.last), len(before) + 2)
+    return PairRow((marks.first, *before, marks.last, *reply, marks.last), len(before) + 2)
 
 
-def fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
+def count_fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
     """How many statements, from the first on, a row has room for beside the request and a candidate."""
     room = limits.row_tokens - len(request) - min(len(candidate), limits.candidate_tokens) - 3
     for place, statement in enumerate(statements):
@@ -83,7 +83,7 @@ def fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, l
 
 
 def situation_rows(
-    statements: Sequence[Ids], request: Sequence[int], marks: Marks, limits: RankerLimits
+    statements: Sequence[Ids], request: Sequence[int], marks: SpecialTokens, limits: RankerLimits
 ) -> list[SituationRow]:
     """The situation and the request, in as many rows as it takes; together they hold every statement once, in order."""
     rows: list[SituationRow] = []

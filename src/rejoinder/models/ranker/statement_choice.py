@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.ranker.card import Choice
+from rejoinder.models.ranker.card import StatementChoice
 
 Floats: TypeAlias = NDArray[np.float32]
 
 
-class Words:
+class WordTable:
     """Vectors of words: int8 rows with a scale each, in a file that is read where it is asked."""
 
     def __init__(self, path: Path, width: int) -> None:
@@ -42,7 +42,7 @@ class Words:
         return turned
 
 
-def weights_of(texts: Sequence[Ids], size: int) -> Floats:
+def word_weights(texts: Sequence[Ids], size: int) -> Floats:
     """How much each word counts: the square of the logarithm of how rare it is among the texts."""
     held = np.zeros(size)
     for text in texts:
@@ -51,7 +51,7 @@ def weights_of(texts: Sequence[Ids], size: int) -> Floats:
     return found
 
 
-def likeness(statements: Sequence[Ids], candidates: Sequence[Ids], words: Words, weights: Floats) -> Floats:
+def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words: WordTable, weights: Floats) -> Floats:
     """(candidates, statements): from 0 to 1; 0 for a text without words."""
     found = np.zeros((len(candidates), len(statements)), np.float32)
     some = [i for i, text in enumerate(statements) if text]
@@ -73,7 +73,7 @@ def likeness(statements: Sequence[Ids], candidates: Sequence[Ids], words: Words,
     return found
 
 
-def chosen(odds: Floats, gained: Floats, choice: Choice) -> tuple[int, ...]:
+def choose_statements(odds: Floats, gained: Floats, choice: StatementChoice) -> tuple[int, ...]:
     """The places of the statements to be read, in order."""
     total = odds + choice.likeness * gained
     most = len(total) if len(total) <= choice.whole else choice.most

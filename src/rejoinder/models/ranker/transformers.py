@@ -13,17 +13,17 @@ from torch import Tensor, nn
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.card import Marks
-from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.device import quiet, room, torch_device
-from rejoinder.models.encoder.factory import find_folder
-from rejoinder.models.encoder.transformers import open_model, tokenizer_of
+from rejoinder.models.device import batch_limits, silence_transformers, torch_device
+from rejoinder.models.encoder.factory import find_encoder_folder
+from rejoinder.models.encoder.transformers import load_tokenizer, open_network
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
 
-_ENDS = (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>"))
+_SPECIAL_TOKENS = (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>"))
 
 
 class HubReader(nn.Module):
@@ -45,25 +45,25 @@ class HubReader(nn.Module):
 
 def open_hub_reader(name: str) -> tuple[HubReader, str]:
     """A model by its name (``hf:NAME``, a folder, or of the catalog) with a new layer on top, and its tokeniser."""
-    folder, mark = find_folder(name)
+    folder, mark = find_encoder_folder(name)
     if mark != cards.CONFIG:
         raise InputError(f"the encoder {name!r} is an exported graph; name one that torch can train, e.g. hf:minilm")
-    return HubReader(open_model(folder)), tokenizer_of(folder, RankerLimits().row_tokens).serialized
+    return HubReader(open_network(folder)), load_tokenizer(folder, RankerLimits().row_tokens).serialized
 
 
-def marks_of(tokenizer: str) -> Marks:
+def find_special_tokens(tokenizer: str) -> SpecialTokens:
     """The ids that begin, part, end and fill a row, as this tokeniser has them."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_str(tokenizer)
-    for names in _ENDS:
+    for names in _SPECIAL_TOKENS:
         first, last, filler = (reader.token_to_id(name) for name in names)
         if first is not None and last is not None and filler is not None:
-            return Marks(first, last, last, filler)
+            return SpecialTokens(first, last, last, filler)
     raise InputError("the encoder's tokeniser has neither [CLS], [SEP] and [PAD] nor <s>, </s> and <pad>")
 
 
-def limits_of(reader: HubReader, limits: RankerLimits) -> RankerLimits:
+def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
     """The limits, with rows no longer than the encoder's positions."""
     from dataclasses import replace
 
@@ -85,14 +85,14 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     from safetensors.torch import save_file
 
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.NAME).unlink(missing_ok=True)
+    (target / cards.CARD_FILE).unlink(missing_ok=True)
     state = {name: values.detach().cpu().clone().contiguous() for name, values in reader.state_dict().items()}
     save_file(state, target / cards.WEIGHTS)
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
     card = replace(card, files={name: sha256_of(target / name) for name in names})
-    cards.write(target, card)
+    cards.write_card(target, card)
     return card
 
 
@@ -104,7 +104,7 @@ class TorchReader:
         from transformers import AutoConfig, AutoModel
 
         network_class: Any = AutoModel
-        with quiet():
+        with silence_transformers():
             trunk = network_class.from_config(AutoConfig.from_pretrained(folder))
         weights = load_file(folder / cards.WEIGHTS)
         if not any(name.startswith("trunk.pooler.") for name in weights):
@@ -115,10 +115,10 @@ class TorchReader:
         self._network.eval().to(self._device)
         self._padding = card.marks.padding
 
-    def scores(self, rows: Sequence[Row]) -> Numbers:
+    def scores(self, rows: Sequence[PairRow]) -> Numbers:
         """The score of each candidate."""
         found = np.empty(len(rows))
-        for batch in batches([len(row.ids) for row in rows], *room(self._device)):
+        for batch in batches([len(row.ids) for row in rows], *batch_limits(self._device)):
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)
             begins = np.array([rows[i].reply_at for i in batch])
             kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])

@@ -15,18 +15,18 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.catalog.manifest import WEIGHTS
-from rejoinder.models.speaker.network import Array, Kind, Weights, centred, network_of, side_by_side
-from rejoinder.models.speaker.vectors import Utterances, UtteranceVectors, context_vectors, open_utterance_vectors
+from rejoinder.models.speaker.network import Array, Kind, Weights, build_network, center_vectors, join_views
+from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors, open_utterance_vectors
 from rejoinder.models.tensors import read_tensors, write_tensors
 
-NAME = "scorer.json"
-FILE = "weights.safetensors"
+CARD_FILE = "scorer.json"
+TENSORS = "weights.safetensors"
 FORMAT = 1
-F = "f"  # the name that f's own bounds go by
-MEAN = "mean"  # the array beside the network's own: what is taken off V
+F_BOUNDS = "f"  # the name that f's own bounds go by
+MEAN_NAME = "mean"  # the array beside the network's own: what is taken off V
 
 
-class View(NamedTuple):
+class ContextView(NamedTuple):
     """A mean over a context's last utterances; an utterance loses weight with each that came after it."""
 
     decay: float
@@ -40,7 +40,7 @@ class ScorerCard:
     kind: Kind
     encoder: str  # the name of V
     features: str  # the digest of V
-    views: tuple[View, ...]  # of the context: V(c) has them side by side
+    views: tuple[ContextView, ...]  # of the context: V(c) has them side by side
     bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: what becomes 0 and 1 (equation 2)
     weights: str  # the sha256 of the weights' file
     about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
@@ -54,39 +54,41 @@ class ScorerCard:
         return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def shipped(kind: Kind) -> Path:
+def shipped_folder(kind: Kind) -> Path:
     """The folder of the package's own scorer."""
     return WEIGHTS / kind
 
 
-def read(folder: Path) -> ScorerCard:
+def read_card(folder: Path) -> ScorerCard:
     """The card of a folder."""
-    path = folder / NAME
+    path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain()}") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint()}") from None
     except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error}); {_retrain()}") from None
+        raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint()}") from None
     if not isinstance(found, Mapping) or found.get("format") != FORMAT or found.get("kind") not in get_args(Kind):
-        raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain()}")
+        raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain_hint()}")
     try:
         bounds = {name: (float(low), float(high)) for name, (low, high) in found["bounds"].items()}
-        views = tuple(View(float(decay), int(turns)) for decay, turns in found["views"])
+        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in found["views"])
         card = ScorerCard(**{**found, "bounds": bounds, "views": views})
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain()}") from None
+        raise InputError(
+            f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain_hint()}"
+        ) from None
     return card
 
 
-def write(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
+def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
     """Write a folder, its weights at half precision; the same scorer gives the same bytes. The card as written."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / FILE, {name: array.astype(np.float16) for name, array in weights.items()})
-    told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / FILE)}
+    write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
+    told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
     text = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-    (folder / NAME).write_bytes(text + b"\n")
-    return read(folder)
+    (folder / CARD_FILE).write_bytes(text + b"\n")
+    return read_card(folder)
 
 
 class SpeakerScorer:
@@ -96,30 +98,30 @@ class SpeakerScorer:
         self.card, self.vectors = card, vectors
         # As they are stored, whether they come from a folder or from a training.
         self.weights = {name: array.astype(np.float16).astype(np.float64) for name, array in weights.items()}
-        self._network = network_of(card.kind)
+        self._network = build_network(card.kind)
 
     @classmethod
     def open(cls, folder: Path) -> SpeakerScorer:
         """The scorer of a folder; one whose files or vectors are not those of its card is refused."""
-        card = read(folder)
+        card = read_card(folder)
         vectors = open_utterance_vectors(card.encoder)
         if vectors.digest != card.features:
             raise InputError(
-                f"{folder / NAME}: was trained on other vectors of {card.encoder!r} (digest {card.features[:12]}, "
-                f"here {vectors.digest[:12]}); {_retrain(card.kind)}"
+                f"{folder / CARD_FILE}: was trained on other vectors of {card.encoder!r} (digest {card.features[:12]}, "
+                f"here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
             )
-        if (found := sha256_of(folder / FILE)) != card.weights:
+        if (found := sha256_of(folder / TENSORS)) != card.weights:
             raise InputError(
-                f"{folder / FILE}: is not the file of its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
-                f"{_retrain(card.kind)}"
+                f"{folder / TENSORS}: is not the file of its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
+                f"{_retrain_hint(card.kind)}"
             )
-        return cls(card, read_tensors(folder / FILE), vectors)
+        return cls(card, read_tensors(folder / TENSORS), vectors)
 
-    def raw(self, views: Sequence[Utterances], replies: Utterances) -> Array:
+    def raw(self, views: Sequence[WeightedVectors], replies: WeightedVectors) -> Array:
         """f of the views of contexts and replies, not yet scaled; NaN where one of the two says nothing known."""
-        mean = self.weights[MEAN]
-        contexts = side_by_side([Utterances(v.vectors.astype(np.float64), v.weights) for v in views], mean)
-        spoken = centred(replies.vectors.astype(np.float64), mean)[:, None]
+        mean = self.weights[MEAN_NAME]
+        contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
+        spoken = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
         found = self._network.scores(self.weights, contexts, spoken).scores[:, 0]
         said = np.any([view.weights > 0 for view in views], axis=0)
         return np.where(said & (replies.weights > 0), found, np.nan)
@@ -133,9 +135,9 @@ class SpeakerScorer:
         place = {text: i for i, text in enumerate(distinct)}
         found = self.vectors.utterances(distinct)
 
-        def rows(texts: Sequence[str]) -> Utterances:
+        def rows(texts: Sequence[str]) -> WeightedVectors:
             places = [place[text] for text in texts]
-            return Utterances(found.vectors[places], found.weights[places])
+            return WeightedVectors(found.vectors[places], found.weights[places])
 
         ages = [rows([texts[age] if age < len(texts) else "" for texts in spoken]) for age in range(self._turns)]
         views = [context_vectors(ages[: view.turns], view.decay) for view in self.card.views]
@@ -143,15 +145,15 @@ class SpeakerScorer:
 
     def f(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
         """f of contexts and replies on the unit range, clipped."""
-        return self.scaled(self.raw_of_texts(contexts, replies), F)
+        return self.scaled(self.raw_of_texts(contexts, replies), F_BOUNDS)
 
     def scaled(self, values: Array, of: str) -> Array:
         """Values of f, or of g by its spec, on the unit range by the bounds of the training data (equation 2)."""
         if of not in self.card.bounds:
-            known = ", ".join(repr(name) for name in self.card.bounds if name != F)
+            known = ", ".join(repr(name) for name in self.card.bounds if name != F_BOUNDS)
             raise InputError(
                 f"the folder of {self.card.kind} has no bounds for the reference {of!r} (it has: {known or 'none'}); "
-                f"{_retrain(self.card.kind)} --reference {of!r}"
+                f"{_retrain_hint(self.card.kind)} --reference {of!r}"
             )
         low, high = self.card.bounds[of]
         return np.clip((values - low) / (high - low), 0, 1)
@@ -173,18 +175,18 @@ class SpeakerScorer:
 
 def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
     """The scorer of a folder, the package's own where none is named."""
-    place = shipped(kind) if folder is None else Path(folder)
-    path = place / NAME
-    found = _opened(place, path.stat().st_mtime_ns if path.is_file() else 0)
+    place = shipped_folder(kind) if folder is None else Path(folder)
+    path = place / CARD_FILE
+    found = _open_cached(place, path.stat().st_mtime_ns if path.is_file() else 0)
     if found.card.kind != kind:
         raise InputError(f"{path}: is a scorer of the kind {found.card.kind}, not {kind}; use it as {found.card.kind}")
     return found
 
 
 @lru_cache(maxsize=8)
-def _opened(folder: Path, changed: int) -> SpeakerScorer:
+def _open_cached(folder: Path, changed: int) -> SpeakerScorer:
     return SpeakerScorer.open(folder)
 
 
-def _retrain(kind: str = "ssrem") -> str:
+def _retrain_hint(kind: str = "ssrem") -> str:
     return f"train one with: rejoinder train {kind} -o FOLDER"

@@ -13,54 +13,54 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.speaker.vectors import Utterances
+from rejoinder.models.speaker.vectors import WeightedVectors
 
 Array: TypeAlias = NDArray[Any]
 Weights: TypeAlias = Mapping[str, Array]
 Kind: TypeAlias = Literal["ssrem", "rsrem", "ruber"]
 
 
-class Scored(NamedTuple):
+class ForwardPass(NamedTuple):
     """The scores, and what the gradient needs to know of how they came about."""
 
     scores: Array
     kept: tuple[Array, ...]
 
 
-class Network(Protocol):
+class ScorerNetwork(Protocol):
     """A parametrised score of a context and a reply."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
         """The first weights."""
         ...
 
-    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """The score of each reply."""
         ...
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
         """How a loss changes with each weight, from how it changes with each score."""
         ...
 
 
-class Bilinear:
+class BilinearNetwork:
     """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1)."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
         """M is the identity times a scale, for each view: at first f grows with the cosine."""
         return {"matrix": _identities(dimensions, views, scale)}
 
-    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """The score of each reply."""
         found = np.tanh(_products(contexts @ weights["matrix"], replies))
-        return Scored(found, ())
+        return ForwardPass(found, ())
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
         """Of M."""
-        return {"matrix": contexts.T @ _weighted(slopes * (1 - found.scores**2), replies)}
+        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - found.scores**2), replies)}
 
 
-class Unreferenced:
+class UnreferencedNetwork:
     """RUBER's unreferenced score (Tao et al. 2018): a hidden layer over both vectors and their quadratic feature.
 
     s(c, r) = sigmoid(u^T tanh(W [V(c); V(r); V(c)^T M V(r)] + b) + a).
@@ -86,15 +86,15 @@ class Unreferenced:
             "output_bias": np.zeros(1, np.float32),
         }
 
-    def scores(self, weights: Weights, contexts: Array, replies: Array) -> Scored:
+    def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """The score of each reply."""
         products = _products(contexts @ weights["matrix"], replies)
         inner = (contexts @ weights["context"])[:, None] + replies @ weights["reply"]
         hidden = np.tanh(inner + products[..., None] * weights["quadratic"][0] + weights["bias"])
         odds = hidden @ weights["output"] + weights["output_bias"][0]
-        return Scored(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
+        return ForwardPass(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: Scored, slopes: Array) -> Weights:
+    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
         """Of all layers."""
         hidden, products = found.kept
         outer = slopes * found.scores * (1 - found.scores)
@@ -102,7 +102,7 @@ class Unreferenced:
         flat = inner.reshape(-1, inner.shape[-1])
         quadratic = inner @ weights["quadratic"][0]
         return {
-            "matrix": contexts.T @ _weighted(quadratic, replies),
+            "matrix": contexts.T @ _weighted_sum(quadratic, replies),
             "context": contexts.T @ inner.sum(axis=1),
             "reply": replies.reshape(-1, replies.shape[-1]).T @ flat,
             "quadratic": (products.reshape(1, -1) @ flat),
@@ -112,26 +112,26 @@ class Unreferenced:
         }
 
 
-def network_of(kind: Kind) -> Network:
+def build_network(kind: Kind) -> ScorerNetwork:
     """The network of a scorer's kind."""
-    return Unreferenced() if kind == "ruber" else Bilinear()
+    return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
 
 
 def _identities(dimensions: int, views: int, scale: float) -> Array:
     return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
 
 
-def centred(vectors: Array, mean: Array) -> Array:
+def center_vectors(vectors: Array, mean: Array) -> Array:
     """Vectors less a mean, at length 1; one that is the mean itself is all zeros."""
     apart = vectors - mean.astype(vectors.dtype)
     lengths = np.sqrt(np.einsum("...d,...d->...", apart, apart))[..., None]
     return np.asarray(apart / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
-def side_by_side(views: Sequence[Utterances], mean: Array) -> Array:
+def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
     """The views of contexts, each centred by itself; one that says nothing is all zeros."""
     return np.concatenate(
-        [centred(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
+        [center_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
     )
 
 
@@ -140,6 +140,6 @@ def _products(turned: Array, replies: Array) -> Array:
     return np.asarray((replies @ turned[:, :, None])[..., 0])
 
 
-def _weighted(weights: Array, replies: Array) -> Array:
+def _weighted_sum(weights: Array, replies: Array) -> Array:
     """(n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
     return np.asarray((weights[:, None] @ replies)[:, 0])

@@ -18,10 +18,10 @@ from rejoinder.models.base import Vectors
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import MATRIX, load_word_vectors
-from rejoinder.text.tokens import tokenizer_of
+from rejoinder.text.tokens import get_tokenizer
 
 
-class Utterances(NamedTuple):
+class WeightedVectors(NamedTuple):
     """A vector a text, and what it weighs: 0 where it says nothing that is known."""
 
     vectors: Vectors
@@ -36,7 +36,7 @@ class UtteranceVectors(Protocol):
     dimensions: int
     licence: str
 
-    def utterances(self, texts: Sequence[str]) -> Utterances:
+    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
         """The vector and the weight of each text, in order."""
         ...
 
@@ -48,21 +48,21 @@ class UtteranceVectors(Protocol):
 def open_utterance_vectors(name: str, cache: bool = True) -> UtteranceVectors:
     """The vectors of a name: word vectors or an encoder of the catalog, or a folder with either."""
     if MODELS[name].kind == "word-vectors" if name in MODELS else (Path(name) / MATRIX).is_file():
-        return AveragedWords(name)
-    return EncodedUtterances(name, cache)
+        return WordAverages(name)
+    return EncoderVectors(name, cache)
 
 
-class AveragedWords:
+class WordAverages:
     """The mean of the vectors of an utterance's words; words without a vector are skipped."""
 
     def __init__(self, name: str) -> None:
         self._words = load_word_vectors(name)
         self.name, self.digest, self.dimensions = name, self._words.digest, self._words.dimensions
-        self.licence = _licence(name)
+        self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> Utterances:
+    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
         """The mean vector of each text; it weighs as much as it has known words."""
-        tokens_of = tokenizer_of("words")
+        tokens_of = get_tokenizer("words")
         rows: dict[str, int] = {}
         spoken = [[rows.setdefault(word, len(rows)) for word in tokens_of(text)] for text in texts]
         vectors, known = self._words.vectors(list(rows))
@@ -72,35 +72,35 @@ class AveragedWords:
             kept = [row for row in words if known[row]]
             if kept:
                 means[place], weights[place] = vectors[kept].mean(axis=0), len(kept)
-        return Utterances(means, weights)
+        return WeightedVectors(means, weights)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """None: every word is read."""
         return [False] * len(texts)
 
 
-class EncodedUtterances:
+class EncoderVectors:
     """The vector that an encoder gives an utterance; a blank one says nothing."""
 
     def __init__(self, name: str, cache: bool = True) -> None:
         self._encoder = load_encoder(name, cache)
         self.name, self.digest, self.dimensions = name, self._encoder.digest, self._encoder.dimensions
-        self.licence = _licence(name)
+        self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> Utterances:
+    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
         """The vector of each text; it weighs 1, or nothing where the text is blank."""
         said = np.array([bool(text.strip()) for text in texts], bool)
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         if said.any():
             vectors[said] = self._encoder.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
-        return Utterances(vectors, said.astype(np.float32))
+        return WeightedVectors(vectors, said.astype(np.float32))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Which of the texts are too long to be read whole."""
         return self._encoder.truncated(texts)
 
 
-def context_vectors(newest_first: Iterable[Utterances], decay: float) -> Utterances:
+def context_vectors(newest_first: Iterable[WeightedVectors], decay: float) -> WeightedVectors:
     """The vectors of some contexts: the weighted mean of their utterances.
 
     The i-th entry has, for each context, the utterance that came i before the newest (weight 0 where there is none).
@@ -113,8 +113,8 @@ def context_vectors(newest_first: Iterable[Utterances], decay: float) -> Utteran
         weights = counts if age == 0 else weights + counts
     if total is None:
         raise ValueError("a context has at least one utterance, which may be blank")
-    return Utterances(total / np.where(weights > 0, weights, 1).astype(np.float32)[:, None], weights)
+    return WeightedVectors(total / np.where(weights > 0, weights, 1).astype(np.float32)[:, None], weights)
 
 
-def _licence(name: str) -> str:
+def _find_licence(name: str) -> str:
     return MODELS[name].licence if name in MODELS else "not known"

@@ -1,8 +1,4 @@
-"""Our own writer of statements: the embedded language model with a small addition that was taught SUGAR's Figure 3.
-
-Given a request, the goal behind it, a reply and a category it writes what the situation may be like, by a beam search
-of width 3, as the paper's BART does.
-"""
+"""Writers of statements (SUGAR, Figure 3): the embedded language model with our LoRA, or any sequence model."""
 
 from __future__ import annotations
 
@@ -16,14 +12,15 @@ from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError, nearest
 from rejoinder.models.batching import batches
 from rejoinder.models.catalog.manifest import WEIGHTS
-from rejoinder.models.language_model.lora_folder import AdditionCard, Kind, open_addition, read
+from rejoinder.models.comet.model import load_sequence_comet
+from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_card
 from rejoinder.models.language_model.model import LanguageModel
 
-MOST_WORDS = 100  # of each text that is read: what is beyond does not matter to a statement
+MAX_WORDS = 100  # of each text that is read: what is beyond does not matter to a statement
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatementRequest:
     """What a statement is wanted for."""
 
     request: str
@@ -39,7 +36,7 @@ class Asked:
     def given(self) -> str:
         """Request, goal and reply with their marks, each on the same line and cut to so many words."""
         parts = (("u", self.request), ("g", self.goal), ("r", self.reply))
-        return " ".join(f"[{mark}]{' '.join(text.split()[:MOST_WORDS])}" for mark, text in parts)
+        return " ".join(f"[{mark}]{' '.join(text.split()[:MAX_WORDS])}" for mark, text in parts)
 
     @property
     def mark(self) -> str:
@@ -52,17 +49,17 @@ class Asked:
         return f"{self.given} {self.mark}"
 
 
-KIND = Kind("statements", "statements.json", "rejoinder train statements")
-SHIPPED = WEIGHTS / "statements"
-BEAM = 3
-_MOST_TOKENS = 32  # of a statement; the longest of SUGAR has 27
-_MOST_ROWS = 32
+STATEMENTS_LORA = LoraKind("statements", "statements.json", "rejoinder train statements")
+SHIPPED_FOLDER = WEIGHTS / "statements"
+BEAM_WIDTH = 3
+_MAX_TOKENS = 32  # of a statement; the longest of SUGAR has 27
+_MAX_ROWS = 32
 
 
 class StatementWriter(Protocol):
     """Whatever writes statements."""
 
-    def write(self, asked: Sequence[Asked], n: int = BEAM, beam: int = BEAM) -> list[list[str]]:
+    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
         """Up to n statements for each, the likeliest first, each once."""
         ...
 
@@ -77,27 +74,27 @@ def check_beam(n: int, beam: int) -> None:
         raise InputError(f"a beam of width {beam} cannot give {n} statements; ask for 1 to {beam}, or widen the beam")
 
 
-def lines_of(texts: Sequence[str], n: int) -> list[list[str]]:
+def first_lines(texts: Sequence[str], n: int) -> list[list[str]]:
     """What was written in groups of n: one line each, without what is empty or was said before."""
     lines = [" ".join(text.strip().partition("\n")[0].split()) for text in texts]
     return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
 
 
 @dataclass(frozen=True, eq=False)
-class AddedStatementWriter:
+class LoraStatementWriter:
     """A language model that was taught to write statements."""
 
     model: LanguageModel
-    card: AdditionCard
+    card: LoraCard
 
-    def write(self, asked: Sequence[Asked], n: int = BEAM, beam: int = BEAM) -> list[list[str]]:
+    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
         """Up to n statements for each, the likeliest first, each once."""
         check_beam(n, beam)
         distinct = list(dict.fromkeys(one.prompt for one in asked))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
-        rows = [row[-(self.model.window - _MOST_TOKENS) :] for row in rows]
+        rows = [row[-(self.model.window - _MAX_TOKENS) :] for row in rows]
         found: dict[str, list[str]] = {}
-        for batch in batches([len(row) for row in rows], most_rows=_MOST_ROWS, most_tokens=4_096):
+        for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
             written = self._written([rows[i] for i in batch], n, beam)
             found.update(zip((distinct[i] for i in batch), written, strict=True))
         return [found[one.prompt] for one in asked]
@@ -114,7 +111,7 @@ class AddedStatementWriter:
             out = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
-                max_new_tokens=_MOST_TOKENS,
+                max_new_tokens=_MAX_TOKENS,
                 do_sample=False,
                 num_beams=beam,
                 num_return_sequences=n,
@@ -124,20 +121,73 @@ class AddedStatementWriter:
             )
         written = out[:, ids.shape[1] :]
         texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return lines_of(texts, n)
+        return first_lines(texts, n)
 
     def details(self) -> dict[str, str]:
         """What decides a statement."""
         return {**self.model.details(), "additions": self.card.parts[:12]}
 
 
-def open_statement_writer(folder: str | Path | None = None, device: Any = None) -> AddedStatementWriter:
+def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
     """The writer of a folder (that of the package where none is named)."""
-    where = SHIPPED if folder is None else Path(folder)
-    read(where, KIND)
-    return _open(where, (where / KIND.card).stat().st_mtime_ns, device)
+    where = SHIPPED_FOLDER if folder is None else Path(folder)
+    read_card(where, STATEMENTS_LORA)
+    return _open(where, (where / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=1)
-def _open(folder: Path, changed: int, device: Any) -> AddedStatementWriter:
-    return AddedStatementWriter(*open_addition(folder, KIND, device))
+def _open(folder: Path, changed: int, device: Any) -> LoraStatementWriter:
+    return LoraStatementWriter(*open_lora(folder, STATEMENTS_LORA, device))
+
+
+_MAX_SEQUENCE_TOKENS = 32  # of a statement
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceStatementWriter:
+    """A sequence model of a folder, asked by beam search."""
+
+    network: Any
+    tokenizer: Any
+    digest: str
+
+    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
+        """Up to n statements for each, the likeliest first, each once."""
+        check_beam(n, beam)
+        found = {one: self._written(one, n, beam) for one in dict.fromkeys(asked)}  # one by one: padding moves scores
+        return [found[one] for one in asked]
+
+    def _written(self, asked: StatementRequest, n: int, beam: int) -> list[str]:
+        import torch
+
+        config = self.network.config
+        window = min(int(self.tokenizer.model_max_length), int(getattr(config, "max_position_embeddings", 512)))
+        given = self.tokenizer(asked.given, return_tensors="pt", truncation=True, max_length=window)
+        mark = list(self.tokenizer(asked.mark)["input_ids"])
+        while mark and mark[-1] == self.tokenizer.eos_token_id:
+            mark.pop()
+        begun = [config.decoder_start_token_id, *mark]
+        with torch.inference_mode():
+            out = self.network.generate(
+                input_ids=given["input_ids"],
+                attention_mask=given["attention_mask"],
+                decoder_input_ids=torch.tensor([begun]),
+                num_beams=beam,
+                num_return_sequences=n,
+                max_new_tokens=_MAX_SEQUENCE_TOKENS,
+                do_sample=False,
+            )
+        texts = self.tokenizer.batch_decode(out[:, len(begun) :], skip_special_tokens=True)
+        return first_lines(texts, n)[0]
+
+    def details(self) -> dict[str, str]:
+        """What decides a statement."""
+        return {"digest": self.digest[:12]}
+
+
+def open_writer(name: str | None = None, device: Any = None) -> StatementWriter:
+    """The writer of the package, of a folder that ``rejoinder train statements`` made, or a sequence model."""
+    if name is None or (Path(name) / STATEMENTS_LORA.card).is_file():
+        return open_lora_writer(name, device)
+    opened = load_sequence_comet(name)
+    return SequenceStatementWriter(opened.network, opened.tokenizer, opened.digest)

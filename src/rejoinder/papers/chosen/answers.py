@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.paths import cache_home
@@ -27,7 +27,7 @@ Losses = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Asked:
+class LossRequest:
     """Contexts, and the texts whose losses are wanted after each; every text of a context once."""
 
     contexts: tuple[tuple[str, ...], ...]
@@ -52,55 +52,55 @@ class Asked:
     def at(self, questions: Sequence[Question]) -> NDArray[np.int64]:
         """Where the losses of the candidates of questions stand, the true reply's first: questions, candidates."""
         return np.array(
-            [[self.places[(context_of(q), text)] for text in texts_of(q)] for q in questions],
+            [[self.places[(context_texts(q), text)] for text in candidate_texts(q)] for q in questions],
             np.int64,
         )
 
 
-class Answers(NamedTuple):
+class NetworkAnswers(NamedTuple):
     """What one network said."""
 
     losses: Losses
     replies: list[str]
 
 
-def context_of(question: Question) -> tuple[str, ...]:
+def context_texts(question: Question) -> tuple[str, ...]:
     """The texts of a question's context."""
     return tuple(turn.text for turn in question.context)
 
 
-def texts_of(question: Question) -> tuple[str, ...]:
+def candidate_texts(question: Question) -> tuple[str, ...]:
     """The texts of a question's candidates, the true reply first."""
-    (truth,) = right(question)
+    (truth,) = find_right_candidates(question)
     texts = [candidate.text for candidate in question.candidates]
     return (texts[truth], *(text for place, text in enumerate(texts) if place != truth))
 
 
-def ask_of(questions: Iterable[Question]) -> Asked:
+def make_request(questions: Iterable[Question]) -> LossRequest:
     """All that is to be asked for some questions."""
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for question in questions:
-        found.setdefault(context_of(question), {}).update(dict.fromkeys(texts_of(question)))
-    return Asked(tuple(found), tuple(tuple(texts) for texts in found.values()))
+        found.setdefault(context_texts(question), {}).update(dict.fromkeys(candidate_texts(question)))
+    return LossRequest(tuple(found), tuple(tuple(texts) for texts in found.values()))
 
 
-def answer(folder: Path, asked: Asked, device: str | None = None) -> Answers:
+def ask_network(folder: Path, asked: LossRequest, device: str | None = None) -> NetworkAnswers:
     """Ask the network of a folder; its replies are written greedily."""
     from rejoinder.models.generator.model import load_generator
 
     generator = load_generator(folder, device)
     losses = generator.losses(asked.contexts, asked.texts)
-    return Answers(np.array([v for row in losses for v in row], np.float32), generator.replies(asked.contexts))
+    return NetworkAnswers(np.array([v for row in losses for v in row], np.float32), generator.replies(asked.contexts))
 
 
-def save(folder: Path, found: Answers) -> None:
+def save_answers(folder: Path, found: NetworkAnswers) -> None:
     """Write answers."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / "losses.safetensors", {"losses": found.losses})
     (folder / "replies.json").write_bytes(orjson.dumps(found.replies))
 
 
-def load(folder: Path, asked: Asked) -> Answers:
+def load_answers(folder: Path, asked: LossRequest) -> NetworkAnswers:
     """Read answers; those to something else are an error."""
     try:
         replies = orjson.loads((folder / "replies.json").read_bytes())
@@ -109,9 +109,9 @@ def load(folder: Path, asked: Asked) -> Answers:
     losses = read_tensors(folder / "losses.safetensors").get("losses")
     if losses is None or len(losses) != len(asked.places) or len(replies) != len(asked.contexts):
         raise InputError(f"{folder}: holds answers to something else; delete it")
-    return Answers(losses, replies)
+    return NetworkAnswers(losses, replies)
 
 
-def home(asked: Asked) -> Path:
+def answers_home(asked: LossRequest) -> Path:
     """The folder of the cache for the answers to all that was asked."""
     return cache_home() / "chosen" / asked.digest[:16]

@@ -18,20 +18,30 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Reproduction
 from rejoinder.papers.chosen import tables
-from rejoinder.papers.chosen.answers import Answers, Asked, ask_of, context_of, home, load, texts_of
-from rejoinder.papers.chosen.ladders import LEARNER, ladders, rungs, ten
-from rejoinder.papers.chosen.measurement import Kind, Ladder, Measured
-from rejoinder.papers.chosen.measures import (
-    SHARES,
-    Values,
-    by_context,
-    chosen_right,
-    reply_scores,
-    spoilt,
-    spoilt_losses,
-    spoilt_replies,
+from rejoinder.papers.chosen.answers import (
+    LossRequest,
+    NetworkAnswers,
+    answers_home,
+    candidate_texts,
+    context_texts,
+    load_answers,
+    make_request,
 )
-from rejoinder.papers.chosen.notes import notes
+from rejoinder.papers.chosen.ladders import FRACTION_SIZE, list_ladders, list_rungs, list_ten_systems
+from rejoinder.papers.chosen.measures import (
+    CORRUPTED_SHARES,
+    ChosenMeasures,
+    Kind,
+    Ladder,
+    Values,
+    align_to_contexts,
+    corrupt_losses,
+    corrupt_replies,
+    draw_corrupted,
+    score_choices,
+    score_replies,
+)
+from rejoinder.papers.chosen.notes import list_notes
 from rejoinder.papers.chosen.sets import Sets, build_sets
 from rejoinder.types import Question
 
@@ -42,7 +52,7 @@ _STYLE = (
 )
 
 
-def boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
+def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
     """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
     known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
     low, high = min(0.0, min(known)), 1.0
@@ -58,7 +68,7 @@ def boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]
     for place, (name, (first, second)) in enumerate(rows.items()):
         y = _HEAD + _ROW * place + _ROW / 2
         parts.append(f'<text class="y" x="{_LEFT - 10}" y="{y + 4}">{html.escape(name)}</text>')
-        parts += _box(first, y, at)
+        parts += _draw_box(first, y, at)
         parts += [f'<circle class="dot" cx="{at(v):.1f}" cy="{y + 14:.1f}" r="4"/>' for v in second]
     parts.append(f'<text x="{_LEFT}" y="{height - 3}">box: random sets; dots: chosen sets</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">'
@@ -66,7 +76,7 @@ def boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]
     return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
 
 
-def _box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
+def _draw_box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
     if not values:
         return []
     least, first, middle, third, most = (at(float(v)) for v in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
@@ -91,32 +101,32 @@ def reproduce() -> Reproduction:
     """Build the sets, take what the networks said from the cache, and compare."""
     sets = build_sets()
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    asked = ask_of(questions)
-    answers = {rung.name: _answers(rung.folder, asked) for rung in rungs()}
-    found = Measuring(sets, asked, answers).measure()
+    asked = make_request(questions)
+    answers = {rung.name: _read_cached_answers(rung.folder, asked) for rung in list_rungs()}
+    found = Measurement(sets, asked, answers).measure()
     drawn = {
         ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders
     }
     return Reproduction(
         "chosen",
         "CHOSEN: ranking systems by response selection",
-        tables.figures(found, sets),
-        notes(found, sets, [steps_of(home(asked) / rung.folder) for rung in ten()]),
-        {"figure-2": boxes("Spearman with the ladder's order", drawn)},
+        tables.list_figures(found, sets),
+        list_notes(found, sets, [read_steps(answers_home(asked) / rung.folder) for rung in list_ten_systems()]),
+        {"figure-2": draw_boxes("Spearman with the ladder's order", drawn)},
     )
 
 
-def _answers(folder: str, asked: Asked) -> Answers:
-    place = home(asked) / folder.replace("/", ".")
+def _read_cached_answers(folder: str, asked: LossRequest) -> NetworkAnswers:
+    place = answers_home(asked) / folder.replace("/", ".")
     if not place.is_dir():
         raise InputError(
             f"the answers of {folder} are not in the cache: training and asking are work for a GPU; run "
             "python -m rejoinder.papers.chosen.jobs --help"
         )
-    return load(place, asked)
+    return load_answers(place, asked)
 
 
-def steps_of(folder: Path) -> int:
+def read_steps(folder: Path) -> int:
     """How long a network was trained, by the card that came with its answers."""
     try:
         return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
@@ -125,21 +135,21 @@ def steps_of(folder: Path) -> int:
 
 
 @dataclass
-class Measuring:
+class Measurement:
     """From sets and answers to what the tables show."""
 
     sets: Sets
-    asked: Asked
-    answers: dict[str, Answers]
+    asked: LossRequest
+    answers: dict[str, NetworkAnswers]
 
     def __post_init__(self) -> None:
         # By the questions, whose texts were tidied, and not by the items that they were made of.
         self._truths = [""] * len(self.asked.contexts)
         for question in (q for one in self.sets.random for q in one):
-            self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+            self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
         for built in self.sets.chosen:
             for question in built.questions:
-                self._truths[self.asked.order[context_of(question)]] = texts_of(question)[0]
+                self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
         if not all(self._truths):
             raise InputError("a context that was asked has no true reply; build the sets again")
         counts = [len(texts) for texts in self.asked.texts]
@@ -150,16 +160,16 @@ class Measuring:
         }
         self._scored: dict[str, dict[str, Values]] = {}
 
-    def measure(self) -> Measured:
+    def measure(self) -> ChosenMeasures:
         """Everything."""
-        names = [rung.name for rung in ten()]
+        names = [rung.name for rung in list_ten_systems()]
         right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
         replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
-        return Measured(names, right, replies, [*self._ladders(), self._corrupted()])
+        return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
 
     def _ladders(self) -> list[Ladder]:
         found = []
-        for name, steps in ladders().items():
+        for name, steps in list_ladders().items():
             right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
             replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
             found.append(Ladder(name, right, replies))
@@ -167,25 +177,27 @@ class Measuring:
 
     def _corrupted(self) -> Ladder:
         """One system whose answers to a growing share of contexts are noise, or replies to other contexts."""
-        base = self.answers[LEARNER.name]
+        base = self.answers[FRACTION_SIZE.name]
         names = [" / ".join(context) for context in self.asked.contexts]
-        which = [spoilt(names, share, "spoilt") for share in SHARES]
+        which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
         right = {
-            kind: np.stack([self._right(spoilt_losses(base.losses, self._owners, w), kind) for w in which])
+            kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
             for kind in Kind
         }
-        scored = [self._scores(spoilt_replies(base.replies, w)) for w in which]
+        scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
         replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
-        return Ladder(f"corrupted output, {LEARNER.name}", right, replies)
+        return Ladder(f"corrupted output, {FRACTION_SIZE.name}", right, replies)
 
     def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        contexts = np.array([self.asked.order[context_of(q)] for q in questions], np.int64)
+        contexts = np.array([self.asked.order[context_texts(q)] for q in questions], np.int64)
         return self.asked.at(questions), contexts
 
     def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
         """Sets, contexts: where a network chose the true reply."""
         size = len(self.asked.contexts)
-        return np.stack([by_context(chosen_right(losses, at), contexts, size) for at, contexts in self._at[kind]])
+        return np.stack(
+            [align_to_contexts(score_choices(losses, at), contexts, size) for at, contexts in self._at[kind]]
+        )
 
     def _replies(self, name: str) -> dict[str, Values]:
         if name not in self._scored:
@@ -193,4 +205,4 @@ class Measuring:
         return self._scored[name]
 
     def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return reply_scores(METRICS, self.asked.contexts, self._truths, replies)
+        return score_replies(METRICS, self.asked.contexts, self._truths, replies)

@@ -17,8 +17,15 @@ import click
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.papers.chosen.answers import Asked, answer, ask_of, home, load, save
-from rejoinder.papers.chosen.ladders import STEPS, rungs, train_all
+from rejoinder.papers.chosen.answers import (
+    LossRequest,
+    answers_home,
+    ask_network,
+    load_answers,
+    make_request,
+    save_answers,
+)
+from rejoinder.papers.chosen.ladders import STEPS, list_rungs, train_all
 
 FILE = click.Path(path_type=Path)
 
@@ -36,7 +43,7 @@ def dump(asked: Path) -> None:
 
     sets = build_sets(lambda line: click.echo(line, err=True))
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    found = ask_of(questions)
+    found = make_request(questions)
     asked.write_bytes(gzip.compress(orjson.dumps([found.contexts, found.texts]), mtime=0))
     click.echo(f"{asked}: {len(found.contexts):,} contexts, {len(found.places):,} texts after them", err=True)
 
@@ -60,18 +67,18 @@ def train(target: Path, steps: int, together: int, program: str, corpus: tuple[s
 @click.option("--together", type=click.IntRange(min=1), default=1, show_default=True, help="How many at a time.")
 def answer_all(asked: Path, target: Path, out: Path, device: str | None, together: int) -> None:
     """Ask every network."""
-    wanted = read(asked)
+    wanted = read_request(asked)
 
     def one(number: int) -> None:
-        rung = rungs()[number]
+        rung = list_rungs()[number]
         if not (target / rung.folder / "generator.json").is_file():
             raise InputError(f"{target / rung.folder}: was not trained; run: train {target}")
-        save(out / rung.folder.replace("/", "."), answer(target / rung.folder, wanted, device))
+        save_answers(out / rung.folder.replace("/", "."), ask_network(target / rung.folder, wanted, device))
         shutil.copy(target / rung.folder / "generator.json", out / rung.folder.replace("/", "."))
         click.echo(f"{rung.name}: asked", err=True)
 
     with ThreadPoolExecutor(together) as pool:
-        list(pool.map(one, range(len(rungs()))))
+        list(pool.map(one, range(len(list_rungs()))))
 
 
 @jobs.command("load")
@@ -79,19 +86,19 @@ def answer_all(asked: Path, target: Path, out: Path, device: str | None, togethe
 @click.argument("out", type=FILE)
 def load_all(asked: Path, out: Path) -> None:
     """Put answers into the cache."""
-    wanted = read(asked)
-    target = home(wanted)
-    for rung in rungs():
+    wanted = read_request(asked)
+    target = answers_home(wanted)
+    for rung in list_rungs():
         name = rung.folder.replace("/", ".")
-        load(out / name, wanted)
+        load_answers(out / name, wanted)
         shutil.copytree(out / name, target / name, dirs_exist_ok=True)
-    click.echo(f"{target}: the answers of {len(rungs())} networks", err=True)
+    click.echo(f"{target}: the answers of {len(list_rungs())} networks", err=True)
 
 
-def read(path: Path) -> Asked:
+def read_request(path: Path) -> LossRequest:
     """What a file asks."""
     contexts, texts = orjson.loads(gzip.decompress(path.read_bytes()))
-    return Asked(tuple(map(tuple, contexts)), tuple(map(tuple, texts)))
+    return LossRequest(tuple(map(tuple, contexts)), tuple(map(tuple, texts)))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Size(NamedTuple):
         return ["--arch", self.arch, "--layers", str(self.layers), "--dim", str(self.dim)]
 
 
-TEN = (
+TEN_SIZES = (
     Size(1, "gru", 1, 256),
     Size(2, "gru", 1, 512),
     Size(3, "gru", 2, 256),
@@ -50,8 +50,12 @@ TEN = (
     Size(9, "transformer", 2, 512),
     Size(10, "transformer", 4, 256),
 )
-CLIMBERS = (TEN[0], TEN[5], TEN[7])  # those whose checkpoints are ladders: one of each architecture
-LEARNER = TEN[7]  # the one that is trained on fractions
+CHECKPOINT_SIZES = (
+    TEN_SIZES[0],
+    TEN_SIZES[5],
+    TEN_SIZES[7],
+)  # those whose checkpoints are ladders: one of each architecture
+FRACTION_SIZE = TEN_SIZES[7]  # the one that is trained on fractions
 
 
 class Rung(NamedTuple):
@@ -63,44 +67,48 @@ class Rung(NamedTuple):
     place: int = 0  # counted from the worst
 
 
-def ten() -> list[Rung]:
+def list_ten_systems() -> list[Rung]:
     """The ten systems."""
-    return [Rung(size.name, size.name) for size in TEN]
+    return [Rung(size.name, size.name) for size in TEN_SIZES]
 
 
-def ladders() -> dict[str, list[Rung]]:
+def list_ladders() -> dict[str, list[Rung]]:
     """The ladders, each from its worst rung to its best; the best is the finished system."""
     found = {}
-    for size in CLIMBERS:
+    for size in CHECKPOINT_SIZES:
         name = f"checkpoints of {size.name}"
         steps = [Rung(f"{size.name}@{n}", f"{size.name}/step-{n}", name, i) for i, n in enumerate(SNAPSHOTS)]
         found[name] = [*steps, Rung(size.name, size.name, name, len(steps))]
-    name = f"fractions of the dialogues, {LEARNER.name}"
-    parts = [Rung(f"{LEARNER.name}*{f:g}", f"{LEARNER.name}-of-{f:g}", name, i) for i, f in enumerate(FRACTIONS)]
-    found[name] = [*parts, Rung(LEARNER.name, LEARNER.name, name, len(parts))]
+    name = f"fractions of the dialogues, {FRACTION_SIZE.name}"
+    parts = [
+        Rung(f"{FRACTION_SIZE.name}*{f:g}", f"{FRACTION_SIZE.name}-of-{f:g}", name, i) for i, f in enumerate(FRACTIONS)
+    ]
+    found[name] = [*parts, Rung(FRACTION_SIZE.name, FRACTION_SIZE.name, name, len(parts))]
     return found
 
 
-def rungs() -> list[Rung]:
+def list_rungs() -> list[Rung]:
     """Every network once."""
-    found = {rung.folder: rung._replace(ladder=None, place=0) for rung in ten()}
-    for ladder in ladders().values():
+    found = {rung.folder: rung._replace(ladder=None, place=0) for rung in list_ten_systems()}
+    for ladder in list_ladders().values():
         found |= {rung.folder: rung._replace(ladder=None, place=0) for rung in ladder if rung.folder not in found}
     return list(found.values())
 
 
-def commands(home: Path, steps: int, corpus: Sequence[str], program: Sequence[str] = ()) -> list[list[str]]:
+def list_training_commands(
+    home: Path, steps: int, corpus: Sequence[str], program: Sequence[str] = ()
+) -> list[list[str]]:
     """The commands that train every network; the first one learns the vocabulary that all share."""
     start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus, "--steps", str(steps)]
     jobs = []
-    for size in TEN:
+    for size in TEN_SIZES:
         job = [*start, *size.options, "-o", str(home / size.name)]
-        for step in SNAPSHOTS if size in CLIMBERS else ():
+        for step in SNAPSHOTS if size in CHECKPOINT_SIZES else ():
             job += ["--snapshot", str(step)]
         jobs.append(job)
     for fraction in FRACTIONS:
-        target = home / f"{LEARNER.name}-of-{fraction:g}"
-        jobs.append([*start, *LEARNER.options, "--fraction", f"{fraction:g}", "-o", str(target)])
+        target = home / f"{FRACTION_SIZE.name}-of-{fraction:g}"
+        jobs.append([*start, *FRACTION_SIZE.options, "--fraction", f"{fraction:g}", "-o", str(target)])
     return [[*job, "--vocabulary", str(home / "vocabulary")] for job in jobs]
 
 
@@ -110,14 +118,14 @@ def train_all(home: Path, steps: int, corpus: Sequence[str], together: int, prog
     if not (home / "vocabulary").exists():
         start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus]
         small = ["--dim", "8", "--steps", "1", "--tokens", "64", "--check", "1"]
-        _ended([subprocess.Popen([*start, *small, "-o", str(home / "vocabulary")])])
-    waiting = commands(home, steps, corpus, program)
+        _wait_for_all([subprocess.Popen([*start, *small, "-o", str(home / "vocabulary")])])
+    waiting = list_training_commands(home, steps, corpus, program)
     while waiting:
-        _ended([subprocess.Popen(job) for job in waiting[:together]])
+        _wait_for_all([subprocess.Popen(job) for job in waiting[:together]])
         waiting = waiting[together:]
 
 
-def _ended(running: Sequence[subprocess.Popen[bytes]]) -> None:
+def _wait_for_all(running: Sequence[subprocess.Popen[bytes]]) -> None:
     failed = [process.args for process in running if process.wait()]
     if failed:
         raise RejoinderError(f"a training failed: {failed[0]!r}")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.seeded import draw
+from rejoinder.seeded import stable_hash
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.resampling import percentile_interval
 
 Values = NDArray[np.float64]
 RESAMPLES = 1_000
-SHARES = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)  # of what is spoilt, from the worst rung to the best
+CORRUPTED_SHARES = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)  # of what is spoilt, from the worst rung to the best
 
 
 class Spread(NamedTuple):
@@ -28,7 +30,7 @@ class Spread(NamedTuple):
     all: tuple[float, ...]
 
 
-def chosen_right(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
+def score_choices(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
     """For each question 1 where the true reply (the first) has the lowest loss, a share where others have the same.
 
     A candidate without a loss is never chosen.
@@ -39,7 +41,7 @@ def chosen_right(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
     return np.where(tied[:, 0], 1.0 / tied.sum(axis=1), 0.0)
 
 
-def by_context(values: Values, contexts: NDArray[np.int64], size: int) -> Values:
+def align_to_contexts(values: Values, contexts: NDArray[np.int64], size: int) -> Values:
     """Values of questions in the order of all contexts, NaN where a context has no question."""
     found = np.full(size, np.nan)
     found[contexts] = values
@@ -70,7 +72,7 @@ def spearman(values: Values, places: Sequence[int]) -> float:
     return float((first * second).sum() / scale) if scale else float("nan")
 
 
-def spread(coefficients: Sequence[float]) -> Spread:
+def summarise_spread(coefficients: Sequence[float]) -> Spread:
     """Mean, standard deviation and ends of coefficients; those that are not there are left out."""
     known = np.array([c for c in coefficients if not np.isnan(c)])
     return Spread(
@@ -78,25 +80,25 @@ def spread(coefficients: Sequence[float]) -> Spread:
     )
 
 
-def agreement_of_sets(accuracies: Values) -> Spread:
+def measure_set_agreement(accuracies: Values) -> Spread:
     """How alike sets of one kind rank the same systems: Spearman of each set's ranking with that of all the others.
 
     ``accuracies``: sets, systems.
     """
     total = accuracies.sum(axis=0)
-    return spread([_against(row, total - row) for row in accuracies])
+    return summarise_spread([_correlate_with(row, total - row) for row in accuracies])
 
 
-def _against(row: Values, others: Values) -> float:
+def _correlate_with(row: Values, others: Values) -> float:
     return spearman(row, list(others))
 
 
-def spoilt(names: Sequence[str], share: float, *what: object) -> NDArray[np.bool_]:
+def draw_corrupted(names: Sequence[str], share: float, *what: object) -> NDArray[np.bool_]:
     """Which contexts are spoilt at a share: those of a smaller share are among those of a larger one."""
-    return np.array([draw(*what, name) / 2**64 < share for name in names])
+    return np.array([stable_hash(*what, name) / 2**64 < share for name in names])
 
 
-def spoilt_losses(
+def corrupt_losses(
     losses: NDArray[np.float32], owners: NDArray[np.int64], which: NDArray[np.bool_], seed: int = 0
 ) -> NDArray[np.float32]:
     """The losses with those of some contexts replaced by noise; ``owners`` is the context of each loss."""
@@ -104,7 +106,7 @@ def spoilt_losses(
     return np.where(which[owners], noise, losses)
 
 
-def spoilt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int = 0) -> list[str]:
+def corrupt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int = 0) -> list[str]:
     """The replies with those to some contexts replaced by the reply to another context."""
     steps = np.random.default_rng(seed).integers(1, len(replies), len(replies))
     return [
@@ -113,7 +115,7 @@ def spoilt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int =
     ]
 
 
-def reply_scores(
+def score_replies(
     metrics: Mapping[str, str], contexts: Sequence[Sequence[str]], truths: Sequence[str], replies: Sequence[str]
 ) -> dict[str, Values]:
     """The scores of one system's replies against the true ones, by the name of each metric."""
@@ -132,3 +134,50 @@ def reply_scores(
         values[[int(pair.item.id) for pair in spoken]] = np.nan_to_num(np.array(scores))
         found[name] = values
     return found
+
+
+Right: TypeAlias = Mapping[
+    "Kind", Values
+]  # systems, sets, contexts: 1 where the true reply was chosen, NaN: no question
+
+
+class Kind(Enum):
+    """Two kinds of false candidates."""
+
+    CHOSEN = "CHOSEN"
+    RANDOM = "RANDOM"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One system from its worst rung to its best: what it chose, and how its replies score."""
+
+    name: str
+    right: Right
+    replies: Mapping[str, Values] = field(default_factory=dict)  # by metric: rungs, contexts
+
+    @property
+    def places(self) -> range:
+        """The order that is known."""
+        return range(next(iter(self.right.values())).shape[0])
+
+    def accuracies(self, kind: Kind) -> Values:
+        """Rungs, sets."""
+        found: Values = np.nanmean(self.right[kind], axis=2)
+        return found
+
+    def coefficients(self, kind: Kind) -> list[float]:
+        """Spearman of each set's accuracies with the known order; the first chosen set, of the whole repository, is
+        not among those that were built by halves."""
+        first = 1 if kind is Kind.CHOSEN else 0
+        return [spearman(column, self.places) for column in self.accuracies(kind).T[first:]]
+
+
+@dataclass(frozen=True)
+class ChosenMeasures:
+    """All that the tables are made of."""
+
+    names: Sequence[str]  # of the ten systems
+    right: Right
+    replies: Mapping[str, Values]
+    ladders: Sequence[Ladder]

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rejoinder.papers.chosen.ladders import SNAPSHOTS
-from rejoinder.papers.chosen.measurement import Kind, Measured
-from rejoinder.papers.chosen.measures import agreement_of_sets, spread
+from rejoinder.papers.chosen.measures import ChosenMeasures, Kind, measure_set_agreement, summarise_spread
 from rejoinder.papers.chosen.sets import SHARE, Sets
-from rejoinder.selection.overlap import overlap_of
+from rejoinder.selection.overlap import measure_overlap
 
 PEOPLE = (
     "The human ranking of the paper's systems was not released, so nothing here says how well a ranking agrees with "
@@ -34,16 +33,16 @@ JUDGED = (
 )
 
 
-def notes(found: Measured, sets: Sets, steps: Sequence[int]) -> list[str]:
+def list_notes(found: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
     """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
-    trained = TRAINED.format(steps=_range(list(steps)))
-    return [*_about_sets(sets), *_findings(found), PEOPLE, trained, CHOICE, JUDGED]
+    trained = TRAINED.format(steps=_format_range(list(steps)))
+    return [*_describe_sets(sets), *_describe_findings(found), PEOPLE, trained, CHOICE, JUDGED]
 
 
-def _about_sets(sets: Sets) -> Iterator[str]:
+def _describe_sets(sets: Sets) -> Iterator[str]:
     first = sets.chosen[0]
-    shared = overlap_of(first.questions)
-    sizes = _range([len(built.questions) for built in sets.chosen[1:]])
+    shared = measure_overlap(first.questions)
+    sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
     yield (
         f"Sets: {len(sets.items):,} contexts of DailyDialog's validation and test files; the first chosen set has "
         f"{len(first.questions):,} questions, the {len(sets.chosen) - 1} others {sizes}, each from another "
@@ -53,18 +52,18 @@ def _about_sets(sets: Sets) -> Iterator[str]:
     )
 
 
-def _findings(found: Measured) -> Iterator[str]:
-    chosen = [spread(ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders]
-    drawn = [spread(ladder.coefficients(Kind.RANDOM)) for ladder in found.ladders]
+def _describe_findings(found: ChosenMeasures) -> Iterator[str]:
+    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders]
+    drawn = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in found.ladders]
     means = [float(np.mean([one.mean for one in many])) for many in (chosen, drawn)]
     wide = [float(np.mean([one.deviation for one in many])) for many in (chosen, drawn)]
     yield (
         f"Rank correlation with the ladders, mean over {len(chosen)}: CHOSEN {means[0]:.3f}, RANDOM {means[1]:.3f} "
-        f"(asked: CHOSEN at least RANDOM: {_said(means[0] >= means[1])}). Deviation over sets: {wide[0]:.4f} against "
-        f"{wide[1]:.4f} (asked: at most half: {_said(wide[0] <= wide[1] / 2)})."
+        f"(asked: CHOSEN at least RANDOM: {_judge(means[0] >= means[1])}). Deviation over sets: {wide[0]:.4f} against "
+        f"{wide[1]:.4f} (asked: at most half: {_judge(wide[0] <= wide[1] / 2)})."
     )
     alike = {
-        kind: agreement_of_sets(np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
+        kind: measure_set_agreement(np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
         for kind in Kind
     }
     yield (
@@ -76,9 +75,9 @@ def _findings(found: Measured) -> Iterator[str]:
     )
 
 
-def _said(reached: bool) -> str:
+def _judge(reached: bool) -> str:
     return "reached" if reached else "MISSED"
 
 
-def _range(sizes: list[int]) -> str:
+def _format_range(sizes: list[int]) -> str:
     return f"{min(sizes):,} to {max(sizes):,}" if min(sizes) != max(sizes) else f"{sizes[0]:,}"

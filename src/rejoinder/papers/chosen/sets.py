@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from rejoinder.data.datasets import read_dataset
-from rejoinder.seeded import shuffled
-from rejoinder.selection.build import Built, build
-from rejoinder.selection.contexts import take
-from rejoinder.selection.leakage import scan
-from rejoinder.selection.settings import Settings
+from rejoinder.seeded import stable_shuffle
+from rejoinder.selection.build import BuiltTestSet, build
+from rejoinder.selection.contexts import collect_contexts
+from rejoinder.selection.leakage import scan_training
+from rejoinder.selection.settings import SelectionSettings
 from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question
 
@@ -28,39 +28,43 @@ class Sets(NamedTuple):
     """The sets of both kinds; the first chosen one has the whole repository."""
 
     items: Sequence[Item]
-    chosen: Sequence[Built]
+    chosen: Sequence[BuiltTestSet]
     random: Sequence[Sequence[Question]]
 
 
-def contexts() -> list[Item]:
+def draw_contexts() -> list[Item]:
     """The contexts with their true replies, drawn once."""
-    taken = take([d for part in ("valid", "test") for d in _dialogues(f"dailydialog/{part}")], Settings()).items
-    order = shuffled({item.id: item for item in taken}, 0, "contexts")[:CONTEXTS]
+    taken = collect_contexts(
+        [d for part in ("valid", "test") for d in _read_dialogues(f"dailydialog/{part}")], SelectionSettings()
+    ).items
+    order = stable_shuffle({item.id: item for item in taken}, 0, "contexts")[:CONTEXTS]
     by_id = {item.id: item for item in taken}
     return [by_id[name] for name in order]
 
 
-def repository() -> Corpus:
+def read_repository() -> Corpus:
     """What the systems were not trained on."""
-    return Corpus.of(d for d in _dialogues("corpus/dialogues") if d.split != "train")
+    return Corpus.of(d for d in _read_dialogues("corpus/dialogues") if d.split != "train")
 
 
 def build_sets(say: Callable[[str], None] = lambda _: None) -> Sets:
     """All sets."""
-    corpus = repository()
-    items = contexts()
-    training = scan((d for d in _dialogues("corpus/dialogues") if d.split == "train"), items)
+    corpus = read_repository()
+    items = draw_contexts()
+    training = scan_training((d for d in _read_dialogues("corpus/dialogues") if d.split == "train"), items)
     chosen = []
     for seed in range(CHOSEN + 1):
-        settings = Settings(seed=seed, share=SHARE if seed else 1.0, second="none")
+        settings = SelectionSettings(seed=seed, share=SHARE if seed else 1.0, second="none")
         chosen.append(build(items, corpus, settings, training=training))
         say(f"chosen set {seed}: {len(chosen[-1].questions):,} questions")
     drawn = []
     for seed in range(RANDOM):
-        drawn.append(build(items, corpus, Settings(random=True, seed=seed, second="none"), training=training).questions)
+        drawn.append(
+            build(items, corpus, SelectionSettings(random=True, seed=seed, second="none"), training=training).questions
+        )
     say(f"{RANDOM} random sets of {len(drawn[0]):,} questions")
     return Sets(items, chosen, drawn)
 
 
-def _dialogues(name: str) -> Iterator[Dialogue]:
+def _read_dialogues(name: str) -> Iterator[Dialogue]:
     return (record for record in read_dataset(name) if isinstance(record, Dialogue))

@@ -8,13 +8,18 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.papers.base import Figure
-from rejoinder.papers.chosen.measurement import Kind, Measured
-from rejoinder.papers.chosen.measures import agreement_of_sets, rank_correlation, spread
+from rejoinder.papers.chosen.measures import (
+    ChosenMeasures,
+    Kind,
+    measure_set_agreement,
+    rank_correlation,
+    summarise_spread,
+)
 from rejoinder.papers.chosen.sets import Sets
 from rejoinder.paths import data_home
-from rejoinder.selection.acceptability_file import known_of
+from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.settings import JUDGE
 from rejoinder.stats.agreement_interval import fleiss_interval
 from rejoinder.stats.interval import Interval, mean_interval
@@ -22,71 +27,85 @@ from rejoinder.types import Question
 
 SCORES = "judgements/eval_via_selection/human_scores.jsonl"
 TFIDF = {Kind.CHOSEN: 0.461, Kind.RANDOM: 0.671}
-PEOPLE = {"BLEU-1": -0.36, "BLEU-2": 0.085, "METEOR": 0.073, "ROUGE-L": 0.35, "RANDOM": 0.43, "CHOSEN": 0.48}
+PUBLISHED_SPEARMAN = {
+    "BLEU-1": -0.36,
+    "BLEU-2": 0.085,
+    "METEOR": 0.073,
+    "ROUGE-L": 0.35,
+    "RANDOM": 0.43,
+    "CHOSEN": 0.48,
+}
 
 
-def figures(found: Measured, sets: Sets) -> list[Figure]:
+def list_figures(found: ChosenMeasures, sets: Sets) -> list[Figure]:
     """All of them, in the order of the page."""
-    return [*agreement(), *lexical(sets), *pass_of_model(), *systems(found), *on_ladders(found), *spreads(found)]
+    return [
+        *agreement_figures(),
+        *tfidf_figures(sets),
+        *model_pass_figures(),
+        *system_figures(found),
+        *ladder_figures(found),
+        *spread_figures(found),
+    ]
 
 
-def agreement(root: Path | None = None) -> Iterator[Figure]:
+def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
     """Table 1: how far five people agree on the released scores."""
     lines = ((root or data_home()) / SCORES).read_bytes().splitlines()
     scores = np.array([five for line in lines for five in orjson.loads(line)], np.float64)
     table = "Table 1: Fleiss' kappa of the released scores"
     for row, values, published in (("six classes", scores, 0.22), ("two classes", scores > 3, 0.63)):
-        yield _figure(table, row, "kappa", fleiss_interval(values.astype(np.float64)), published)
+        yield _to_figure(table, row, "kappa", fleiss_interval(values.astype(np.float64)), published)
 
 
-def lexical(sets: Sets) -> Iterator[Figure]:
+def tfidf_figures(sets: Sets) -> Iterator[Figure]:
     """Section 3.2: a system that compares content words only."""
     from rejoinder.systems import parse_system
 
     system = parse_system("tfidf")
     table = "TF-IDF, accuracy (section 3.2)"
     for kind, questions in ((Kind.CHOSEN, sets.chosen[0].questions), (Kind.RANDOM, sets.random[0])):
-        hits = lowered(system.score(questions), questions)
-        yield _figure(table, kind.value, "accuracy", mean_interval(hits), TFIDF[kind])
+        hits = score_hits(system.score(questions), questions)
+        yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), TFIDF[kind])
 
 
-def lowered(scores: Sequence[Sequence[float]], questions: Sequence[Question]) -> list[float]:
+def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question]) -> list[float]:
     """1 where the true reply has the highest score; a share where others have the same."""
     hits = []
     for row, question in zip(scores, questions, strict=True):
         top = [place for place, score in enumerate(row) if score == max(row)]
-        hits.append(len(right(question) & set(top)) / len(top))
+        hits.append(len(find_right_candidates(question) & set(top)) / len(top))
     return hits
 
 
-def pass_of_model() -> Iterator[Figure]:
+def model_pass_figures() -> Iterator[Figure]:
     """What the model pass is worth: positive against adversarial replies of DailyDialog++."""
     from rejoinder.metric import parse
 
-    known = known_of(parse(JUDGE))
+    known = load_acceptability(parse(JUDGE))
     table = f"The model pass, {JUDGE}, on DailyDialog++ (threshold chosen on dev)"
     for split, rates in (("dev", known.chosen), ("test", known.measured)):
-        yield _figure(table, split, "AUC, positive against adversarial", rates.auc)
-        yield _figure(table, split, "acceptable ones kept as false", rates.missed)
-        yield _figure(table, split, "adversarial ones removed", rates.passed["adversarial"])
+        yield _to_figure(table, split, "AUC, positive against adversarial", rates.auc)
+        yield _to_figure(table, split, "acceptable ones kept as false", rates.missed)
+        yield _to_figure(table, split, "adversarial ones removed", rates.passed["adversarial"])
 
 
-def systems(found: Measured) -> Iterator[Figure]:
+def system_figures(found: ChosenMeasures) -> Iterator[Figure]:
     """The ten systems by everything that ranks them."""
     table = "The ten systems of Table 6, trained here"
     for number, name in enumerate(found.names):
         for kind in Kind:
             of_sets = found.right[kind][number]
             first = of_sets[0] if kind is Kind.CHOSEN else np.nanmean(of_sets, axis=0)
-            yield _figure(table, name, f"{kind.value} accuracy", mean_interval(first))
+            yield _to_figure(table, name, f"{kind.value} accuracy", mean_interval(first))
         for metric, values in found.replies.items():
-            yield _figure(table, name, metric, mean_interval(values[number]))
+            yield _to_figure(table, name, metric, mean_interval(values[number]))
 
 
-def on_ladders(found: Measured) -> Iterator[Figure]:
+def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
     """Spearman with the known order, for each way to rank."""
     table = "Spearman with the order of a ladder (published: with people, ten systems, Table 3)"
-    rows = {"CHOSEN": 0.48, "RANDOM": 0.43} | {name: PEOPLE.get(name) for name in found.replies}
+    rows = {"CHOSEN": 0.48, "RANDOM": 0.43} | {name: PUBLISHED_SPEARMAN.get(name) for name in found.replies}
     for row, published in rows.items():
         if published is not None:
             yield Figure(table, row, "people (not measured here)", published, float("nan"))
@@ -96,24 +115,24 @@ def on_ladders(found: Measured) -> Iterator[Figure]:
             else:
                 values = ladder.right[Kind(row)]
                 values = values[:, 0] if row == "CHOSEN" else np.nanmean(values, axis=1)
-            yield _figure(table, row, ladder.name, rank_correlation(values, list(ladder.places)))
+            yield _to_figure(table, row, ladder.name, rank_correlation(values, list(ladder.places)))
 
 
-def spreads(found: Measured) -> Iterator[Figure]:
+def spread_figures(found: ChosenMeasures) -> Iterator[Figure]:
     """How much a coefficient depends on the draw of the false candidates."""
     table = "Spearman with a ladder over sets of one kind: 20 chosen, 100 random"
     for ladder in found.ladders:
         for kind in Kind:
-            told = spread(ladder.coefficients(kind))
+            told = summarise_spread(ladder.coefficients(kind))
             for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
                 yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(told.all))
     table = "The ten systems: Spearman of one set's ranking with that of all others of its kind"
     for kind in Kind:
         accuracies = np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
-        told = agreement_of_sets(accuracies)
+        told = measure_set_agreement(accuracies)
         for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
             yield Figure(table, kind.value, column, None, value, n=len(told.all))
 
 
-def _figure(table: str, row: str, column: str, found: Interval, published: float | None = None) -> Figure:
+def _to_figure(table: str, row: str, column: str, found: Interval, published: float | None = None) -> Figure:
     return Figure(table, row, column, published, found.value, found.low, found.high, found.n)

@@ -19,7 +19,7 @@ _STYLE = (
 )
 
 
-def histogram(title: str, series: Mapping[str, Values]) -> str:
+def draw_histogram(title: str, series: Mapping[str, Values]) -> str:
     """How many weights there are of each magnitude, on a scale of powers of ten; weights of exactly 0 are left out."""
     logs = {name: np.log10(np.abs(weights[weights != 0])) for name, weights in series.items()}
     every = np.concatenate(list(logs.values()))
@@ -27,7 +27,7 @@ def histogram(title: str, series: Mapping[str, Values]) -> str:
     edges = np.linspace(low, high, _BINS + 1)
     counts = {name: np.histogram(values, edges)[0] for name, values in logs.items()}
     most = max(1, *(int(found.max()) for found in counts.values()))
-    parts = [_axes((low, high), (0, most), ("log10 of the weight's magnitude", "weights"))]
+    parts = [_draw_axes((low, high), (0, most), ("log10 of the weight's magnitude", "weights"))]
     step = _WIDTH / _BINS
     for colour, (name, found) in zip(_COLOURS, counts.items(), strict=False):
         bars = "".join(
@@ -35,16 +35,16 @@ def histogram(title: str, series: Mapping[str, Values]) -> str:
             for i, n in enumerate(found.tolist())
             if n
         )
-        parts.append(f'<path d="{bars}" fill="{colour}" fill-opacity=".55"><title>{_safe(name)}</title></path>')
+        parts.append(f'<path d="{bars}" fill="{colour}" fill-opacity=".55"><title>{_escape(name)}</title></path>')
     if len(series) > 1:
         for i, (colour, name) in enumerate(zip(_COLOURS, series, strict=False)):
             y = _TOP + 12 + 16 * i
             parts.append(f'<rect x="{_LEFT + 8}" y="{y - 9}" width="10" height="10" fill="{colour}"/>')
-            parts.append(f'<text x="{_LEFT + 24}" y="{y}">{_safe(name)}</text>')
-    return _document(title, parts)
+            parts.append(f'<text x="{_LEFT + 24}" y="{y}">{_escape(name)}</text>')
+    return _wrap_svg(title, parts)
 
 
-def scatter(title: str, ratings: Values, scores: Values) -> str:
+def draw_scatter(title: str, ratings: Values, scores: Values) -> str:
     """Ratings along, scores upward, stretched to the ratings' range; the line of least squares over them."""
     known = np.isfinite(ratings) & np.isfinite(scores)
     x, y = ratings[known], scores[known]
@@ -53,23 +53,23 @@ def scatter(title: str, ratings: Values, scores: Values) -> str:
     y = low + (high - low) * (y - y.min()) / spread
     noisy = x + np.random.default_rng(0).normal(0, 0.015 * (high - low), len(x))  # so that equal ratings show
     span = (low - 0.05 * (high - low), high + 0.05 * (high - low)) if high > low else (low - 1, high + 1)
-    across, up = _across(noisy, span), _up(y, span)
+    across, up = _to_x(noisy, span), _to_y(y, span)
     dots = "".join(f"M{a:.0f} {b:.0f}h0" for a, b in zip(across, up, strict=True))
-    parts = [_axes(span, span, ("people's rating", "IDK, rescaled")), f'<path class="dots" d="{dots}"/>']
+    parts = [_draw_axes(span, span, ("people's rating", "IDK, rescaled")), f'<path class="dots" d="{dots}"/>']
     if high > low:
         off = x - x.mean()
         slope = float(off @ (y - y.mean()) / (off @ off))
         ends = np.array([low, high])
-        (x1, x2), (y1, y2) = _across(ends, span), _up(y.mean() + slope * (ends - x.mean()), span)
+        (x1, x2), (y1, y2) = _to_x(ends, span), _to_y(y.mean() + slope * (ends - x.mean()), span)
         parts.append(f'<line class="fit" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
-    return _document(title, parts)
+    return _wrap_svg(title, parts)
 
 
-def _across(values: Values, span: tuple[float, float]) -> list[float]:
+def _to_x(values: Values, span: tuple[float, float]) -> list[float]:
     return [_LEFT + _WIDTH * (v - span[0]) / (span[1] - span[0]) for v in values.tolist()]
 
 
-def _up(values: Values, span: tuple[float, float]) -> list[float]:
+def _to_y(values: Values, span: tuple[float, float]) -> list[float]:
     return [_TOP + _HEIGHT * (1 - (v - span[0]) / (span[1] - span[0])) for v in values.tolist()]
 
 
@@ -79,28 +79,28 @@ def _ticks(span: tuple[float, float]) -> Iterator[float]:
     yield from (i * step for i in range(first, int(np.floor(span[1] / step)) + 1))
 
 
-def _axes(along: tuple[float, float], upward: tuple[float, float], names: tuple[str, str]) -> str:
+def _draw_axes(along: tuple[float, float], upward: tuple[float, float], names: tuple[str, str]) -> str:
     bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
     parts = []
     for tick in _ticks(along):
-        x = _across(np.array([tick]), along)[0]
+        x = _to_x(np.array([tick]), along)[0]
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
         parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{tick:g}</text>')
     for tick in _ticks(upward):
-        y = _up(np.array([tick]), upward)[0]
+        y = _to_y(np.array([tick]), upward)[0]
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{tick:g}</text>')
-    parts.append(f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{bottom + 32}">{_safe(names[0])}</text>')
-    parts.append(f'<text x="4" y="{_TOP - 6}">{_safe(names[1])}</text>')
+    parts.append(f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{bottom + 32}">{_escape(names[0])}</text>')
+    parts.append(f'<text x="4" y="{_TOP - 6}">{_escape(names[1])}</text>')
     return "".join(parts)
 
 
-def _document(title: str, parts: Sequence[str]) -> str:
+def _wrap_svg(title: str, parts: Sequence[str]) -> str:
     head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 372 250" role="img">'
     ground = '<rect width="372" height="250" fill="#fff"/>'
-    top = f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="14">{_safe(title)}</text>'
-    return f"{head}<title>{_safe(title)}</title>{_STYLE}{ground}{top}{''.join(parts)}</svg>\n"
+    top = f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="14">{_escape(title)}</text>'
+    return f"{head}<title>{_escape(title)}</title>{_STYLE}{ground}{top}{''.join(parts)}</svg>\n"
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(text)

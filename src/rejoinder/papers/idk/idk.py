@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from rejoinder.data.datasets import read_dataset
 from rejoinder.metric import parse
 from rejoinder.models.aptness.model import open_aptness
-from rejoinder.models.encoder.pairs import load_pair_encoder
+from rejoinder.models.encoder.pair_encoder import load_pair_encoder
 from rejoinder.papers.base import Reproduction
 from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import tables
-from rejoinder.papers.idk.claims import findings, large_weights
-from rejoinder.papers.idk.masking import Masked, head_of, mask
+from rejoinder.papers.idk.claims import describe_large_weights, list_findings
+from rejoinder.papers.idk.masking import MaskedAccuracy, measure_masking, read_model_head
 from rejoinder.papers.idk.notes import NOTES, SAMPLED
-from rejoinder.papers.idk.rows import Judged, judge, read_test, read_valid
-from rejoinder.papers.idk.sample import ROWS, score_samples
+from rejoinder.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
+from rejoinder.papers.idk.sample import SAMPLE_ROWS, score_samples
 from rejoinder.papers.idk.variants import Runs, Variant, train_all
-from rejoinder.papers.own.relevance import usable
+from rejoinder.papers.own.relevance import split_usable
 from rejoinder.papers.own.relevance_published import FIVE
-from rejoinder.training.idk import Fitted
+from rejoinder.training.idk import Regression
 from rejoinder.types import Dialogue
 
 SUMMARY = (
@@ -45,41 +45,41 @@ _FIGURES = dict(zip(FIVE, (3, 4, 5, 6, 7), strict=True))
 
 
 @dataclass(frozen=True)
-class Measured:
+class IdkMeasures:
     """All that the tables are made of."""
 
     runs: Runs
-    test: Sequence[Judged]
-    valid: Judged
-    head: Fitted
-    masked: Mapping[str, Masked]
+    test: Sequence[RatedColumn]
+    valid: RatedColumn
+    head: Regression
+    masked: Mapping[str, MaskedAccuracy]
     specs: Mapping[str, str]  # printed row -> the metric of ours that was measured for it
     sampled: frozenset[str] = frozenset()  # the rows that were measured on a sample
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Train, score and compare; ``metrics`` are specs to take instead of SPECS for the prior metrics, on all rows."""
-    wanted = SPECS if metrics is None else {_printed(spec): spec for spec in metrics}
-    specs, absent = _able(wanted)
+    wanted = SPECS if metrics is None else {_find_printed_row(spec): spec for spec in metrics}
+    specs, absent = _split_measurable(wanted)
     sampled = frozenset(row for row in specs if metrics is None and row in SLOW)
     whole = [spec for row, spec in specs.items() if row not in sampled]
     model, encoder = open_aptness(), load_pair_encoder()
     dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
     runs = train_all(encoder, dialogues)
-    head = head_of(model, encoder, dialogues)
-    rows = read_test()
-    rows.append(read_valid(rows[1]))
+    head = read_model_head(model, encoder, dialogues)
+    rows = read_test_rows()
+    rows.append(read_valid_rows(rows[1]))
     samples = score_samples(rows, [specs[row] for row in specs if row in sampled])
-    *test, valid = (judge(one, encoder, whole, scores) for one, scores in zip(rows, samples, strict=True))
-    masked = mask(encoder, dialogues, head, runs[Variant("H")][0])
-    return assemble(Measured(runs, test, valid, head, masked, specs, sampled), absent)
+    *test, valid = (score_column(one, encoder, whole, scores) for one, scores in zip(rows, samples, strict=True))
+    masked = measure_masking(encoder, dialogues, head, runs[Variant("H")][0])
+    return assemble(IdkMeasures(runs, test, valid, head, masked, specs, sampled), absent)
 
 
-def _able(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _split_measurable(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The rows whose metric can be computed here, with its spec; and of each of the others what is missing."""
     specs, absent = {}, {}
     for row, spec in wanted.items():
-        able, missing = usable([spec])
+        able, missing = split_usable([spec])
         if able:
             specs[row] = able[0]
         else:
@@ -87,49 +87,49 @@ def _able(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     return specs, absent
 
 
-def _printed(spec: str) -> str:
+def _find_printed_row(spec: str) -> str:
     """The printed row that a spec stands for, or the spec itself."""
     typed = str(parse(spec))
     return next((row for row, known in SPECS.items() if str(parse(known)) == typed), typed)
 
 
-def assemble(found: Measured, absent: Mapping[str, str]) -> Reproduction:
+def assemble(found: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
     test = tables.correlate_all(found.runs, found.test)
     valid = tables.correlate_all(found.runs, [found.valid])
-    head = tables.of_run(found.head, found.test)
+    head = tables.correlate_run(found.head, found.test)
     others = {
         row: {cell: value for one in found.test for cell, value in one.correlations(one.others[spec]).items()}
         for row, spec in found.specs.items()
     }
-    labels = {row: f"{row}, {ROWS} rows a column" for row in found.sampled}
+    labels = {row: f"{row}, {SAMPLE_ROWS} rows a column" for row in found.sampled}
     figures = [
-        *tables.prior(found.test, found.valid, found.specs, absent, labels),
-        *tables.own(test, head, others),
-        *tables.ratios(test, head, others, labels),
-        *tables.masking(found.masked),
-        *tables.on_validation(valid),
+        *tables.prior_figures(found.test, found.valid, found.specs, absent, labels),
+        *tables.own_figures(test, head, others),
+        *tables.ratio_figures(test, head, others, labels),
+        *tables.masking_figures(found.masked),
+        *tables.validation_figures(valid),
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
     whole = {row: run for row, run in others.items() if row not in found.sampled}
-    sentences = [*findings(test, head, found.masked, whole), large_weights(found.runs), *NOTES]
-    sentences += [SAMPLED.format(rows=ROWS)] if found.sampled else []
+    sentences = [*list_findings(test, head, found.masked, whole), describe_large_weights(found.runs), *NOTES]
+    sentences += [SAMPLED.format(rows=SAMPLE_ROWS)] if found.sampled else []
     sentences += absent.values()
-    return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _drawn(found))
+    return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _draw_figures(found))
 
 
-def _drawn(found: Measured) -> dict[str, str]:
+def _draw_figures(found: IdkMeasures) -> dict[str, str]:
     """Figures 1 to 7, by the ending of their file's name."""
     own = found.runs[Variant("H")][0]
     ablated = found.runs[Variant("H", "random")][0]
     drawn = {
-        "figure-1": drawings.histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
-        "figure-2": drawings.histogram(
+        "figure-1": drawings.draw_histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
+        "figure-2": drawings.draw_histogram(
             "Figure 2: weights of IDK (H), fixed and random negatives",
             {"i don't know": own.weights, "random negatives": ablated.weights},
         ),
     }
     for one in found.test:
         title = f"Figure {_FIGURES[one.name]}: IDK (H) and people, {one.name}"
-        drawn[f"figure-{_FIGURES[one.name]}"] = drawings.scatter(title, one.ratings, one.scores(own))
+        drawn[f"figure-{_FIGURES[one.name]}"] = drawings.draw_scatter(title, one.ratings, one.scores(own))
     return drawn

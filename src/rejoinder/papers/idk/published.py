@@ -16,38 +16,38 @@ TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSO
 VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
 
 
-class Printed(NamedTuple):
+class PrintedFigure(NamedTuple):
     """A printed figure, and its deviation over runs where there is one."""
 
     mean: float
     deviation: float | None = None
 
 
-def _trained(columns: tuple[str, ...], text: str) -> dict[str, dict[str, Printed]]:
+def _parse_trained(columns: tuple[str, ...], text: str) -> dict[str, dict[str, PrintedFigure]]:
     """Rows of ``name: mean deviation mean deviation ...``."""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, cells = line.rpartition(":")
         numbers = [float(cell) for cell in cells.split()]
         pairs = zip(numbers[::2], numbers[1::2], strict=True)
-        found[name] = dict(zip(columns, (Printed(*pair) for pair in pairs), strict=True))
+        found[name] = dict(zip(columns, (PrintedFigure(*pair) for pair in pairs), strict=True))
     return found
 
 
-def _untrained(columns: tuple[str, ...], text: str) -> dict[str, dict[str, Printed]]:
+def _parse_untrained(columns: tuple[str, ...], text: str) -> dict[str, dict[str, PrintedFigure]]:
     """Rows of ``name: value value ...``."""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, cells = line.rpartition(":")
-        values = (Printed(float(cell)) for cell in cells.split())
+        values = (PrintedFigure(float(cell)) for cell in cells.split())
         found[name] = dict(zip(columns, values, strict=True))
     return found
 
 
-Rows = Mapping[str, Mapping[str, Printed]]
+PrintedRows = Mapping[str, Mapping[str, PrintedFigure]]
 
 # Tables 2 (the first three), 3 and 11; the last row has one run.
-TABLE_11: Rows = _trained(
+TABLE_11: PrintedRows = _parse_trained(
     TEST,
     """
     NUP-BERT (H): .33 .02 .37 .02 .10 .02 .22 .01 .62 .04 .54 .02 .14 .04 .21 .03 .22 .01 .30 .01
@@ -60,9 +60,9 @@ TABLE_11: Rows = _trained(
     IDK-OK (H): .58 .00 .59 .00 .15 .00 .23 .00 .49 .00 .47 .00 .11 .00 .19 .00 .19 .00 .26 .00
     IDK-OK (TC-S): .59 .00 .59 .00 .18 .00 .24 .00 .52 .00 .46 .00 .15 .00 .23 .00 .23 .00 .29 .00
     """,
-) | _untrained(TEST, "BERT NSP: .59 .40 .17 .25 .53 .31 .12 .10 .21 .18")
+) | _parse_untrained(TEST, "BERT NSP: .59 .40 .17 .25 .53 .31 .12 .10 .21 .18")
 
-TABLE_5: Rows = _trained(
+TABLE_5: PrintedRows = _parse_trained(
     TEST,
     """
     H, L1, idk: .58 .00 .58 .00 .18 .00 .24 .00 .53 .00 .48 .01 .15 .00 .23 .00 .24 .00 .29 .00
@@ -76,7 +76,7 @@ TABLE_5: Rows = _trained(
     """,
 )
 
-TABLE_9: Rows = _trained(
+TABLE_9: PrintedRows = _parse_trained(
     TEST,
     """
     H, L1, idk: .59 .01 .55 .02 .17 .01 .28 .01 .54 .03 .44 .02 .13 .02 .21 .01 .21 .01 .30 .00
@@ -90,7 +90,7 @@ TABLE_9: Rows = _trained(
     """,
 )
 
-TABLE_8: Rows = _untrained(
+TABLE_8: PrintedRows = _parse_untrained(
     VALID,
     """
     COS-FT: .08 .08 .27 .17
@@ -102,7 +102,7 @@ TABLE_8: Rows = _untrained(
     GRADE: .64 .64 .02 .00
     DYNA-EVAL: .14 .15 -.05 -.06
     """,
-) | _trained(
+) | _parse_trained(
     VALID,
     """
     NUP-BERT (H): .37 .01 .38 .00 .38 .02 .39 .01
@@ -111,7 +111,7 @@ TABLE_8: Rows = _untrained(
     """,
 )
 
-TABLE_10: Rows = _trained(
+TABLE_10: PrintedRows = _parse_trained(
     VALID,
     """
     H_Rand3750_bce: .58 .00 .57 .01 .46 .00 .43 .02

@@ -9,16 +9,16 @@ import numpy as np
 
 from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse
 from rejoinder.metrics.fed import Fed, score_together
-from rejoinder.papers.own.relevance_rows import Rows
+from rejoinder.papers.own.relevance_rows import RelevanceRows
 from rejoinder.scoring import compute
 from rejoinder.types import Pair, Turn
 
-ROWS = 100  # a column
-Scores: TypeAlias = Mapping[str, Mapping[str, float]]  # spec -> response -> score
+SAMPLE_ROWS = 100  # a column
+SampleScores: TypeAlias = Mapping[str, Mapping[str, float]]  # spec -> response -> score
 _Text: TypeAlias = tuple[tuple[Turn, ...], str]
 
 
-def draw(rows: Rows, n: int = ROWS) -> list[Pair]:
+def draw_sample(rows: RelevanceRows, n: int = SAMPLE_ROWS) -> list[Pair]:
     """A sample of a column's rows in their order, by the column's seed: FED's two columns draw the same replies."""
     pairs = list(rows.data.pairs())
     if len(pairs) <= n:
@@ -27,12 +27,14 @@ def draw(rows: Rows, n: int = ROWS) -> list[Pair]:
     return [pairs[i] for i in sorted(chosen.tolist())]
 
 
-def score_samples(columns: Sequence[Rows], specs: Sequence[str], n: int = ROWS) -> Sequence[Scores]:
+def score_samples(
+    columns: Sequence[RelevanceRows], specs: Sequence[str], n: int = SAMPLE_ROWS
+) -> Sequence[SampleScores]:
     """The scores of each column's sample, which is the whole set where a metric needs one; equal texts count once."""
-    drawn = [draw(rows, n) for rows in columns]
+    drawn = [draw_sample(rows, n) for rows in columns]
     distinct: dict[_Text, Pair] = {}
     for pair in (pair for pairs in drawn for pair in pairs):
-        distinct.setdefault(_text(pair), pair)
+        distinct.setdefault(_pair_texts(pair), pair)
     found: list[dict[str, Mapping[str, float]]] = [{} for _ in columns]
     for metric, statistics in _measure([parse(spec) for spec in specs], list(distinct.values())).items():
         known = dict(zip(distinct, statistics, strict=True))
@@ -54,11 +56,11 @@ def _measure(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> dict[Metric, S
 
 def _settle(metric: Metric, pairs: Sequence[Pair], known: Mapping[_Text, Statistic]) -> dict[str, float]:
     names = [pair.response.id for pair in pairs]
-    values = [known[_text(pair)] for pair in pairs]
+    values = [known[_pair_texts(pair)] for pair in pairs]
     if isinstance(metric, SetMetric):
         values = compute.settle(metric, [Row(name, name, "", v) for name, v in zip(names, values, strict=True)])
     return {name: NAN if value is None else value for name, value in zip(names, values, strict=True)}
 
 
-def _text(pair: Pair) -> _Text:
+def _pair_texts(pair: Pair) -> _Text:
     return pair.item.context, pair.response.text

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from rejoinder.papers.base import Figure
-from rejoinder.papers.idk.masking import Masked
+from rejoinder.papers.idk.masking import MaskedAccuracy
 from rejoinder.papers.idk.published import (
     KEPT,
     PEARSON,
@@ -23,15 +23,15 @@ from rejoinder.papers.idk.published import (
     TABLE_11,
     TEST,
     VALID,
-    Printed,
-    Rows,
+    PrintedFigure,
+    PrintedRows,
 )
-from rejoinder.papers.idk.rows import Judged
+from rejoinder.papers.idk.rows import RatedColumn
 from rejoinder.papers.idk.variants import Runs, Variant
 from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
-from rejoinder.training.idk import Fitted
+from rejoinder.training.idk import Regression
 
 PRIOR, OWN, RATIO = "Table 2: prior metrics, test rows", "Table 3: IDK, test rows", "Table 4: best over worst Spearman"
 ABLATIONS, MASKING = "Table 5: ablations, test rows", f"Table 7: next turns with {KEPT} dimensions"
@@ -43,47 +43,51 @@ TRIPLET, NEGATIVES = (
 DEVIATION = ", standard deviation over three runs"
 HEAD = "BERT NSP"
 ACCURACY, AHEAD = "accuracy", "true reply ahead"
-Run = dict[str, float]  # cell -> correlation
-Correlations = Mapping[Variant, Sequence[Run]]
+RunCorrelations = dict[str, float]  # cell -> correlation
+Correlations = Mapping[Variant, Sequence[RunCorrelations]]
 
 
-def correlate_all(runs: Runs, judged: Sequence[Judged]) -> Correlations:
+def correlate_all(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
     """The correlations of every run in every column."""
-    return {variant: [of_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
+    return {variant: [correlate_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
 
 
-def of_run(fitted: Fitted, judged: Sequence[Judged]) -> Run:
+def correlate_run(fitted: Regression, judged: Sequence[RatedColumn]) -> RunCorrelations:
     """The correlations of one regression in every column."""
     return {cell: value for one in judged for cell, value in one.correlations(one.scores(fitted)).items()}
 
 
-def mean_of(runs: Sequence[Run], cell: str) -> float:
+def mean_over_runs(runs: Sequence[RunCorrelations], cell: str) -> float:
     """The mean over runs; NaN where the column was not measured."""
     return float(np.mean([run.get(cell, math.nan) for run in runs]))
 
 
-def rows_of(
-    table: str, cells: Sequence[str], printed: Rows, measured: Mapping[str, Sequence[Run]], notes: Mapping[str, str]
+def table_figures(
+    table: str,
+    cells: Sequence[str],
+    printed: PrintedRows,
+    measured: Mapping[str, Sequence[RunCorrelations]],
+    notes: Mapping[str, str],
 ) -> Iterator[Figure]:
     """A table of means and, where something has several runs, one of deviations."""
     names = list(dict.fromkeys([*printed, *measured]))
     for name in names:
         for cell in cells:
             known = printed.get(name, {}).get(cell)
-            value = mean_of(measured[name], cell) if name in measured else math.nan
+            value = mean_over_runs(measured[name], cell) if name in measured else math.nan
             yield Figure(table, name, cell, known.mean if known else None, value, note=notes.get(name, ""))
     for name in names:
         for cell in cells:
-            known = printed.get(name, {}).get(cell, Printed(math.nan))
+            known = printed.get(name, {}).get(cell, PrintedFigure(math.nan))
             several = [run[cell] for run in measured.get(name, ()) if cell in run]
             value = float(np.std(several, ddof=1)) if len(several) > 1 else math.nan
             if known.deviation is not None or not math.isnan(value):
                 yield Figure(table + DEVIATION, name, cell, known.deviation, value)
 
 
-def prior(
-    test: Sequence[Judged],
-    valid: Judged,
+def prior_figures(
+    test: Sequence[RatedColumn],
+    valid: RatedColumn,
     specs: Mapping[str, str],
     absent: Mapping[str, str],
     labels: Mapping[str, str],
@@ -93,7 +97,11 @@ def prior(
     ``absent`` says why a row is not measured, ``labels`` what a row is called that is measured on a sample.
     """
     printed = {
-        row: {**_cells(SPEARMAN, known.spearman), **_cells(PEARSON, known.pearson), **TABLE_11.get(row, {})}
+        row: {
+            **_printed_cells(SPEARMAN, known.spearman),
+            **_printed_cells(PEARSON, known.pearson),
+            **TABLE_11.get(row, {}),
+        }
         for row, known in PUBLISHED.items()
         if known.source == "IDK, Table 2"
     }
@@ -106,7 +114,7 @@ def prior(
             for row, spec in specs.items():
                 found[row].update(intervals[spec])
         runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in found.items()}
-        for figure in rows_of(table, cells, known, runs, {**specs, **absent}):
+        for figure in table_figures(table, cells, known, runs, {**specs, **absent}):
             named = replace(figure, row=labels.get(figure.row, figure.row))
             interval = found.get(figure.row, {}).get(figure.column) if figure.table == table else None
             if interval is None:
@@ -115,56 +123,58 @@ def prior(
                 yield replace(named, low=interval.low, high=interval.high, n=interval.n)
 
 
-def _cells(kind: str, values: Mapping[str, float]) -> dict[str, Printed]:
-    return {f"{column} {kind}": Printed(value) for column, value in values.items()}
+def _printed_cells(kind: str, values: Mapping[str, float]) -> dict[str, PrintedFigure]:
+    return {f"{column} {kind}": PrintedFigure(value) for column, value in values.items()}
 
 
-def own(test: Correlations, head: Run, others: Mapping[str, Run]) -> Iterator[Figure]:
+def own_figures(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> Iterator[Figure]:
     """Tables 3, 5, 9 and 11: the regressions on the test rows, the bare head, and what else the paper trained."""
-    named = {variant.metric: runs for variant, runs in test.items() if _as_proposed(variant)}
+    named = {variant.metric: runs for variant, runs in test.items() if _is_as_proposed(variant)}
     named |= {row: [run] for row, run in others.items() if row in TABLE_11}
     first = {row: cells for row, cells in TABLE_11.items() if row.startswith(("NUP", "IDK ("))}
-    yield from rows_of(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
+    yield from table_figures(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
     for table, printed, loss in ((ABLATIONS, TABLE_5, "bce"), (TRIPLET, TABLE_9, "triplet")):
-        mine = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _ablation(v)}
-        yield from rows_of(table, TEST, printed, mine, {})
+        mine = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _is_ablation(v)}
+        yield from table_figures(table, TEST, printed, mine, {})
     note = {HEAD: "here the head of the same cross-encoder, unchanged"}
-    yield from rows_of(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
+    yield from table_figures(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
 
 
-def _as_proposed(variant: Variant) -> bool:
+def _is_as_proposed(variant: Variant) -> bool:
     """With L1, BCE and some fixed negative."""
     return (variant.regularization, variant.loss) == ("l1", "bce") and variant.negative != "random"
 
 
-def _ablation(variant: Variant) -> bool:
+def _is_ablation(variant: Variant) -> bool:
     return variant.regularization != "l2" and variant.negative in ("idk", "random")
 
 
-def on_validation(valid: Correlations) -> Iterator[Figure]:
+def validation_figures(valid: Correlations) -> Iterator[Figure]:
     """Table 10: every variant on the validation rows."""
     mine = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
-    yield from rows_of(ALL_VALID, VALID, TABLE_10, mine, {})
+    yield from table_figures(ALL_VALID, VALID, TABLE_10, mine, {})
 
 
-def ratios(test: Correlations, head: Run, others: Mapping[str, Run], labels: Mapping[str, str]) -> Iterator[Figure]:
+def ratio_figures(
+    test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations], labels: Mapping[str, str]
+) -> Iterator[Figure]:
     """Table 4: how much each metric depends on the test set."""
     printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")} | RATIOS
-    measured = {row: ratio_of([run]) for row, run in {**others, HEAD: head}.items()}
+    measured = {row: sensitivity_ratio([run]) for row, run in {**others, HEAD: head}.items()}
     for variant, runs in test.items():
-        if _as_proposed(variant):
-            measured[variant.metric] = ratio_of(runs)
+        if _is_as_proposed(variant):
+            measured[variant.metric] = sensitivity_ratio(runs)
     for row in dict.fromkeys([*printed, *measured]):
         yield Figure(RATIO, labels.get(row, row), "ratio", printed.get(row), measured.get(row, math.nan))
 
 
-def ratio_of(runs: Sequence[Run]) -> float:
+def sensitivity_ratio(runs: Sequence[RunCorrelations]) -> float:
     """The best over the worst mean Spearman; NaN where it would be infinite."""
-    found = domain_sensitivity([mean_of(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
+    found = domain_sensitivity([mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
     return found if math.isfinite(found) else math.nan
 
 
-def masking(masked: Mapping[str, Masked]) -> Iterator[Figure]:
+def masking_figures(masked: Mapping[str, MaskedAccuracy]) -> Iterator[Figure]:
     """Table 7: the paper's corpora as printed, ours as measured."""
     for corpus, (whole, kept) in TABLE_7.items():
         yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", whole, math.nan)

@@ -10,9 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from rejoinder.models.encoder.pairs import PairEncoder
-from rejoinder.training.idk import CONTEXTS, Fitted, IdkRecipe, Loss, Negative, Regularization, fit, pair_vectors
-from rejoinder.training.next_turns import places
+from rejoinder.models.encoder.pair_encoder import PairEncoder
+from rejoinder.training.idk import (
+    DEFAULT_CONTEXTS,
+    IdkRecipe,
+    Loss,
+    Negative,
+    Regression,
+    Regularization,
+    fit_regression,
+    pair_vectors,
+)
+from rejoinder.training.next_turns import sample_next_turns
 from rejoinder.types import Dialogue
 
 SETS = {"H": "cornell", "TC-S": "topical_chat"}
@@ -50,7 +59,7 @@ class Variant:
         return f"{own} ({self.data})"
 
 
-def variants() -> Iterator[Variant]:
+def list_variants() -> Iterator[Variant]:
     """All of Table 10, and the other two negatives."""
     for data in SETS:
         for loss, negative, regularization in product(_LOSSES, _NEGATIVES, _REGULARIZATIONS):
@@ -59,18 +68,18 @@ def variants() -> Iterator[Variant]:
         yield Variant(data, "ok")
 
 
-Runs = Mapping[Variant, Sequence[Fitted]]
+Runs = Mapping[Variant, Sequence[Regression]]
 
 
-def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = CONTEXTS) -> Runs:
+def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
-    found: dict[Variant, list[Fitted]] = {}
+    found: dict[Variant, list[Regression]] = {}
     for data, corpus in SETS.items():
-        taken = places(dialogues, 2 * contexts, corpus)
-        mine = [variant for variant in variants() if variant.data == data]
+        taken = sample_next_turns(dialogues, 2 * contexts, corpus)
+        mine = [variant for variant in list_variants() if variant.data == data]
         for negative in dict.fromkeys(variant.negative for variant in mine):
             true, false = pair_vectors(encoder, taken, IdkRecipe(negative=negative, contexts=contexts))
             for variant in (v for v in mine if v.negative == negative):
                 recipes = [IdkRecipe("paper", negative, variant.regularization, variant.loss, seed=s) for s in SEEDS]
-                found[variant] = [fit(true, false, recipe) for recipe in recipes]
+                found[variant] = [fit_regression(true, false, recipe) for recipe in recipes]
     return found

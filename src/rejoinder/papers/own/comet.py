@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.data.knowledge import ATOMIC, plain
+from rejoinder.data.knowledge import ATOMIC, normalise_persons
 from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
@@ -22,7 +22,7 @@ FILE = "knowledge/atomic2020/comet_bart_generations.jsonl"
 FIRST, BEST, HIT = "ROUGE-L of the first tail", "ROUGE-L of the best of five tails", "One of five tails is a person's"
 OURS, THEIRS = "ours (135M)", "COMET-BART (406M)"
 EACH = 25  # prompts a relation
-N = 5
+TAILS_PER_PROMPT = 5
 SEED = 1
 
 
@@ -42,12 +42,12 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     if metrics:
         raise InputError("reproduce comet compares tails, not metrics; leave out -m")
     comet = open_comet()
-    found = {relation: list(_sample(relation)) for relation in ATOMIC}
+    found = {relation: list(_draw_prompts(relation)) for relation in ATOMIC}
     figures = []
     for relation, prompts in found.items():
-        ours = comet.tails([prompt.head for prompt in prompts], relation, N)
+        ours = comet.tails([prompt.head for prompt in prompts], relation, TAILS_PER_PROMPT)
         for column, tails in ((OURS, ours), (THEIRS, [prompt.theirs for prompt in prompts])):
-            figures += _figures(relation, column, prompts, [[_told(t) for t in of] for of in tails])
+            figures += _figures(relation, column, prompts, [[_normalise_tail(t) for t in of] for of in tails])
     for table in (FIRST, BEST, HIT):
         for column in (OURS, THEIRS):
             mean = np.mean([f.measured for f in figures if (f.table, f.column) == (table, column)])
@@ -61,7 +61,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     return Reproduction("comet", "Our own COMET beside COMET-BART", figures, notes)
 
 
-def _sample(relation: str) -> Iterator[Prompt]:
+def _draw_prompts(relation: str) -> Iterator[Prompt]:
     path = data_home() / FILE
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -69,14 +69,16 @@ def _sample(relation: str) -> Iterator[Prompt]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); see docs/datasets.md") from None
     known = []
     for line in lines:
-        gold, theirs = ([t for t in map(_told, line[key]) if t and t != "none"] for key in ("tails", "generations"))
+        gold, theirs = (
+            [t for t in map(_normalise_tail, line[key]) if t and t != "none"] for key in ("tails", "generations")
+        )
         if line["relation"] == relation and gold and theirs:
-            known.append(Prompt(plain(line["head"]), relation, gold, theirs[:N]))
+            known.append(Prompt(normalise_persons(line["head"]), relation, gold, theirs[:TAILS_PER_PROMPT]))
     yield from random.Random(f"{SEED} {relation}").sample(known, min(EACH, len(known)))
 
 
-def _told(tail: str) -> str:
-    return plain(tail).lower().strip().rstrip(".")
+def _normalise_tail(tail: str) -> str:
+    return normalise_persons(tail).lower().strip().rstrip(".")
 
 
 def _figures(relation: str, column: str, prompts: Sequence[Prompt], tails: Sequence[Sequence[str]]) -> list[Figure]:
@@ -87,7 +89,7 @@ def _figures(relation: str, column: str, prompts: Sequence[Prompt], tails: Seque
         item = Item(f"{relation}/{number}", (), tuple(Reference(gold) for gold in prompt.gold))
         pairs += [Pair(item, Response(f"{item.id}/{n}", item.id, column, tail)) for n, tail in enumerate(of_prompt)]
         rows += [(number, n) for n in range(len(of_prompt))]
-    values = np.zeros((len(prompts), N))
+    values = np.zeros((len(prompts), TAILS_PER_PROMPT))
     for (number, n), score in zip(rows, metric.score(pairs), strict=True):
         values[number, n] = score
     hits = [float(any(tail in prompt.gold for tail in of)) for prompt, of in zip(prompts, tails, strict=True)]

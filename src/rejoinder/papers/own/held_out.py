@@ -15,8 +15,8 @@ from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.probes.attack import records_of
 from rejoinder.probes.attacks import other_dialogue
-from rejoinder.probes.result import won
-from rejoinder.probes.sampling import draw
+from rejoinder.probes.result import score_wins
+from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.calibration import calibration
@@ -37,7 +37,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is told before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
-    for exchange in draw(records_of(()), CONTEXTS, "test", SEED):
+    for exchange in draw_exchanges(records_of(()), CONTEXTS, "test", SEED):
         other = other_dialogue(rng, exchange)
         if other is None:  # a corpus of one dialogue has none
             continue
@@ -66,7 +66,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
 def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
     """Of one metric; a pair without both scores counts nowhere, and what is no probability has no calibration error."""
     spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
-    wins = won(sign * (scores[:, 0] - scores[:, 1]))
+    wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
     figures, errors = [], []
     for name in np.unique(corpora):
         mine = corpora == name

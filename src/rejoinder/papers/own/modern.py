@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from rejoinder.judges.factory import EMBEDDED, Judge, open_judge
-from rejoinder.judges.pairs import Duel as Asked
+from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.judges.pairs import order_consistency
 from rejoinder.metric import parse, signature
 from rejoinder.papers.base import Figure, Reproduction
@@ -24,23 +24,23 @@ from rejoinder.papers.own.modern_measures import (
     RANKING,
     SAMPLE,
     TIES,
-    Measured,
-    Preferred,
-    by_scores,
-    decided,
-    mean_of,
-    people,
+    MetricPreferences,
+    SetPreferences,
+    compare_annotators,
+    mean_with_interval,
+    prefer_by_scores,
     rank_agreement,
-    rank_by,
+    rank_by_metric,
     rank_by_people,
-    strengths,
-    three_ways,
+    score_decided,
+    score_with_ties,
+    strength_by_system,
 )
-from rejoinder.papers.own.modern_notes import notes_on
-from rejoinder.papers.own.modern_rows import SETS, Rows, Set, read_rows
-from rejoinder.papers.own.relevance import usable
+from rejoinder.papers.own.modern_notes import list_notes
+from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, read_duels
+from rejoinder.papers.own.relevance import split_usable
 from rejoinder.stats.arrays import NAN, Floats
-from rejoinder.stats.bootstrap import Plan
+from rejoinder.stats.bootstrap import BootstrapPlan
 
 SUMMARY = "reference-free metrics and the embedded judge on pairs of language models' replies (PandaLM, LLMBar)"
 SPECS = (
@@ -61,67 +61,75 @@ SPECS = (
 # These read every reply with a language model: they see a sample.
 SLOW = ("norm_prob", "fed", "judge")
 SEED = 6
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = BootstrapPlan()
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Hold every metric against the people's preferences; ``metrics`` are specs to take on all pairs instead."""
-    fast, absent = usable(SPECS if metrics is None else metrics)
-    slow, missing = usable(SLOW) if metrics is None else ([], [])
+    fast, absent = split_usable(SPECS if metrics is None else metrics)
+    slow, missing = split_usable(SLOW) if metrics is None else ([], [])
     judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
-    measured = [measure(one, read_rows(one), fast, slow, judge) for one in SETS]
+    measured = [measure(one, read_duels(one), fast, slow, judge) for one in SETS]
     return assemble(measured, [*absent, *missing])
 
 
-def measure(one: Set, rows: Rows, fast: Sequence[str], slow: Sequence[str], judge: Judge | None) -> Measured:
+def measure(
+    one: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
+) -> SetPreferences:
     """Score one set's replies under every spec, and have the judge compare the sample in both orders."""
-    found = [by_scores(metric, rows, signature(metric)) for metric in map(parse, fast)]
+    found = [prefer_by_scores(metric, rows, signature(metric)) for metric in map(parse, fast)]
     drawn = rows.drawn(one.sample, SEED)
     sample = rows.only(drawn)
     on_sample = [replace(one, advantages=one.advantages[drawn]) for one in found]
-    on_sample += [by_scores(metric, sample, signature(metric)) for metric in map(parse, slow)]
+    on_sample += [prefer_by_scores(metric, sample, signature(metric)) for metric in map(parse, slow)]
     if judge is None:
-        return Measured(rows, found, sample, on_sample)
+        return SetPreferences(rows, found, sample, on_sample)
     asked = [i for i, duel in enumerate(sample.duels) if duel.first.text.strip() and duel.second.text.strip()]
     duels = [sample.duels[i] for i in asked]
     compared = judge.compare([Asked(d.item.context, d.first.text, d.second.text) for d in duels])
     advantages = np.full(len(sample.duels), NAN)
     advantages[asked] = [comparison.advantage for comparison in compared]
-    on_sample.append(Preferred(PAIRWISE, advantages, "the mean log-odds of both orders"))
-    return Measured(rows, found, sample, on_sample, order_consistency(compared))
+    on_sample.append(MetricPreferences(PAIRWISE, advantages, "the mean log-odds of both orders"))
+    return SetPreferences(rows, found, sample, on_sample, order_consistency(compared))
 
 
-def assemble(measured: Sequence[Measured], absent: Sequence[str] = (), plan: Plan = DEFAULT_PLAN) -> Reproduction:
+def assemble(
+    measured: Sequence[SetPreferences], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
+) -> Reproduction:
     """The figures and notes of sets that have been measured."""
     figures: list[Figure] = []
     for one in measured:
-        figures += _accuracy(ACCURACY, one.rows, one.found, plan)
-        right, items = people(one.rows)
+        figures += _accuracy_figures(ACCURACY, one.rows, one.found, plan)
+        right, items = compare_annotators(one.rows)
         if right:
-            at = mean_of(np.array(right), items, plan)
+            at = mean_with_interval(np.array(right), items, plan)
             figures.append(Figure(ACCURACY, PEOPLE, one.rows.name, None, at.value, at.low, at.high, at.n))
     for one in measured:
         if any(duel.majority == "tie" for duel in one.rows.duels):
-            figures += [_figure(TIES, f.row, one.rows, three_ways(f, one.rows), plan, f.note) for f in one.found]
+            figures += [
+                _to_figure(TIES, f.row, one.rows, score_with_ties(f, one.rows), plan, f.note) for f in one.found
+            ]
     for one in measured:
-        figures += _accuracy(SAMPLE, one.sample, one.on_sample, plan)
+        figures += _accuracy_figures(SAMPLE, one.sample, one.on_sample, plan)
     for one in measured:
-        figures += _position(one)
-        figures += _ranking(one)
-    notes = [*notes_on(measured, figures, plan), *absent]
+        figures += _position_figures(one)
+        figures += _ranking_figures(one)
+    notes = [*list_notes(measured, figures, plan), *absent]
     return Reproduction("modern", "Replies by language models", figures, notes)
 
 
-def _accuracy(table: str, rows: Rows, found: Sequence[Preferred], plan: Plan) -> list[Figure]:
-    return [_figure(table, one.row, rows, decided(one, rows), plan, one.note) for one in found]
+def _accuracy_figures(
+    table: str, rows: DuelSet, found: Sequence[MetricPreferences], plan: BootstrapPlan
+) -> list[Figure]:
+    return [_to_figure(table, one.row, rows, score_decided(one, rows), plan, one.note) for one in found]
 
 
-def _figure(table: str, row: str, rows: Rows, values: Floats, plan: Plan, note: str = "") -> Figure:
-    at = mean_of(values, [duel.item.id for duel in rows.duels], plan)
+def _to_figure(table: str, row: str, rows: DuelSet, values: Floats, plan: BootstrapPlan, note: str = "") -> Figure:
+    at = mean_with_interval(values, [duel.item.id for duel in rows.duels], plan)
     return Figure(table, row, rows.name, None, at.value, at.low, at.high, at.n, note)
 
 
-def _position(one: Measured) -> list[Figure]:
+def _position_figures(one: SetPreferences) -> list[Figure]:
     if one.orders is None:
         return []
     name, orders = one.rows.name, one.orders
@@ -131,17 +139,17 @@ def _position(one: Measured) -> list[Figure]:
     ]
 
 
-def _ranking(one: Measured) -> list[Figure]:
+def _ranking_figures(one: SetPreferences) -> list[Figure]:
     if not one.rows.has_systems:
         return []
     ranked = rank_by_people(one.rows)
-    wanted = strengths(ranked)
+    wanted = strength_by_system(ranked)
     figures = [Figure(RANKING, "annotators", s.system, None, s.value, s.low, s.high, s.n) for s in ranked.strengths]
     whole = [(f, one.rows) for f in one.found]
     whole += [(f, one.sample) for f in one.on_sample[len(one.found) :]]
     for found, rows in whole:
-        ranking = rank_by(found, rows)
-        mine = strengths(ranking)
+        ranking = rank_by_metric(found, rows)
+        mine = strength_by_system(ranking)
         note = ranking.reason or found.note
         figures += [Figure(RANKING, found.row, s, None, mine.get(s, NAN), n=ranking.n, note=note) for s in wanted]
         rho, tau, n = rank_agreement(mine, wanted)

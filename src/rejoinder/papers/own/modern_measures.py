@@ -9,10 +9,10 @@ import numpy as np
 
 from rejoinder.judges.pairs import OrderConsistency
 from rejoinder.metric import NAN, Metric
-from rejoinder.papers.own.modern_rows import Rows
+from rejoinder.papers.own.modern_rows import DuelSet
 from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.bootstrap import Plan
+from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.bradley_terry import POINTS, Ranking, rank_systems
 from rejoinder.stats.correlation import kendall, spearman
 from rejoinder.stats.interval import Interval
@@ -25,7 +25,7 @@ PEOPLE = "one annotator against the others"
 
 
 @dataclass(frozen=True)
-class Preferred:
+class MetricPreferences:
     """What one row of the tables says of every duel: above 0 the first reply, below 0 the second, NaN nothing."""
 
     row: str
@@ -34,40 +34,40 @@ class Preferred:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SetPreferences:
     """What every row says of one set's duels: all of them, and a sample for the slow rows."""
 
-    rows: Rows
-    found: Sequence[Preferred]
-    sample: Rows
-    on_sample: Sequence[Preferred]
+    rows: DuelSet
+    found: Sequence[MetricPreferences]
+    sample: DuelSet
+    on_sample: Sequence[MetricPreferences]
     orders: OrderConsistency | None = None
 
 
-def by_scores(metric: Metric, rows: Rows, note: str) -> Preferred:
+def prefer_by_scores(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
     """The difference of the two replies' scores; where a metric has no direction, more counts as better."""
     pairs = rows.pairs()
     found = {p.response.id: value for p, value in zip(pairs, score_pairs(metric, pairs), strict=True)}
     sign = -1.0 if metric.higher_is_better is False else 1.0
     differences = [sign * (found[duel.first.id] - found[duel.second.id]) for duel in rows.duels]
-    return Preferred(str(metric), np.array(differences, float), note)
+    return MetricPreferences(str(metric), np.array(differences, float), note)
 
 
-def decided(found: Preferred, rows: Rows) -> Floats:
+def score_decided(found: MetricPreferences, rows: DuelSet) -> Floats:
     """Of the duels that people decided: 1 where the metric prefers the same reply, .5 where it prefers neither."""
     wanted = np.array([{"first": 1.0, "second": -1.0}.get(duel.majority or "", NAN) for duel in rows.duels])
     right: Floats = (np.sign(found.advantages) * wanted + 1) / 2
     return right
 
 
-def three_ways(found: Preferred, rows: Rows) -> Floats:
+def score_with_ties(found: MetricPreferences, rows: DuelSet) -> Floats:
     """1 where the metric says what people say, a tie included; a metric's tie is a difference of 0."""
     points = np.array([NAN if d.majority is None else 2 * POINTS[d.majority] - 1 for d in rows.duels])
     known = ~np.isnan(found.advantages + points)
     return np.where(known, np.sign(found.advantages) == points, NAN)
 
 
-def people(rows: Rows) -> tuple[list[float], list[str]]:
+def compare_annotators(rows: DuelSet) -> tuple[list[float], list[str]]:
     """How often one person prefers what two or more others agree on (a tie is half right), and the items of that."""
     right, items = [], []
     for duel in rows.duels:
@@ -79,7 +79,7 @@ def people(rows: Rows) -> tuple[list[float], list[str]]:
     return right, items
 
 
-def mean_of(values: Floats, items: Sequence[str], plan: Plan) -> Interval:
+def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
     """The mean with its bootstrap interval; items are drawn again, with all their duels."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
@@ -92,7 +92,7 @@ def mean_of(values: Floats, items: Sequence[str], plan: Plan) -> Interval:
     return plan.interval(value, samples, len(known), len(values) - len(known), design.n_units("items"))
 
 
-def rank_by(found: Preferred, rows: Rows) -> Ranking:
+def rank_by_metric(found: MetricPreferences, rows: DuelSet) -> Ranking:
     """Bradley-Terry strengths of the systems from the metric's preferences."""
     points = (np.sign(found.advantages) + 1) / 2
     duels = rows.duels
@@ -100,14 +100,14 @@ def rank_by(found: Preferred, rows: Rows) -> Ranking:
     return rank_systems(*names, points, [d.item.id for d in duels])
 
 
-def rank_by_people(rows: Rows) -> Ranking:
+def rank_by_people(rows: DuelSet) -> Ranking:
     """Bradley-Terry strengths of the systems from what every person said."""
     said = [(d, choice) for d in rows.duels for choice in d.choices]
     first, second = [d.first.system for d, _ in said], [d.second.system for d, _ in said]
     return rank_systems(first, second, [POINTS[c] for _, c in said], [d.item.id for d, _ in said])
 
 
-def strengths(ranking: Ranking) -> dict[str, float]:
+def strength_by_system(ranking: Ranking) -> dict[str, float]:
     """The strength of each system."""
     return {str(one.system): one.value for one in ranking.strengths}
 

@@ -7,23 +7,31 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rejoinder.papers.base import Figure
-from rejoinder.papers.own.modern_measures import ACCURACY, PAIRWISE, PEOPLE, RANKING, SAMPLE, Measured, decided
-from rejoinder.papers.own.modern_rows import Rows
+from rejoinder.papers.own.modern_measures import (
+    ACCURACY,
+    PAIRWISE,
+    PEOPLE,
+    RANKING,
+    SAMPLE,
+    SetPreferences,
+    score_decided,
+)
+from rejoinder.papers.own.modern_rows import DuelSet
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.bootstrap import Plan
-from rejoinder.stats.comparison import difference_interval
+from rejoinder.stats.bootstrap import BootstrapPlan
+from rejoinder.stats.paired_difference import difference_interval
 
 _LENGTH = "length"
 
 
-def notes_on(measured: Sequence[Measured], figures: Sequence[Figure], plan: Plan) -> Iterator[str]:
+def list_notes(measured: Sequence[SetPreferences], figures: Sequence[Figure], plan: BootstrapPlan) -> Iterator[str]:
     """How the figures came about, and what they say."""
     yield (
         f"Intervals: 95% bootstrap, {plan.n_resamples:,} resamples of items with all their pairs. People decided: more "
         "than half of them prefer the same reply. A metric prefers the reply with the higher score; equal scores are "
         "half right; a pair with an empty reply has no score and is left out. length prefers the longer reply."
     )
-    yield from (_people(one.rows) for one in measured)
+    yield from (_describe_people(one.rows) for one in measured)
     sizes = " and ".join(f"{len(one.sample.duels)} of {len(one.rows.duels)} {one.rows.name} pairs" for one in measured)
     yield f"The sample, for metrics that need a language model: {sizes}, drawn with a fixed seed."
     yield (
@@ -38,12 +46,12 @@ def notes_on(measured: Sequence[Measured], figures: Sequence[Figure], plan: Plan
                 "(50% where the order means nothing)."
             )
     for one in measured:
-        yield from _against_length(one)
-    yield from _rankings(figures)
-    yield from _carried_over(figures)
+        yield from _compare_with_length(one)
+    yield from _describe_rankings(figures)
+    yield from _describe_transfer(figures)
 
 
-def _people(rows: Rows) -> str:
+def _describe_people(rows: DuelSet) -> str:
     majorities = [duel.majority for duel in rows.duels]
     n, tied, split = len(majorities), majorities.count("tie"), majorities.count(None)
     first = majorities.count("first")
@@ -54,14 +62,14 @@ def _people(rows: Rows) -> str:
     )
 
 
-def _against_length(one: Measured) -> Iterator[str]:
+def _compare_with_length(one: SetPreferences) -> Iterator[str]:
     """Every row that is surely better or worse than taking the longer reply, on the same pairs."""
-    found = {f.row: decided(f, one.sample) for f in one.on_sample}
-    found |= {f.row: decided(f, one.rows) for f in one.found}
+    found = {f.row: score_decided(f, one.sample) for f in one.on_sample}
+    found |= {f.row: score_decided(f, one.rows) for f in one.found}
     better, worse = [], []
     for row, values in found.items():
         rows = one.rows if len(values) == len(one.rows.duels) else one.sample
-        length = _length(one, rows)
+        length = _length_scores(one, rows)
         if row == _LENGTH or length is None:
             continue
         both = ~np.isnan(values + length)
@@ -80,12 +88,12 @@ def _against_length(one: Measured) -> Iterator[str]:
     )
 
 
-def _length(one: Measured, rows: Rows) -> Floats | None:
+def _length_scores(one: SetPreferences, rows: DuelSet) -> Floats | None:
     found = one.found if rows is one.rows else one.on_sample
-    return next((decided(f, rows) for f in found if f.row == _LENGTH), None)
+    return next((score_decided(f, rows) for f in found if f.row == _LENGTH), None)
 
 
-def _carried_over(figures: Sequence[Figure]) -> Iterator[str]:
+def _describe_transfer(figures: Sequence[Figure]) -> Iterator[str]:
     """Which rows tell the better reply from the worse at all."""
     for table in (ACCURACY, SAMPLE):
         for column in dict.fromkeys(f.column for f in figures if f.table == table):
@@ -104,7 +112,7 @@ def _carried_over(figures: Sequence[Figure]) -> Iterator[str]:
     )
 
 
-def _rankings(figures: Sequence[Figure]) -> Iterator[str]:
+def _describe_rankings(figures: Sequence[Figure]) -> Iterator[str]:
     """The systems' order under each row, by its correlation with the annotators'."""
     found = [f for f in figures if f.table == RANKING and f.column.startswith("Spearman")]
     if found:

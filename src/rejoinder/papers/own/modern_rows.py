@@ -12,7 +12,7 @@ from rejoinder.types import Choice, Item, Pair, Preference, Record, Response
 
 
 @dataclass(frozen=True)
-class Duel:
+class RatedDuel:
     """Two replies to one item and what each person said of them."""
 
     item: Item
@@ -28,18 +28,18 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DuelSet:
     """The duels of one set; ``has_systems`` says whether its systems mean anything."""
 
     name: str
-    duels: tuple[Duel, ...]
+    duels: tuple[RatedDuel, ...]
     has_systems: bool
 
     def drawn(self, n: int, seed: int) -> list[int]:
         """The places of so many duels, drawn without looking at them."""
         return sorted(random.Random(seed).sample(range(len(self.duels)), min(n, len(self.duels))))
 
-    def only(self, places: Sequence[int]) -> Rows:
+    def only(self, places: Sequence[int]) -> DuelSet:
         """The duels at these places."""
         return replace(self, duels=tuple(self.duels[i] for i in places))
 
@@ -50,7 +50,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Set:
+class PublishedSet:
     """A published set, its name in the tables, and how many of its duels the slow metrics see."""
 
     dataset: str
@@ -59,15 +59,15 @@ class Set:
     sample: int
 
 
-SETS = (Set("pandalm", "PandaLM", True, 70), Set("llmbar/natural", "LLMBar", False, 30))
+SETS = (PublishedSet("pandalm", "PandaLM", True, 70), PublishedSet("llmbar/natural", "LLMBar", False, 30))
 
 
-def read_rows(one: Set) -> Rows:
+def read_duels(one: PublishedSet) -> DuelSet:
     """The duels of a published set."""
-    return rows_of(one.name, read_dataset(one.dataset), one.has_systems)
+    return collect_duels(one.name, read_dataset(one.dataset), one.has_systems)
 
 
-def rows_of(name: str, records: Iterable[Record], has_systems: bool) -> Rows:
+def collect_duels(name: str, records: Iterable[Record], has_systems: bool) -> DuelSet:
     """The duels among records: the preferences of all people about the same two replies make one."""
     items: dict[str, Item] = {}
     responses: dict[str, Response] = {}
@@ -81,7 +81,7 @@ def rows_of(name: str, records: Iterable[Record], has_systems: bool) -> Rows:
             case Preference():
                 choices.setdefault((record.item, record.first, record.second), []).append(record.choice)
     duels = (
-        Duel(items[item], responses[first], responses[second], tuple(said))
+        RatedDuel(items[item], responses[first], responses[second], tuple(said))
         for (item, first, second), said in choices.items()
     )
-    return Rows(name, tuple(duels), has_systems)
+    return DuelSet(name, tuple(duels), has_systems)

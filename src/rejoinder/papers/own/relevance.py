@@ -13,12 +13,12 @@ from rejoinder.data.collection import from_lists
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.own.relevance_measures import AUTHORS, Scored, correlate, score_rows
-from rejoinder.papers.own.relevance_notes import notes_on, verdicts
+from rejoinder.papers.own.relevance_measures import AUTHORS_ROW, ScoredColumn, correlate, score_rows
+from rejoinder.papers.own.relevance_notes import list_notes, list_verdicts
 from rejoinder.papers.own.relevance_rows import COLUMNS, read_rows
-from rejoinder.papers.own.relevance_tables import WITHIN, across, pooled, spread
+from rejoinder.papers.own.relevance_tables import WITHIN, pooled_figures, row_figures, spread_figures
 from rejoinder.scoring.api import score
-from rejoinder.stats.bootstrap import Plan
+from rejoinder.stats.bootstrap import BootstrapPlan
 
 SUMMARY = "relevance metrics on six rated sets (IDK, Tables 2 to 4; Gupta's 500): macro average, worst set, sensitivity"
 # What is measured where nothing is named: the metrics that need at most the context. A new one is one more spec.
@@ -32,16 +32,16 @@ SPECS = (
     "aptness(model='bi')",
     "aptness(model='cross')",
 )
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = BootstrapPlan()
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to take instead of SPECS."""
-    specs, absent = usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
+    specs, absent = split_usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
     return assemble([score_rows(read_rows(column), specs) for column in COLUMNS], absent)
 
 
-def usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
     """The specs that can be scored here, and a sentence on each that cannot; tried on a made-up reply."""
     able, absent = [], []
     for spec in specs:
@@ -54,15 +54,17 @@ def usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
     return able, absent
 
 
-def assemble(scored: Sequence[Scored], absent: Sequence[str] = (), plan: Plan = DEFAULT_PLAN) -> Reproduction:
+def assemble(
+    scored: Sequence[ScoredColumn], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
+) -> Reproduction:
     """The figures and notes of columns that have been scored."""
     signatures = scored[0].metrics
     pearson, within = replace(plan, method="pearson"), replace(plan, at="within_system")
     found = {one.rows.column.name: correlate(one, plan) for one in scored}
-    figures: list[Figure] = [*pooled(found, signatures, plan), *spread(found, list(signatures), plan)]
+    figures: list[Figure] = [*pooled_figures(found, signatures, plan), *spread_figures(found, list(signatures), plan)]
     inside = {one.rows.column.name: correlate(one, within) for one in scored if one.has_systems}
-    for row in (AUTHORS, *signatures):
-        figures += across(WITHIN, row, inside, signatures.get(row, "the authors' scores of one run"))
-    figures += pooled({one.rows.column.name: correlate(one, pearson) for one in scored}, signatures, pearson)
-    notes = [*notes_on(scored, plan.n_resamples), *verdicts(figures), *absent]
+    for row in (AUTHORS_ROW, *signatures):
+        figures += row_figures(WITHIN, row, inside, signatures.get(row, "the authors' scores of one run"))
+    figures += pooled_figures({one.rows.column.name: correlate(one, pearson) for one in scored}, signatures, pearson)
+    notes = [*list_notes(scored, plan.n_resamples), *list_verdicts(figures), *absent]
     return Reproduction("relevance", "Relevance on six rated sets", figures, notes)

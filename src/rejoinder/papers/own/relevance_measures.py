@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather
+from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather_evidence
 from rejoinder.metric import NAN
-from rejoinder.papers.own.relevance_rows import UNKNOWN, Rows
+from rejoinder.papers.own.relevance_rows import UNKNOWN, RelevanceRows
 from rejoinder.scoring.api import score
-from rejoinder.stats.bootstrap import Plan, resample_correlations
+from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 
-AUTHORS = "IDK (H)"  # the published rows carry the scores of one of the authors' runs
+AUTHORS_ROW = "IDK (H)"  # the published rows carry the scores of one of the authors' runs
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredColumn:
     """A column's evidence: every row's rating and scores; ``metrics`` has the signature behind each spec."""
 
-    rows: Rows
+    rows: RelevanceRows
     evidence: Evidence
     metrics: Mapping[str, str]
 
@@ -41,7 +41,7 @@ class Scored:
         found = dict(self.evidence.scores)
         replies = [self.rows.data.responses[name] for name in self.evidence.responses]
         if all("idk" in reply.meta for reply in replies):
-            found[AUTHORS] = np.array([reply.meta["idk"] for reply in replies])
+            found[AUTHORS_ROW] = np.array([reply.meta["idk"] for reply in replies])
         if self.has_systems:
             known = np.array([system != UNKNOWN for system in self.evidence.systems])
             found[ORACLE] = np.where(known, self.evidence.baselines[ORACLE], NAN)
@@ -49,20 +49,20 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Correlated:
+class ColumnCorrelation:
     """One row's correlation in one column, with its values on the resamples."""
 
     interval: Interval
     samples: Values
 
 
-def score_rows(rows: Rows, specs: Sequence[str]) -> Scored:
+def score_rows(rows: RelevanceRows, specs: Sequence[str]) -> ScoredColumn:
     """Score a column's rows under every spec."""
     found = score(rows.data, specs)
-    return Scored(rows, gather(found, rows.data, rows.column.aspect), found.metrics)
+    return ScoredColumn(rows, gather_evidence(found, rows.data, rows.column.aspect), found.metrics)
 
 
-def correlate(scored: Scored, plan: Plan) -> dict[str, Correlated]:
+def correlate(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorrelation]:
     """Every row's correlation in a column; within systems only rows whose system is known count, and no oracle."""
     evidence = scored.evidence
     columns = scored.columns()
@@ -74,33 +74,33 @@ def correlate(scored: Scored, plan: Plan) -> dict[str, Correlated]:
     done = resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=units)
     counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
     return {
-        name: Correlated(plan.interval(float(value), samples, *of_name), samples)
+        name: ColumnCorrelation(plan.interval(float(value), samples, *of_name), samples)
         for name, value, samples, of_name in zip(done.names, done.values, done.samples.T, counts, strict=True)
     }
 
 
-def macro(found: Sequence[Correlated], plan: Plan) -> Interval:
+def macro_average(found: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
     """The mean over columns; as if it had as many units as the column with the fewest."""
     value = float(np.mean([one.interval.value for one in found]))
-    return plan.interval(value, np.mean([one.samples for one in found], axis=0), *_counts(found))
+    return plan.interval(value, np.mean([one.samples for one in found], axis=0), *_sum_counts(found))
 
 
-def worst(found: Mapping[str, Correlated]) -> tuple[str, Interval]:
+def find_worst(found: Mapping[str, ColumnCorrelation]) -> tuple[str, Interval]:
     """The column with the lowest correlation (or without one) and that column's own interval."""
     values = {name: one.interval.value for name, one in found.items()}
     column = min(values, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
     return column, found[column].interval
 
 
-def sensitivity(found: Sequence[Correlated], plan: Plan) -> Interval:
+def sensitivity(found: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
     """The best over the worst correlation; no interval where the worst is often not positive."""
     value = domain_sensitivity([one.interval.value for one in found]).value
     samples = np.stack([one.samples for one in found])
     low = samples.min(axis=0)
     ratios = np.divide(samples.max(axis=0), low, out=np.full_like(low, NAN), where=low > 0)
-    return plan.interval(value if np.isfinite(value) else NAN, ratios, *_counts(found))
+    return plan.interval(value if np.isfinite(value) else NAN, ratios, *_sum_counts(found))
 
 
-def _counts(found: Sequence[Correlated]) -> tuple[int, int, int]:
+def _sum_counts(found: Sequence[ColumnCorrelation]) -> tuple[int, int, int]:
     intervals = [one.interval for one in found]
     return sum(i.n for i in intervals), sum(i.n_missing for i in intervals), min(i.n_clusters for i in intervals)

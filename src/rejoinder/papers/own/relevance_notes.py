@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.papers.base import Figure
-from rejoinder.papers.own.relevance_measures import AUTHORS, Scored
+from rejoinder.papers.own.relevance_measures import AUTHORS_ROW, ScoredColumn
 from rejoinder.papers.own.relevance_published import FLOORS, GUPTA, MACRO_FLOOR, WORST_FLOOR
 from rejoinder.papers.own.relevance_tables import MACRO, OVER_SIX, TABLES, WORST
 
@@ -24,7 +24,7 @@ _ROWS = (
     "three runs where trained) and 4 (best over worst, there infinite for "
     "GRADE and DYNA-EVAL, whose worst is 0); SCARCE, Table 1, with four human references and augmented ones, the only "
     "row that sees references. The means of five are of the two decimals that are printed.",
-    f"{AUTHORS}: measured is what the scores of one of the authors' runs, published with the rows, give here.",
+    f"{AUTHORS_ROW}: measured is what the scores of one of the authors' runs, published with the rows, give here.",
     "Best over worst is 1 for a metric that works equally well everywhere; a negative one is worse than any positive.",
 )
 # Rows that are not what their published figures are of.
@@ -37,7 +37,7 @@ _OURS = {
 }
 
 
-def notes_on(scored: Sequence[Scored], resamples: int) -> Iterator[str]:
+def list_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
     """How the figures came about."""
     yield _METHOD.format(resamples=resamples)
     yield from _ROWS
@@ -54,7 +54,7 @@ def notes_on(scored: Sequence[Scored], resamples: int) -> Iterator[str]:
             yield f"{spec} has no score for some rows, which are left out: {shown}."
 
 
-def verdicts(figures: Sequence[Figure]) -> Iterator[str]:
+def list_verdicts(figures: Sequence[Figure]) -> Iterator[str]:
     """The oracle, and aptness held against its floors."""
     mine = (TABLES["spearman"], TABLES["spearman"] + OVER_SIX)
     found = {(f.row, f.column): f for f in figures if f.table in mine}

@@ -17,7 +17,7 @@ Five: TypeAlias = tuple[float, float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRow:
     """One published row; ``ratio`` is the domain sensitivity as printed (None where none or an infinite one is)."""
 
     source: str
@@ -26,27 +26,27 @@ class Published:
     ratio: float | None = None
 
 
-def _of_five(source: str, spearman: Five, pearson: Five, ratio: float | None) -> Published:
-    return Published(source, dict(zip(FIVE, spearman, strict=True)), dict(zip(FIVE, pearson, strict=True)), ratio)
+def _make_row(source: str, spearman: Five, pearson: Five, ratio: float | None) -> PublishedRow:
+    return PublishedRow(source, dict(zip(FIVE, spearman, strict=True)), dict(zip(FIVE, pearson, strict=True)), ratio)
 
 
 _PRIOR, _OWN, _NSP = "IDK, Table 2", "IDK, Table 3", "IDK, Table 11"
 PUBLISHED = {
-    "COS-FT": _of_five(_PRIOR, (0.09, 0.26, -0.02, 0.08, 0.11), (0.10, 0.24, -0.04, 0.04, 0.07), -13.0),
-    "COS-MAX-BERT": _of_five(_PRIOR, (0.13, 0.20, 0.03, 0.03, 0.06), (0.10, 0.14, 0.02, 0.01, 0.04), 6.7),
-    "COS-NSP-BERT": _of_five(_PRIOR, (0.08, 0.08, 0.30, -0.03, -0.04), (0.06, 0.09, 0.23, -0.01, -0.02), -7.5),
-    "NORM-PROB": _of_five(_PRIOR, (0.19, -0.24, 0.65, 0.05, 0.07), (0.16, -0.26, 0.59, 0.06, 0.07), -2.7),
-    "FED-CORRECT": _of_five(_PRIOR, (-0.06, -0.08, -0.25, 0.17, 0.15), (-0.04, -0.12, -0.26, 0.17, 0.15), -0.7),
-    "FED-RELEVANT": _of_five(_PRIOR, (-0.06, -0.08, -0.26, 0.17, 0.15), (-0.05, -0.12, -0.27, 0.17, 0.15), -0.7),
-    "GRADE": _of_five(_PRIOR, (0.61, 0.00, 0.70, 0.12, 0.15), (0.61, 0.03, 0.68, 0.12, 0.15), None),
-    "DYNA-EVAL": _of_five(_PRIOR, (0.09, 0.10, 0.00, 0.26, 0.32), (0.10, 0.10, -0.02, 0.27, 0.31), None),
-    "NUP-BERT (H)": _of_five(_PRIOR, (0.33, 0.10, 0.62, 0.14, 0.22), (0.37, 0.22, 0.54, 0.21, 0.30), 6.2),
-    "NUP-BERT (TC-S)": _of_five(_PRIOR, (0.29, 0.17, 0.58, 0.05, 0.16), (0.35, 0.20, 0.56, 0.12, 0.21), 11.6),
-    "NUP-BERT (TC)": _of_five(_PRIOR, (0.30, 0.16, 0.62, 0.06, 0.18), (0.38, 0.21, 0.58, 0.12, 0.23), 10.3),
-    "BERT NSP": _of_five(_NSP, (0.59, 0.17, 0.53, 0.12, 0.21), (0.40, 0.25, 0.31, 0.10, 0.18), None),
-    "IDK (H)": _of_five(_OWN, (0.58, 0.18, 0.53, 0.15, 0.24), (0.58, 0.24, 0.48, 0.23, 0.29), 3.9),
-    "IDK (TC-S)": _of_five(_OWN, (0.58, 0.18, 0.54, 0.15, 0.24), (0.58, 0.22, 0.49, 0.23, 0.29), 3.9),
-    "SCARCE-MULTI, BERT precision": Published("SCARCE, Table 1", {GUPTA: 0.4070}, {GUPTA: 0.3968}),
+    "COS-FT": _make_row(_PRIOR, (0.09, 0.26, -0.02, 0.08, 0.11), (0.10, 0.24, -0.04, 0.04, 0.07), -13.0),
+    "COS-MAX-BERT": _make_row(_PRIOR, (0.13, 0.20, 0.03, 0.03, 0.06), (0.10, 0.14, 0.02, 0.01, 0.04), 6.7),
+    "COS-NSP-BERT": _make_row(_PRIOR, (0.08, 0.08, 0.30, -0.03, -0.04), (0.06, 0.09, 0.23, -0.01, -0.02), -7.5),
+    "NORM-PROB": _make_row(_PRIOR, (0.19, -0.24, 0.65, 0.05, 0.07), (0.16, -0.26, 0.59, 0.06, 0.07), -2.7),
+    "FED-CORRECT": _make_row(_PRIOR, (-0.06, -0.08, -0.25, 0.17, 0.15), (-0.04, -0.12, -0.26, 0.17, 0.15), -0.7),
+    "FED-RELEVANT": _make_row(_PRIOR, (-0.06, -0.08, -0.26, 0.17, 0.15), (-0.05, -0.12, -0.27, 0.17, 0.15), -0.7),
+    "GRADE": _make_row(_PRIOR, (0.61, 0.00, 0.70, 0.12, 0.15), (0.61, 0.03, 0.68, 0.12, 0.15), None),
+    "DYNA-EVAL": _make_row(_PRIOR, (0.09, 0.10, 0.00, 0.26, 0.32), (0.10, 0.10, -0.02, 0.27, 0.31), None),
+    "NUP-BERT (H)": _make_row(_PRIOR, (0.33, 0.10, 0.62, 0.14, 0.22), (0.37, 0.22, 0.54, 0.21, 0.30), 6.2),
+    "NUP-BERT (TC-S)": _make_row(_PRIOR, (0.29, 0.17, 0.58, 0.05, 0.16), (0.35, 0.20, 0.56, 0.12, 0.21), 11.6),
+    "NUP-BERT (TC)": _make_row(_PRIOR, (0.30, 0.16, 0.62, 0.06, 0.18), (0.38, 0.21, 0.58, 0.12, 0.23), 10.3),
+    "BERT NSP": _make_row(_NSP, (0.59, 0.17, 0.53, 0.12, 0.21), (0.40, 0.25, 0.31, 0.10, 0.18), None),
+    "IDK (H)": _make_row(_OWN, (0.58, 0.18, 0.53, 0.15, 0.24), (0.58, 0.24, 0.48, 0.23, 0.29), 3.9),
+    "IDK (TC-S)": _make_row(_OWN, (0.58, 0.18, 0.54, 0.15, 0.24), (0.58, 0.22, 0.49, 0.23, 0.29), 3.9),
+    "SCARCE-MULTI, BERT precision": PublishedRow("SCARCE, Table 1", {GUPTA: 0.4070}, {GUPTA: 0.3968}),
 }
 # A metric of ours that is one of those: its row shows their figures beside its own.
 SAME = {

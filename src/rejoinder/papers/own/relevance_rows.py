@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Rows:
+class RelevanceRows:
     """A column's rows: replies that know their system where it is known, and the dialogue (or context) of each."""
 
     column: Column
@@ -57,15 +57,15 @@ class Rows:
         return sum(response.system != UNKNOWN for response in self.data.responses.values())
 
 
-def read_rows(column: Column) -> Rows:
+def read_rows(column: Column) -> RelevanceRows:
     """The rows of a column."""
     data = read(f"dataset:{column.dataset}")
     if column.twin is None:
-        return Rows(column, data, {p.response.id: p.item.dialogue or p.item.id for p in data.pairs()})
-    return join(column, data, read(f"dataset:{column.twin}", allow_empty=True))
+        return RelevanceRows(column, data, {p.response.id: p.item.dialogue or p.item.id for p in data.pairs()})
+    return join_systems(column, data, read(f"dataset:{column.twin}", allow_empty=True))
 
 
-def join(column: Column, data: Collection, twin: Collection) -> Rows:
+def join_systems(column: Column, data: Collection, twin: Collection) -> RelevanceRows:
     """The rows with what another set with the same replies knows of them."""
     rated = {rating.response: rating.value for rating in data.ratings}
     means = _means(twin, column.aspect)
@@ -84,7 +84,7 @@ def join(column: Column, data: Collection, twin: Collection) -> Rows:
         joined[name] = replace(pair.response, system=systems.pop() if len(systems) == 1 else UNKNOWN)
         where = found[0].item if found else pair.item
         units[name] = where.dialogue or where.id
-    return Rows(column, replace(data, responses=joined), units)
+    return RelevanceRows(column, replace(data, responses=joined), units)
 
 
 def _means(data: Collection, aspect: str) -> dict[str, float]:

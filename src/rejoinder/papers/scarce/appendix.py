@@ -25,7 +25,7 @@ _SMOOTHED = "self_bleu(n=4, over='references')"
 _QUALITY = "aptness"
 
 
-def diversity(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
+def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
     """The mean self-BLEU of references drawn from each set; items with fewer are left out."""
     typed = {case: _SELF_BLEU.format(lower=bool(n)) for n, case in enumerate(CASES)}
     typed["smoothed as sacrebleu does, lower-cased"] = _SMOOTHED
@@ -48,7 +48,7 @@ def diversity(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iter
                 yield Figure(DIVERSITY, row, column, there, found.value, found.low, found.high, found.n_clusters, spec)
 
 
-def quality(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
+def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
     """The mean aptness of the references of each set, as if they were replies."""
     for row, references in sets.items():
         replies = [(name, one) for name in items for one in references[name]]

@@ -15,17 +15,17 @@ from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
 from rejoinder.scoring.api import score
-from rejoinder.stats.bootstrap import Plan, correlation_intervals
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.stats.correlation import Method
 from rejoinder.types import Dialogue, Item, Reference
 
 
-def join(items: Iterable[Item], dialogues: Mapping[str, Dialogue]) -> list[Item]:
+def restore_spelling(items: Iterable[Item], dialogues: Mapping[str, Dialogue]) -> list[Item]:
     """The items in the spelling of their dialogues: `73_4` ends with turn 4 of dialogue `test-73`, counted from 0."""
-    return [_joined(item, dialogues) for item in items]
+    return [_restore_item(item, dialogues) for item in items]
 
 
-def _joined(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
+def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
     last = int(item.id.rpartition("_")[2])
     found = dialogues.get(item.dialogue or "")
     turns = found.turns if found else ()
@@ -51,7 +51,9 @@ INTERVALS = "Intervals: 95% bootstrap over the 100 contexts (bias-corrected and 
 Published = Mapping[str, tuple[float, ...]]  # row -> Spearman, Pearson, Kendall
 
 
-def of_set(column: str, name: str, rows: Mapping[str, str], published: Published, about: str = "") -> list[Figure]:
+def reference_set_figures(
+    column: str, name: str, rows: Mapping[str, str], published: Published, about: str = ""
+) -> list[Figure]:
     """The figures of one reference set: every row (a label and its spec) and every correlation."""
     data = read(f"dataset:gupta/{name}")
     specs = {row: str(parse(spec)) for row, spec in rows.items()}
@@ -62,7 +64,9 @@ def of_set(column: str, name: str, rows: Mapping[str, str], published: Published
     systems = [scores.systems[code] for code in scores.system_codes]
     figures = []
     for place, method in enumerate(METHODS):
-        found = correlation_intervals(columns, ratings, Plan(method=method), systems=systems, items=scores.items)
+        found = correlation_intervals(
+            columns, ratings, BootstrapPlan(method=method), systems=systems, items=scores.items
+        )
         table = f"{method}, {about}" if about else method
         for row, interval in found.items():
             known = published[row][place] if row in published else None

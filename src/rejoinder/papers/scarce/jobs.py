@@ -20,13 +20,20 @@ import click
 import orjson
 
 from rejoinder.augmentation.adaptation import adapt
-from rejoinder.augmentation.commonsense.inference import Generator
-from rejoinder.augmentation.commonsense.persons import second_person, third_person
-from rejoinder.augmentation.commonsense.templates import Sentences
+from rejoinder.augmentation.commonsense.inference import TailGenerator
+from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person
+from rejoinder.augmentation.commonsense.templates import SentenceMaker
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.store import kept_comet
 from rejoinder.errors import InputError
-from rejoinder.papers.scarce.proposals import COMET, ORDER, closed, generate, spaced, to_adapt
+from rejoinder.papers.scarce.proposals import (
+    COMET,
+    ORDER,
+    close_punctuation,
+    generate_proposals,
+    list_adaptations,
+    space_punctuation,
+)
 from rejoinder.paths import cache_home
 from rejoinder.types import Item, Turn
 
@@ -35,7 +42,7 @@ FOLDERS = ("tails", "adaptations")  # of the cache
 _AT_ONCE = 512  # texts that are adapted between two looks at what there is to write out
 
 
-class _Asked:
+class _RecordingGenerator:
     """A generator that says nothing, and remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -46,7 +53,7 @@ class _Asked:
         return [[] for _ in heads]
 
 
-def jobs() -> list[Job]:
+def list_jobs() -> list[Job]:
     """Everything that is to be generated or adapted, the most important first; needs nothing of torch.
 
     Kinds: `tails` (events to ask COMET about), `adapt` (a text and its context), and `infer`, the sentences that
@@ -55,7 +62,7 @@ def jobs() -> list[Job]:
     from rejoinder.papers.scarce.scarce import items_to_augment, propose
 
     items = items_to_augment()
-    asked = _Asked()
+    asked = _RecordingGenerator()
     found: dict[str, Any] = dict(propose(items, asked))
     done: list[Job] = [
         {"kind": "tails", "relation": relation, "n": n, "heads": heads}
@@ -63,25 +70,25 @@ def jobs() -> list[Job]:
     ]
     for source in ORDER:
         if source == COMET:
-            done += _inferring(items)
-        for place in to_adapt({source: found[source]}):
+            done += _list_inference_jobs(items)
+        for place in list_adaptations({source: found[source]}):
             proposal = found[source][place.item][place.rank]
             done.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
     return done
 
 
-def _inferring(items: Sequence[Item]) -> Iterator[Job]:
+def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
     for item in items:
-        asked = _Asked()
-        generate([item], asked)
+        asked = _RecordingGenerator()
+        generate_proposals([item], asked)
         questions = [(relation, n, heads[0]) for (relation, n), heads in asked.questions.items()]
         if questions:
             yield {"kind": "infer", "context": _plain(item.context), "questions": questions}
 
 
-def run(given: Iterable[Job], write: Callable[[bytes], object], say: Callable[[str], object]) -> None:
+def run_jobs(given: Iterable[Job], write: Callable[[bytes], object], say: Callable[[str], object]) -> None:
     """Do jobs in their order; results are written as they come."""
-    cache, tails = _Cache(write), kept_comet()
+    cache, tails = _CacheReader(write), kept_comet()
     begun = time.perf_counter()
     waiting: list[tuple[Sequence[Turn], Proposal]] = []
     done = 0
@@ -102,24 +109,28 @@ def run(given: Iterable[Job], write: Callable[[bytes], object], say: Callable[[s
             say(f"{time.perf_counter() - begun:6.1f} s: tails of {len(job['heads'])} events, {job['relation']}")
             continue
         context = tuple(Turn(text, speaker) for speaker, text in job["context"])
-        texts = [job["text"]] if job["kind"] == "adapt" else _sentences(context, job["questions"], tails)
+        texts = [job["text"]] if job["kind"] == "adapt" else _infer_sentences(context, job["questions"], tails)
         waiting += [(context, Proposal(text, job["kind"])) for text in texts]
         do(_AT_ONCE)
     do(1)
 
 
-def _sentences(context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: Generator) -> list[str]:
+def _infer_sentences(
+    context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: TailGenerator
+) -> list[str]:
     """What common sense may say in a context: all sentences, even those that a reference says already."""
-    item, sentences = Item("", closed(context)), Sentences()
+    item, sentences = Item("", close_punctuation(context)), SentenceMaker()
     found = []
     for relation, n, head in questions:
         for tail in tails.tails([head], relation, n)[0]:
-            if (text := sentences.of(relation, tail, second_person(item), third_person(item))) is not None:
-                found.append(spaced(text))
+            if (
+                text := sentences.of(relation, tail, resolve_second_person(item), resolve_third_person(item))
+            ) is not None:
+                found.append(space_punctuation(text))
     return found
 
 
-class _Cache:
+class _CacheReader:
     """The lines of the caches, as they are added."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
@@ -140,7 +151,7 @@ class _Cache:
             self._read_to[path] = start + len(whole)
 
 
-def fill(results: Iterable[Job]) -> dict[str, int]:
+def fill_caches(results: Iterable[Job]) -> dict[str, int]:
     """Put results into the caches; how many lines each file got. Lines that are there already are left out."""
     added: dict[str, int] = {}
     files: dict[str, list[bytes]] = {}
@@ -164,7 +175,7 @@ def _plain(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
     return [(turn.speaker, turn.text) for turn in turns]
 
 
-def _lines(path: Path) -> Iterator[Job]:
+def _read_objects(path: Path) -> Iterator[Job]:
     """The objects of a file; a last line that was torn is left out."""
     for line in path.read_bytes().splitlines():
         try:
@@ -182,7 +193,7 @@ def program() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def _dump(file: Path) -> None:
     """Write down what there is to do."""
-    found = jobs()
+    found = list_jobs()
     file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in found))
     click.echo(f"{len(found):,} jobs in {file}")
 
@@ -193,25 +204,24 @@ def _dump(file: Path) -> None:
 def _run(file: Path, out: Path) -> None:
     """Do it, and write results as they come."""
     with out.open("wb", buffering=0) as target:
-        run(_lines(file), target.write, click.echo)
+        run_jobs(_read_objects(file), target.write, click.echo)
 
 
 @program.command("load")
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 def _load(file: Path) -> None:
     """Put the results into the caches."""
-    for name, count in fill(_lines(file)).items():
+    for name, count in fill_caches(_read_objects(file)).items():
         click.echo(f"{count:,} new lines in {name}")
 
 
 @program.command("known")
 def _known() -> None:
     """Say how many of the first texts are adapted: so many can be asked for with --adapt at no cost."""
-    from rejoinder.papers.scarce.adaptation import count_known
-    from rejoinder.papers.scarce.scarce import items_to_augment, propose
+    from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose
 
     items = items_to_augment()
-    first, whole = count_known(items, propose(items, kept_comet()))
+    first, whole = count_cached(items, propose(items, kept_comet()))
     click.echo(f"the first {first:,} of {whole:,} texts are adapted")
 
 

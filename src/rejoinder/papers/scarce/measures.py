@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedResponses:
     """The rated replies: what people gave each, who wrote it, and to which item."""
 
     data: Collection
@@ -48,7 +48,7 @@ class Rated:
     items: Sequence[str]
 
 
-class Scored(NamedTuple):
+class MeasureScores(NamedTuple):
     """A score a reply for each measure, and the metrics' signatures."""
 
     scores: Mapping[Measure, Floats]
@@ -58,20 +58,20 @@ class Scored(NamedTuple):
         """The scores of a case, by row."""
         return {measure.row: values for measure, values in self.scores.items() if measure.case == case}
 
-    def only(self, rows: Sequence[str]) -> Scored:
+    def only(self, rows: Sequence[str]) -> MeasureScores:
         """The same of some rows."""
         kept = [one for one in self.scores if one.row in rows]
-        return Scored({one: self.scores[one] for one in kept}, {one: self.signatures[one] for one in kept})
+        return MeasureScores({one: self.scores[one] for one in kept}, {one: self.signatures[one] for one in kept})
 
 
-def rated(data: Collection) -> Rated:
+def collect_rated(data: Collection) -> RatedResponses:
     """The replies with their ratings; every reply has one."""
     found = {rating.response: rating.value for rating in data.ratings}
     replies = list(data.responses.values())
-    return Rated(data, [found[r.id] for r in replies], [r.system for r in replies], [r.item for r in replies])
+    return RatedResponses(data, [found[r.id] for r in replies], [r.system for r in replies], [r.item for r in replies])
 
 
-def specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
+def list_specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
     """The spec of each measure; what reads lower-case by itself stands under the first case alone."""
     found = {
         Measure(case, row): spec.format(lower=bool(n)) for n, case in enumerate(CASES) for row, spec in OVERLAP.items()
@@ -80,12 +80,14 @@ def specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
     return {measure: str(parse(spec)) for measure, spec in found.items() if rows is None or measure.row in rows}
 
 
-def measure(replies: Rated, references: References, rows: Sequence[str] | None = None) -> Scored:
+def score_with_references(
+    replies: RatedResponses, references: References, rows: Sequence[str] | None = None
+) -> MeasureScores:
     """The scores of the replies with a set of references."""
     items = {name: replace(item, references=references[name]) for name, item in replies.data.items.items()}
-    wanted = specs(rows)
+    wanted = list_specs(rows)
     scores = score(Collection(items=items, responses=replies.data.responses), list(wanted.values()))
-    return Scored(
+    return MeasureScores(
         {one: np.asarray(scores[spec]) for one, spec in wanted.items()},
         {one: scores.metrics[spec] for one, spec in wanted.items()},
     )

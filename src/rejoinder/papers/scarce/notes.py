@@ -7,23 +7,23 @@ from collections.abc import Mapping, Sequence
 from rejoinder.papers.base import Figure
 from rejoinder.papers.scarce import published
 from rejoinder.papers.scarce.measures import CASES
-from rejoinder.papers.scarce.proposals import APT, EACH, MANY, ORDER, RETRIEVED
-from rejoinder.papers.scarce.sets import Augmented, References
-from rejoinder.papers.scarce.tables import SPEARMAN, WITHIN, gain_table
+from rejoinder.papers.scarce.proposals import EACH, MIN_APTNESS, ORDER, RETRIEVED, WIDE_HITS
+from rejoinder.papers.scarce.sets import AugmentedReferences, References
+from rejoinder.papers.scarce.tables import SPEARMAN, WITHIN, gain_title
 
 HOW = (
     "How: the 100 contexts as DailyDialog's test file writes them, with the turns that follow; the corpus is its train "
     f"file. Retrieval: {RETRIEVED} turns an item by BM25, half of them over past, reply and future and half over the "
     "past alone, as they are written there: the lists that the authors released are made so. Wide: "
-    f"{MANY} in the same way by BM25 and {MANY} by the vectors of our encoder, of which those stay that "
-    f"aptness(model='bi') gives {APT} or more; this was chosen on other contexts, which nobody rated "
+    f"{WIDE_HITS} in the same way by BM25 and {WIDE_HITS} by the vectors of our encoder, of which those stay that "
+    f"aptness(model='bi') gives {MIN_APTNESS} or more; this was chosen on other contexts, which nobody rated "
     f"(docs/augmenting.md). Common sense: {EACH} inferences of each of five relations by our own COMET; in a row of "
     "its own, by matching knowledge files. Adapted: retrieval and common sense, not what the wide search found; the "
     "text before and the text after are both references. Paraphrase: five a human reference, by synonyms and other "
     "orders (the paper translated back and forth). What was made is spaced like the rated replies, with a space before "
     "a full stop."
 )
-OPENED = (
+HISTORY = (
     "All of this was fixed before the ratings were opened, for the third time. The first time 20 turns were retrieved "
     "over all three fields: BLEU-4 .189 with OURS-SINGLE, .257 with OURS-MULTI. The second time there was no wide "
     "search: .228 and .277. Neither change was chosen by ratings: the one was read off the authors' lists, the other "
@@ -44,14 +44,23 @@ APPENDIX = (
 )
 
 
-def notes(
-    figures: Sequence[Figure], sets: Mapping[str, References], augmented: Augmented, most: int | None
+def list_notes(
+    figures: Sequence[Figure], sets: Mapping[str, References], augmented: AugmentedReferences, most: int | None
 ) -> list[str]:
     """All sentences."""
-    return [HOW, OPENED, adaptation(augmented, most), _sizes(sets), READING, *findings(figures), MODELS, APPENDIX]
+    return [
+        HOW,
+        HISTORY,
+        describe_adaptation(augmented, most),
+        _describe_sizes(sets),
+        READING,
+        *list_findings(figures),
+        MODELS,
+        APPENDIX,
+    ]
 
 
-def adaptation(augmented: Augmented, most: int | None) -> str:
+def describe_adaptation(augmented: AugmentedReferences, most: int | None) -> str:
     """How much was adapted, and what came of it."""
     told = []
     for source, verdicts in augmented.verdicts.items():
@@ -70,13 +79,13 @@ def adaptation(augmented: Augmented, most: int | None) -> str:
     return f"Adaptation: {'; '.join(told)}.{asked}"
 
 
-def _sizes(sets: Mapping[str, References]) -> str:
+def _describe_sizes(sets: Mapping[str, References]) -> str:
     """How many references an item has."""
     means = {column: sum(map(len, found.values())) / max(1, len(found)) for column, found in sets.items()}
     return f"References an item: {', '.join(f'{column} {mean:.1f}' for column, mean in means.items())}."
 
 
-def findings(figures: Sequence[Figure]) -> list[str]:
+def list_findings(figures: Sequence[Figure]) -> list[str]:
     """What the figures say of BLEU-4."""
     found = {(figure.table, figure.row, figure.column): figure for figure in figures}
     row = "BLEU-4"
@@ -85,7 +94,7 @@ def findings(figures: Sequence[Figure]) -> list[str]:
         return found[f"Table 1: {SPEARMAN}, {case}", row, column].measured
 
     def gain(case: str, way: str) -> str:
-        one = found[gain_table(published.OURS_SINGLE, published.SINGLE), row, f"{way}, {case}"]
+        one = found[gain_title(published.OURS_SINGLE, published.SINGLE), row, f"{way}, {case}"]
         if one.low is None or one.high is None or one.low != one.low:
             return f"{one.measured:.3f}, without an interval"
         side = "excludes" if one.low > 0 or one.high < 0 else "includes"

@@ -8,20 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from rejoinder.augmentation.commonsense.inference import CommonSense, GeneratedKnowledge, Generator, MatchedKnowledge
+from rejoinder.augmentation.commonsense.inference import (
+    CommonSense,
+    GeneratedKnowledge,
+    MatchedKnowledge,
+    TailGenerator,
+)
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.indexes.three_field.cache import Kind
+from rejoinder.indexes.three_field.cache import ThreeFieldKind
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 RETRIEVED = 10  # turns of the corpus an item, half of them by the past alone
-MANY = 80  # the same of the wide search, by words and by vectors each
-APT = 0.7  # the least aptness of what a wide search finds
+WIDE_HITS = 80  # the same of the wide search, by words and by vectors each
+MIN_APTNESS = 0.7  # the least aptness of what a wide search finds
 EACH = 3  # inferences of a relation
 SHARE = 0.05  # of the corpus, for the ablation
 SEED = 0
 RETRIEVAL, COMET, PART, MATCHED = "retrieval", "common sense", "retrieval, 5% of the corpus", "common sense, matched"
 WIDE, WIDE_PART = "wide retrieval", "wide retrieval, 5% of the corpus"
-KINDS: tuple[Kind, ...] = ("bm25", "dense")  # of the wide search
+KINDS: tuple[ThreeFieldKind, ...] = ("bm25", "dense")  # of the wide search
 # In this order they are adapted: what Table 1 is made of comes first.
 ORDER = (RETRIEVAL, COMET, PART, MATCHED)
 Proposals: TypeAlias = Sequence[Sequence[Proposal]]  # of each item
@@ -29,7 +34,7 @@ _MARK = re.compile(r"(?<=[^\s.,!?;:])([.,!?;:]+)(?=\s|$)")
 _GAP = re.compile(r"\s+(?=[.,!?;:])")
 
 
-class Place(NamedTuple):
+class ProposalPlace(NamedTuple):
     """One proposal to adapt: its source, the number of its item, and its rank there."""
 
     source: str
@@ -37,12 +42,12 @@ class Place(NamedTuple):
     rank: int
 
 
-def spaced(text: str) -> str:
+def space_punctuation(text: str) -> str:
     """A text with a space before its punctuation marks, as the rated replies and DailyDialog's files have it."""
     return " ".join(_MARK.sub(r" \1", text).split())
 
 
-def closed(context: Sequence[Turn]) -> tuple[Turn, ...]:
+def close_punctuation(context: Sequence[Turn]) -> tuple[Turn, ...]:
     """A context without the spaces before punctuation marks: knowledge is about text as people write it."""
     return tuple(replace(turn, text=_GAP.sub("", turn.text)) for turn in context)
 
@@ -67,7 +72,7 @@ def search_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[
     from rejoinder.metric import parse
 
     sources = [Retrieval(kind=kind, past_alone=True).over(dialogues) for kind in KINDS]
-    lists = zip(*(source.propose(items, MANY) for source in sources), strict=True)
+    lists = zip(*(source.propose(items, WIDE_HITS) for source in sources), strict=True)
     found = [list({one.text: one for of_source in of_item for one in of_source}.values()) for of_item in lists]
     pairs = [
         Pair(item, Response(f"{item.id}/{rank}", item.id, WIDE, one.text))
@@ -75,24 +80,24 @@ def search_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[
         for rank, one in enumerate(of_item)
     ]
     scores = iter(parse("aptness(model='bi')").score(pairs))
-    return [[one for one in of_item if next(scores) >= APT] for of_item in found]
+    return [[one for one in of_item if next(scores) >= MIN_APTNESS] for of_item in found]
 
 
-def part_of(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+def draw_part(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """A twentieth of a corpus, drawn by the seed, in its order."""
     chosen = random.Random(SEED).sample(range(len(dialogues)), max(1, round(SHARE * len(dialogues))))
     return [dialogues[number] for number in sorted(chosen)]
 
 
-def infer(items: Sequence[Item], source: CommonSense) -> list[list[Proposal]]:
+def infer_proposals(items: Sequence[Item], source: CommonSense) -> list[list[Proposal]]:
     """What common sense says of each item, spaced."""
-    found = source.infer([replace(item, context=closed(item.context)) for item in items])
-    return [[replace(one, text=spaced(one.text)) for one in of_item] for of_item in found]
+    found = source.infer([replace(item, context=close_punctuation(item.context)) for item in items])
+    return [[replace(one, text=space_punctuation(one.text)) for one in of_item] for of_item in found]
 
 
-def generate(items: Sequence[Item], generator: Generator) -> list[list[Proposal]]:
+def generate_proposals(items: Sequence[Item], generator: TailGenerator) -> list[list[Proposal]]:
     """What follows by a generator."""
-    return infer(items, GeneratedKnowledge(generator, each=EACH))
+    return infer_proposals(items, GeneratedKnowledge(generator, each=EACH))
 
 
 def match(items: Sequence[Item]) -> list[list[Proposal]]:
@@ -102,16 +107,16 @@ def match(items: Sequence[Item]) -> list[list[Proposal]]:
 
     names = ("dataset:knowledge/atomic", "dataset:knowledge/conceptnet")
     encoder = load_encoder("aptness")
-    found = [infer(items, MatchedKnowledge(read_knowledge(name), encoder, each=EACH)) for name in names]
+    found = [infer_proposals(items, MatchedKnowledge(read_knowledge(name), encoder, each=EACH)) for name in names]
     return [[*first, *second] for first, second in zip(*found, strict=True)]
 
 
-def to_adapt(proposals: Mapping[str, Proposals]) -> list[Place]:
+def list_adaptations(proposals: Mapping[str, Proposals]) -> list[ProposalPlace]:
     """What is adapted, the first of every item before the second: so any number of them is fair to all items."""
     places = []
     for source in (source for source in ORDER if source in proposals):
         of_items = proposals[source]
         most = max(map(len, of_items), default=0)
         for rank in range(most):
-            places += [Place(source, item, rank) for item, found in enumerate(of_items) if rank < len(found)]
+            places += [ProposalPlace(source, item, rank) for item, found in enumerate(of_items) if rank < len(found)]
     return places

@@ -7,7 +7,7 @@ neighbours to look at, not numbers to meet.
 from __future__ import annotations
 
 from rejoinder.papers.base import Reproduction
-from rejoinder.papers.scarce.items import INTERVALS, METHODS, SETS, of_set
+from rejoinder.papers.scarce.items import INTERVALS, METHODS, SETS, reference_set_figures
 
 SUMMARY = "SCARCE, Table 1: metrics by vectors on four reference sets, with GloVe 50d and MiniLM"
 SPECS = {
@@ -43,7 +43,7 @@ def reproduce() -> Reproduction:
     figures = []
     for column, name in SETS.items():
         published = {row: found for (row, of_set_), found in PUBLISHED.items() if of_set_ == column}
-        figures += of_set(column, name, SPECS, published)
+        figures += reference_set_figures(column, name, SPECS, published)
     order = {str(method): place for place, method in enumerate(METHODS)}
     figures.sort(key=lambda figure: order[figure.table])
     notes = [INTERVALS, "The published figures are of other models (GloVe 300d, Skip-Thought, roberta-large)."]

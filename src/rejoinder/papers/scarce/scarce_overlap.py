@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.scarce.items import INTERVALS, METHODS, SETS, of_set
+from rejoinder.papers.scarce.items import INTERVALS, METHODS, SETS, reference_set_figures
 
 SUMMARY = "SCARCE, Table 1: BLEU-1 to 4, ROUGE-L and METEOR on four reference sets, as published and lower-cased"
 _CASES = ("case as published", "lower-cased")
@@ -56,7 +56,7 @@ def reproduce() -> Reproduction:
         for column, name in SETS.items():
             rows = {row: spec.format(lower=lower) for row, spec in SPECS.items() if row != "METEOR" or not lower}
             published = {} if lower else {row: PUBLISHED[row, column] for row in rows}
-            figures += of_set(column, name, rows, published, _CASES[lower])
+            figures += reference_set_figures(column, name, rows, published, _CASES[lower])
     order = [f"{method}, {case}" for case in _CASES for method in METHODS]
     figures.sort(key=lambda figure: order.index(figure.table))
     notes = [

@@ -7,12 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from rejoinder.augmentation.acceptance import Outcome
-from rejoinder.augmentation.augment import references_of
+from rejoinder.augmentation.acceptance import AdaptationOutcome
+from rejoinder.augmentation.augment import to_references
 from rejoinder.augmentation.paraphrase import paraphrase
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.papers.scarce import published
-from rejoinder.papers.scarce.proposals import COMET, MATCHED, PART, RETRIEVAL, WIDE, WIDE_PART, Place, Proposals, spaced
+from rejoinder.papers.scarce.proposals import (
+    COMET,
+    MATCHED,
+    PART,
+    RETRIEVAL,
+    WIDE,
+    WIDE_PART,
+    ProposalPlace,
+    Proposals,
+    space_punctuation,
+)
 from rejoinder.types import Item, Reference
 
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
@@ -20,7 +30,7 @@ OURS = (RETRIEVAL, WIDE, COMET)
 
 
 @dataclass(frozen=True)
-class Augmented:
+class AugmentedReferences:
     """What was found for the items, by source: as it was found, and adapted where that did it good."""
 
     items: Sequence[str]
@@ -33,18 +43,24 @@ class Augmented:
         parts = [self.found[source] for source in sources]
         parts += [self.adapted[source] for source in sources] if adapted else []
         return {
-            item: _once(references_of(one for part in parts for one in part[number]))
+            item: _drop_duplicates(to_references(one for part in parts for one in part[number]))
             for number, item in enumerate(self.items)
         }
 
     def changed(self, source: str) -> References:
         """The adapted texts of a source alone."""
-        return {item: _once(references_of(found)) for item, found in zip(self.items, self.adapted[source], strict=True)}
+        return {
+            item: _drop_duplicates(to_references(found))
+            for item, found in zip(self.items, self.adapted[source], strict=True)
+        }
 
 
-def assemble(
-    items: Sequence[str], found: Mapping[str, Proposals], places: Sequence[Place], outcomes: Sequence[Outcome]
-) -> Augmented:
+def combine_outcomes(
+    items: Sequence[str],
+    found: Mapping[str, Proposals],
+    places: Sequence[ProposalPlace],
+    outcomes: Sequence[AdaptationOutcome],
+) -> AugmentedReferences:
     """The proposals with what came of the first ones; the places beyond the outcomes were not tried."""
     adapted: dict[str, list[list[Proposal]]] = {source: [[] for _ in items] for source in found}
     verdicts: dict[str, Counter[str]] = {source: Counter() for source in found}
@@ -53,43 +69,43 @@ def assemble(
         verdicts[place.source][verdict] += 1
         if verdict == "adapted":
             new = outcomes[number].proposal
-            adapted[place.source][place.item].append(replace(new, text=spaced(new.text)))
-    return Augmented(items, found, adapted, verdicts)
+            adapted[place.source][place.item].append(replace(new, text=space_punctuation(new.text)))
+    return AugmentedReferences(items, found, adapted, verdicts)
 
 
-def human(items: Iterable[Item]) -> References:
+def human_references(items: Iterable[Item]) -> References:
     """The references that people wrote."""
     return {item.id: item.references for item in items}
 
 
-def paraphrased(items: References) -> References:
+def paraphrase_references(items: References) -> References:
     """Five paraphrases of each reference, by synonyms and other orders."""
     flat = [(item, reference.text) for item, of_item in items.items() for reference in of_item]
     found: dict[str, list[Proposal]] = {item: [] for item in items}
     for (item, _), proposals in zip(flat, paraphrase([text for _, text in flat]), strict=True):
         found[item] += proposals
-    return {item: _once(references_of(proposals)) for item, proposals in found.items()}
+    return {item: _drop_duplicates(to_references(proposals)) for item, proposals in found.items()}
 
 
-def together(*sets: References) -> References:
+def merge_references(*sets: References) -> References:
     """The references of several sets, each text once."""
-    return {item: _once(one for of_set in sets for one in of_set[item]) for item in sets[0]}
+    return {item: _drop_duplicates(one for of_set in sets for one in of_set[item]) for item in sets[0]}
 
 
-def of_table_1(single: References, multi: References, augmented: Augmented) -> dict[str, References]:
+def table_1_references(single: References, multi: References, augmented: AugmentedReferences) -> dict[str, References]:
     """The six columns of Tables 1 and 4."""
     ours = augmented.added(*OURS)
     return {
         published.SINGLE: single,
-        published.PARAPHRASE_SINGLE: together(single, paraphrased(single)),
-        published.OURS_SINGLE: together(single, ours),
+        published.PARAPHRASE_SINGLE: merge_references(single, paraphrase_references(single)),
+        published.OURS_SINGLE: merge_references(single, ours),
         published.MULTI: multi,
-        published.PARAPHRASE_MULTI: together(multi, paraphrased(multi)),
-        published.OURS_MULTI: together(multi, ours),
+        published.PARAPHRASE_MULTI: merge_references(multi, paraphrase_references(multi)),
+        published.OURS_MULTI: merge_references(multi, ours),
     }
 
 
-def of_table_2(single: References, augmented: Augmented) -> dict[str, References]:
+def table_2_references(single: References, augmented: AugmentedReferences) -> dict[str, References]:
     """The rows of Table 2: the single human reference and a part of ours."""
     parts = {
         published.WHOLE: augmented.added(*OURS),
@@ -101,10 +117,10 @@ def of_table_2(single: References, augmented: Augmented) -> dict[str, References
         published.NOT_ADAPTED: augmented.added(*OURS, adapted=False),
         published.NOT_WIDE: augmented.added(RETRIEVAL, COMET),
     }
-    return {row: together(single, part) for row, part in parts.items()}
+    return {row: merge_references(single, part) for row, part in parts.items()}
 
 
-def _once(references: Iterable[Reference]) -> tuple[Reference, ...]:
+def _drop_duplicates(references: Iterable[Reference]) -> tuple[Reference, ...]:
     """References, each text once."""
     found: dict[str, Reference] = {}
     for one in references:

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from rejoinder.papers.base import Figure
 from rejoinder.papers.scarce import published
-from rejoinder.papers.scarce.measures import CASES, Measure, Rated, Scored
-from rejoinder.stats.bootstrap import Plan, correlation_difference, correlation_intervals
+from rejoinder.papers.scarce.measures import CASES, Measure, MeasureScores, RatedResponses
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.correlation import correlate
 
 IN_TABLE_2 = ("BLEU-4", "BERT precision")
 SPEARMAN, WITHIN = "Spearman", "Spearman within systems"
-WAYS: Mapping[str, Plan] = {
-    SPEARMAN: Plan(method="spearman"),
-    "Kendall": Plan(method="kendall"),
-    WITHIN: Plan(method="spearman", at="within_system"),
-    "Kendall within systems": Plan(method="kendall", at="within_system"),
+CORRELATIONS: Mapping[str, BootstrapPlan] = {
+    SPEARMAN: BootstrapPlan(method="spearman"),
+    "Kendall": BootstrapPlan(method="kendall"),
+    WITHIN: BootstrapPlan(method="spearman", at="within_system"),
+    "Kendall within systems": BootstrapPlan(method="kendall", at="within_system"),
 }
 GAINS = (
     (published.OURS_SINGLE, published.SINGLE),
@@ -25,29 +25,29 @@ GAINS = (
 )
 
 
-def table_1(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
+def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 1: the correlations of every measure with the ratings, pooled and within systems."""
     for case in CASES:
-        for way, plan in WAYS.items():
+        for way, plan in CORRELATIONS.items():
             for column, scored in sets.items():
-                for row, figure in _correlated(replies, scored, case, plan).items():
+                for row, figure in _correlate_rows(replies, scored, case, plan).items():
                     known = published.TABLE_1_AND_4[row][column] if case == CASES[0] and plan.at == "pooled" else None
                     there = getattr(known, plan.method) if known else None
                     yield Figure(f"Table 1: {way}, {case}", row, column, there, *figure)
 
 
-def table_2(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
+def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 2: what the parts are worth beside the single human reference."""
     for case in CASES:
         for way in (SPEARMAN, WITHIN):
             for row, scored in sets.items():
                 known = published.TABLE_2[row] if case == CASES[0] and way == SPEARMAN else None
-                for column, figure in _correlated(replies, scored, case, WAYS[way]).items():
+                for column, figure in _correlate_rows(replies, scored, case, CORRELATIONS[way]).items():
                     there = known[IN_TABLE_2.index(column)] if known else None
                     yield Figure(f"Table 2: {way}, {case}", row, column, there, *figure)
 
 
-def table_4(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
+def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 4: the p of Spearman's rho, every reply counted as if it stood alone."""
     for case in CASES:
         for column, scored in sets.items():
@@ -57,7 +57,7 @@ def table_4(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
                 yield Figure(f"Table 4: p of Spearman, {case}", row, column, there, found.p, n=found.n)
 
 
-def gains(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
+def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """By how much further references raise Spearman's rho; both sets see the same resamples."""
     for more, human in GAINS:
         for case in CASES:
@@ -67,22 +67,22 @@ def gains(replies: Rated, sets: Mapping[str, Scored]) -> Iterator[Figure]:
                         values,
                         sets[human].of(case)[row],
                         replies.ratings,
-                        WAYS[way],
+                        CORRELATIONS[way],
                         systems=replies.systems,
                         items=replies.items,
                     )
                     yield Figure(
-                        gain_table(more, human), row, f"{way}, {case}", None, one.value, one.low, one.high, one.n
+                        gain_title(more, human), row, f"{way}, {case}", None, one.value, one.low, one.high, one.n
                     )
 
 
-def gain_table(more: str, human: str) -> str:
+def gain_title(more: str, human: str) -> str:
     """The title of a table of gains."""
     return f"Gain of {more} over {human}"
 
 
-def _correlated(
-    replies: Rated, scored: Scored, case: str, plan: Plan
+def _correlate_rows(
+    replies: RatedResponses, scored: MeasureScores, case: str, plan: BootstrapPlan
 ) -> dict[str, tuple[float, float, float, int, str]]:
     """Of each row what a figure shows beside the published number: value, interval, n, signature."""
     found = correlation_intervals(scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items)

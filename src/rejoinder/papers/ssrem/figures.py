@@ -33,42 +33,42 @@ class Cloud(NamedTuple):
     slope: float
 
 
-def points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Interval]]]) -> str:
+def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Interval]]]) -> str:
     """Panels of groups (scorers), in each a point with its interval for the true replies and each set; one scale."""
     series = list(dict.fromkeys(name for groups in panels.values() for of in groups.values() for name in of))
     known = [i for groups in panels.values() for of in groups.values() for i in of.values() if not np.isnan(i.value)]
     ends = [v for i in known for v in (i.value, i.low, i.high) if not np.isnan(v)] or [0.0, 1.0]
     room = 0.06 * (max(ends) - min(ends)) or 0.1
     span = (min(ends) - room, max(ends) + room)
-    parts = [_key(series)]
+    parts = [_draw_legend(series)]
     for place, (name, groups) in enumerate(panels.items()):
         x, y = _corner(place, len(panels))
-        parts += [_upward(x, y, span), _text(x + _WIDTH / 2, y - 8, name)]
+        parts += [_draw_grid(x, y, span), _draw_text(x + _WIDTH / 2, y - 8, name)]
         step = _WIDTH / len(groups)
         for number, (group, of) in enumerate(groups.items()):
             middle = x + (number + 0.5) * step
-            parts.append(_text(middle, y + _HEIGHT + 15, group, "x"))
+            parts.append(_draw_text(middle, y + _HEIGHT + 15, group, "x"))
             gap = step / (len(series) + 1)
             for i, one in enumerate(series):
                 if one in of and not np.isnan(of[one].value):
-                    parts.append(_point(middle + (i - (len(series) - 1) / 2) * gap, y, span, of[one], one))
-    return _document(title, parts, len(panels))
+                    parts.append(_draw_point(middle + (i - (len(series) - 1) / 2) * gap, y, span, of[one], one))
+    return _wrap_svg(title, parts, len(panels))
 
 
-def scatters(title: str, panels: Mapping[str, Cloud]) -> str:
+def draw_scatters(title: str, panels: Mapping[str, Cloud]) -> str:
     """Panels of scores by rating; the line is fitted to the ratings as they are, the dots are moved along by noise."""
     parts = []
     for place, (name, cloud) in enumerate(panels.items()):
         x, y = _corner(place, len(panels))
         slope = "none" if np.isnan(cloud.slope) else f"{cloud.slope:.3f}"
-        parts.append(_text(x + _WIDTH / 2, y - 8, f"{name}, coeff: {slope}"))
+        parts.append(_draw_text(x + _WIDTH / 2, y - 8, f"{name}, coeff: {slope}"))
         known = np.isfinite(cloud.ratings) & np.isfinite(cloud.scores)
         if known.any():
-            parts += _cloud(x, y, cloud.ratings[known], cloud.scores[known], cloud.slope)
-    return _document(title, parts, len(panels))
+            parts += _draw_cloud(x, y, cloud.ratings[known], cloud.scores[known], cloud.slope)
+    return _wrap_svg(title, parts, len(panels))
 
 
-def _cloud(x: float, y: float, ratings: Values, scores: Values, slope: float) -> Iterator[str]:
+def _draw_cloud(x: float, y: float, ratings: Values, scores: Values, slope: float) -> Iterator[str]:
     along = (float(ratings.min()) - 3 * _NOISE, float(ratings.max()) + 3 * _NOISE)
     room = 0.05 * float(np.ptp(scores)) or 0.1
     span = (float(scores.min()) - room, float(scores.max()) + room)
@@ -77,45 +77,45 @@ def _cloud(x: float, y: float, ratings: Values, scores: Values, slope: float) ->
     def at(value: float) -> float:
         return x + _WIDTH * (value - along[0]) / (along[1] - along[0])
 
-    yield _upward(x, y, span)
+    yield _draw_grid(x, y, span)
     for tick in range(int(np.ceil(along[0])), int(np.floor(along[1])) + 1):
-        yield _text(at(tick), y + _HEIGHT + 15, f"{tick}", "x")
-    dots = "".join(f"M{at(a):.0f} {_up(y, b, span):.0f}h0" for a, b in zip(noisy, scores, strict=True))
+        yield _draw_text(at(tick), y + _HEIGHT + 15, f"{tick}", "x")
+    dots = "".join(f"M{at(a):.0f} {_to_y(y, b, span):.0f}h0" for a, b in zip(noisy, scores, strict=True))
     yield f'<path class="dots" d="{dots}"/>'
     if not np.isnan(slope):
         ends = float(ratings.min()), float(ratings.max())
-        (x1, y1), (x2, y2) = ((at(e), _up(y, scores.mean() + slope * (e - ratings.mean()), span)) for e in ends)
+        (x1, y1), (x2, y2) = ((at(e), _to_y(y, scores.mean() + slope * (e - ratings.mean()), span)) for e in ends)
         yield f'<line class="fit" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _point(x: float, top: float, span: Span, found: Interval, name: str) -> str:
+def _draw_point(x: float, top: float, span: Span, found: Interval, name: str) -> str:
     colour = _COLOURS.get(name, "#777")
-    y = _up(top, found.value, span)
+    y = _to_y(top, found.value, span)
     bar = ""
     if not (np.isnan(found.low) or np.isnan(found.high)):
-        low, high = _up(top, found.low, span), _up(top, found.high, span)
+        low, high = _to_y(top, found.low, span), _to_y(top, found.high, span)
         bar = f'<path d="M{x:.1f} {low:.1f}V{high:.1f}M{x - 3:.1f} {low:.1f}h6M{x - 3:.1f} {high:.1f}h6"/>'
     told = html.escape(f"{name}: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>'
     return f'<g stroke="{colour}" fill="none"><title>{told}</title>{bar}{dot}</g>'
 
 
-def _a_row(panels: int) -> int:
+def _panels_per_row(panels: int) -> int:
     """How many panels stand in a row."""
     return 2 if panels == 4 else min(panels, 3)
 
 
 def _corner(place: int, panels: int) -> tuple[float, float]:
     """Where a panel's field begins."""
-    down, across = divmod(place, _a_row(panels))
+    down, across = divmod(place, _panels_per_row(panels))
     return _LEFT + _ACROSS * across, _HEAD + _KEY + _TOP - 20 + _DOWN * down
 
 
-def _up(top: float, value: float, span: Span) -> float:
+def _to_y(top: float, value: float, span: Span) -> float:
     return top + _HEIGHT * (1 - (value - span[0]) / (span[1] - span[0]))
 
 
-def _upward(x: float, y: float, span: Span) -> str:
+def _draw_grid(x: float, y: float, span: Span) -> str:
     """The grid and its numbers."""
     size = span[1] - span[0]
     step = next(
@@ -123,13 +123,13 @@ def _upward(x: float, y: float, span: Span) -> str:
     )
     parts = []
     for i in range(int(np.ceil(span[0] / step)), int(np.floor(span[1] / step)) + 1):
-        at = _up(y, i * step, span)
+        at = _to_y(y, i * step, span)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x + _WIDTH:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(_text(x - 5, at + 4, f"{round(i * step, 3):g}", "y"))
+        parts.append(_draw_text(x - 5, at + 4, f"{round(i * step, 3):g}", "y"))
     return "".join(parts)
 
 
-def _key(series: Sequence[str]) -> str:
+def _draw_legend(series: Sequence[str]) -> str:
     parts = []
     for i, name in enumerate(series):
         x, colour = _LEFT + 60 * i, _COLOURS.get(name, "#777")
@@ -138,14 +138,14 @@ def _key(series: Sequence[str]) -> str:
     return "".join(parts)
 
 
-def _text(x: float, y: float, text: str, kind: str = "name") -> str:
+def _draw_text(x: float, y: float, text: str, kind: str = "name") -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{html.escape(text)}</text>'
 
 
-def _document(title: str, parts: Sequence[str], panels: int) -> str:
-    width = _ACROSS * _a_row(panels)
-    height = _HEAD + _KEY + _DOWN * -(-panels // _a_row(panels)) + 4
+def _wrap_svg(title: str, parts: Sequence[str], panels: int) -> str:
+    width = _ACROSS * _panels_per_row(panels)
+    height = _HEAD + _KEY + _DOWN * -(-panels // _panels_per_row(panels)) + 4
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
     ground = f'<rect width="{width}" height="{height}" fill="#fff"/>'
-    top = _text(width / 2, 14, title)
+    top = _draw_text(width / 2, 14, title)
     return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{top}{''.join(parts)}</svg>\n"

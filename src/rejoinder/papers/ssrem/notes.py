@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rejoinder.papers.ssrem.rows import Judged
+from rejoinder.papers.ssrem.rows import RatedSet
 
 NOTES = (
     "† The shipped encoder (aptness) was itself trained on the train splits of these corpora, and the shipped scorers "
@@ -37,7 +37,7 @@ NOTES = (
 )
 
 
-def left_out(judged: Sequence[Judged]) -> Iterator[str]:
+def describe_left_out(judged: Sequence[RatedSet]) -> Iterator[str]:
     """How many replies each set has, was left without, and has no score for."""
     shown = ", ".join(f"{one.name} {len(one.ratings)} ({one.n_left_out})" for one in judged)
     yield f"Replies with a rating (left out, by people): {shown}."

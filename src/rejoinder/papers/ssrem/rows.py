@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.own.relevance_measures import Correlated, score_rows
-from rejoinder.papers.own.relevance_rows import COLUMNS, Column, Rows, read_rows
+from rejoinder.papers.own.relevance_measures import ColumnCorrelation, score_rows
+from rejoinder.papers.own.relevance_rows import COLUMNS, Column, RelevanceRows, read_rows
 from rejoinder.papers.ssrem.published import BLEU, EMB, ROUGE
-from rejoinder.papers.ssrem.scorers import Opened
-from rejoinder.stats.bootstrap import Plan, resample_correlations
+from rejoinder.papers.ssrem.scorers import TrainedScorer
+from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method, correlate
 from rejoinder.types import Reference
 
@@ -37,7 +37,7 @@ USR_SET = Column("USR-TC, overall", "usr/topical_chat", "overall", None, 1)
 
 
 @dataclass(frozen=True)
-class Judged:
+class RatedSet:
     """The rated replies of one set: mean ratings, and scores by the row of the table."""
 
     name: str
@@ -47,13 +47,13 @@ class Judged:
     seed: int
     n_left_out: int  # replies that people wrote
 
-    def correlations(self, method: Method, n_resamples: int) -> dict[str, Correlated]:
+    def correlations(self, method: Method, n_resamples: int) -> dict[str, ColumnCorrelation]:
         """The correlation of every row with the ratings."""
-        plan = Plan(method=method, seed=self.seed, n_resamples=n_resamples)
+        plan = BootstrapPlan(method=method, seed=self.seed, n_resamples=n_resamples)
         done = resample_correlations(self.scores, self.ratings, plan, items=list(self.units))
         counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
         return {
-            row: Correlated(plan.interval(float(value), samples, *of_row), samples)
+            row: ColumnCorrelation(plan.interval(float(value), samples, *of_row), samples)
             for row, value, samples, of_row in zip(done.names, done.values, done.samples.T, counts, strict=True)
         }
 
@@ -69,17 +69,17 @@ class Judged:
         return float(off @ (y - y.mean()) / (off @ off)) if off.any() else float("nan")
 
 
-def judge(rows: Rows, specs: Mapping[str, str]) -> Judged:
+def score_set(rows: RelevanceRows, specs: Mapping[str, str]) -> RatedSet:
     """Score a set's replies that people did not write, under a name each for the specs."""
-    kept, n_left_out = without_people(rows)
+    kept, n_left_out = drop_human_responses(rows)
     scored = score_rows(kept, list(specs.values()))
     evidence = scored.evidence
     scores = {row: evidence.scores[str(parse(spec))] for row, spec in specs.items()}
     units = [kept.units[name] for name in evidence.responses]
-    return Judged(rows.column.name, evidence.mean, scores, units, rows.column.seed, n_left_out)
+    return RatedSet(rows.column.name, evidence.mean, scores, units, rows.column.seed, n_left_out)
 
 
-def without_people(rows: Rows) -> tuple[Rows, int]:
+def drop_human_responses(rows: RelevanceRows) -> tuple[RelevanceRows, int]:
     """The rows less those that people wrote, where that is known, and how many these are."""
     data = rows.data
     kept = {name: response for name, response in data.responses.items() if response.system not in PEOPLE}
@@ -87,7 +87,7 @@ def without_people(rows: Rows) -> tuple[Rows, int]:
     return replace(rows, data=replace(data, responses=kept, ratings=ratings)), len(data.responses) - len(kept)
 
 
-def with_truth(data: Collection) -> Collection:
+def attach_truth(data: Collection) -> Collection:
     """The set with each item's original reply, which is among the responses, as its reference."""
     truth = {response.item: response.text for response in data.responses.values() if response.system == TRUTH}
     items = {
@@ -97,15 +97,15 @@ def with_truth(data: Collection) -> Collection:
     return replace(data, items=items)
 
 
-def judge_whole(opened: Sequence[Opened]) -> list[Judged]:
+def score_whole_metrics(opened: Sequence[TrainedScorer]) -> list[RatedSet]:
     """The sets that have references, under reference metrics and whole scorers."""
     specs = {**BASELINES, **{one.scorer.row: one.whole for one in opened}}
-    usr = with_truth(read(f"dataset:{USR_SET.dataset}"))
+    usr = attach_truth(read(f"dataset:{USR_SET.dataset}"))
     units = {name: response.item for name, response in usr.responses.items()}
-    return [judge(read_rows(GUPTA_SET), specs), judge(Rows(USR_SET, usr, units), specs)]
+    return [score_set(read_rows(GUPTA_SET), specs), score_set(RelevanceRows(USR_SET, usr, units), specs)]
 
 
-def judge_alone(opened: Sequence[Opened]) -> list[Judged]:
+def score_f_alone(opened: Sequence[TrainedScorer]) -> list[RatedSet]:
     """The six relevance columns under f alone."""
     specs = {one.scorer.row: one.alone for one in opened}
-    return [judge(read_rows(column), specs) for column in COLUMNS]
+    return [score_set(read_rows(column), specs) for column in COLUMNS]

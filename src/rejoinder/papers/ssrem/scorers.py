@@ -17,12 +17,12 @@ import orjson
 
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
-from rejoinder.models.speaker.model import FORMAT, NAME, open_scorer
+from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
 from rejoinder.models.speaker.vectors import open_utterance_vectors
-from rejoinder.papers.ssrem.published import KINDS, SHOWN
+from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS
 from rejoinder.paths import cache_home
-from rejoinder.training.speaker.trainer import recipe_of, train_scorer
+from rejoinder.training.speaker.trainer import make_recipe, train_scorer
 from rejoinder.types import Dialogue
 
 CORPORA = {"cornell": "Cornell", "friends": "Friends"}
@@ -30,7 +30,7 @@ BOTH = tuple(CORPORA)
 
 
 @dataclass(frozen=True)
-class Reading:
+class UtteranceReading:
     """One way to read utterances, V. ``shipped`` scorers come from the package instead of a training."""
 
     label: str
@@ -38,9 +38,9 @@ class Reading:
     shipped: bool = False
 
 
-GLOVE = Reading("GloVe", "glove-6b-50d")
-MINILM = Reading("MiniLM", "minilm")
-SHIPPED = Reading("shipped †", "aptness", shipped=True)
+GLOVE = UtteranceReading("GloVe", "glove-6b-50d")
+MINILM = UtteranceReading("MiniLM", "minilm")
+SHIPPED = UtteranceReading("shipped †", "aptness", shipped=True)
 READINGS = (GLOVE, MINILM, SHIPPED)
 
 
@@ -49,14 +49,14 @@ class Scorer:
     """One scorer: what it is, how it reads, what it was trained on (of the shipped ones, their card says that)."""
 
     kind: Kind
-    reading: Reading
+    reading: UtteranceReading
     on: tuple[str, ...] = BOTH
     copies: bool = False
 
     @property
     def row(self) -> str:
         """Its name in a table."""
-        return f"{SHOWN[self.kind]}, {self.reading.label}"
+        return f"{KIND_LABELS[self.kind]}, {self.reading.label}"
 
     @property
     def reference(self) -> str:
@@ -66,7 +66,7 @@ class Scorer:
 
 
 @dataclass(frozen=True)
-class Opened:
+class TrainedScorer:
     """A scorer with its folder; None for the package's own."""
 
     scorer: Scorer
@@ -87,7 +87,7 @@ class Opened:
         return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
 
 
-def wanted(readings: Sequence[Reading]) -> Iterator[Scorer]:
+def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
     """Every scorer that is compared: on both corpora, on either of them, and with copies among the negatives."""
     for reading in readings:
         for kind in KINDS:
@@ -97,7 +97,7 @@ def wanted(readings: Sequence[Reading]) -> Iterator[Scorer]:
                 yield Scorer(kind, reading, copies=True)
 
 
-def able(readings: Sequence[Reading]) -> tuple[list[Reading], list[str]]:
+def split_available(readings: Sequence[UtteranceReading]) -> tuple[list[UtteranceReading], list[str]]:
     """The readings that can be had here, and a sentence on each that cannot."""
     found, absent = [], []
     for reading in readings:
@@ -112,23 +112,23 @@ def able(readings: Sequence[Reading]) -> tuple[list[Reading], list[str]]:
     return found, absent
 
 
-def prepare(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> Opened:
+def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
     """The scorer, trained now unless it was before; ``chosen`` is what its recipe has otherwise."""
     if scorer.reading.shipped:
-        return Opened(scorer, None)
-    recipe = recipe_of(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
+        return TrainedScorer(scorer, None)
+    recipe = make_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
     mine = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
     features = open_utterance_vectors(scorer.reading.encoder).digest
-    facts = [recipe.plain(), features, scorer.reference, digest_of(mine), FORMAT]
+    facts = [recipe.plain(), features, scorer.reference, digest_dialogues(mine), FORMAT]
     name = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
     folder = cache_home() / "scorers" / name
-    if not (folder / NAME).is_file():
+    if not (folder / CARD_FILE).is_file():
         told(f"training {scorer.row} on {', '.join(scorer.on)}{' with copies' if scorer.copies else ''}")
         train_scorer(mine, folder, recipe, scorer.reading.encoder, reference=scorer.reference, resume=True, say=told)
-    return Opened(scorer, folder)
+    return TrainedScorer(scorer, folder)
 
 
-def digest_of(dialogues: Sequence[Dialogue]) -> str:
+def digest_dialogues(dialogues: Sequence[Dialogue]) -> str:
     """A name for some dialogues: who says what in which order, and in which split."""
     found = hashlib.blake2b(digest_size=16)
     for d in dialogues:

@@ -12,14 +12,14 @@ import numpy as np
 
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.metric import NAN
-from rejoinder.models.speaker.model import F, SpeakerScorer, open_scorer
+from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer, open_scorer
 from rejoinder.models.speaker.network import Array
-from rejoinder.papers.ssrem.scorers import CORPORA, Opened, Scorer, told
+from rejoinder.papers.ssrem.scorers import CORPORA, Scorer, TrainedScorer, told
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
-from rejoinder.training.speaker.evaluation import COLUMNS, told_apart
-from rejoinder.training.speaker.places import copies, views_of
-from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
+from rejoinder.training.speaker.evaluation import COLUMNS, score_sets
+from rejoinder.training.speaker.places import context_views, copies
+from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
 
@@ -66,7 +66,7 @@ def first_values(scores: Array) -> Array:
     return np.where(whole, (scores[:, :1] > scores[:, 1:]).all(axis=1), NAN)
 
 
-def mean_of(values: Array, dialogues: Array) -> Interval:
+def clustered_mean(values: Array, dialogues: Array) -> Interval:
     """The mean of values with its interval, clustered by dialogue."""
     return mean_interval(values, dialogues.tolist())
 
@@ -74,11 +74,11 @@ def mean_of(values: Array, dialogues: Array) -> Interval:
 SPLIT = "test"
 ANY, LAST = "any utterance of the context", "the last utterance"
 _SEED = 0
-_AT_ONCE = 2_048
+_BATCH_SIZE = 2_048
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PlaceScores:
     """f at the places of one corpus, not yet scaled, and what decides the scale."""
 
     scores: Array  # (n, 5), in the order of COLUMNS
@@ -92,46 +92,46 @@ class Told:
 
     def mean(self, name: str) -> Interval:
         """The mean score of a column on the unit range, clipped as the metric is."""
-        return mean_of(self._unit(self.column(name)), self.dialogues)
+        return clustered_mean(self._unit(self.column(name)), self.dialogues)
 
     def raised(self, name: str) -> Interval:
         """How much higher the mean score of a column is than that of the true replies of its places."""
-        return mean_of(self._unit(self.column(name)) - self._unit(self.column(COLUMNS[0])), self.dialogues)
+        return clustered_mean(self._unit(self.column(name)) - self._unit(self.column(COLUMNS[0])), self.dialogues)
 
     def gap(self, name: str) -> Interval:
         """The standardised gap of the true replies and a column."""
-        return mean_of(gap_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(gap_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def auc(self, name: str) -> Interval:
         """The chance that a true reply is above one of a column."""
-        return mean_of(auc_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(auc_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def won(self, name: str) -> Interval:
         """How often the true reply is above that of a column at its own place."""
-        return mean_of(won_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(won_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def first(self) -> Interval:
         """How often the true reply is the first of five."""
-        return mean_of(first_values(self.scores), self.dialogues)
+        return clustered_mean(first_values(self.scores), self.dialogues)
 
-    def ahead(self, other: Told, name: str) -> Interval:
+    def ahead(self, other: PlaceScores, name: str) -> Interval:
         """How much larger the gap is here than with another scorer at the same places."""
         mine, theirs = (gap_values(one.column(COLUMNS[0]), one.column(name)) for one in (self, other))
-        return mean_of(mine - theirs, self.dialogues)
+        return clustered_mean(mine - theirs, self.dialogues)
 
-    def more_often(self, other: Told) -> Interval:
+    def more_often(self, other: PlaceScores) -> Interval:
         """How much more often the true reply is the first of five here than with another scorer."""
-        return mean_of(first_values(self.scores) - first_values(other.scores), self.dialogues)
+        return clustered_mean(first_values(self.scores) - first_values(other.scores), self.dialogues)
 
     def _unit(self, values: Array) -> Array:
         low, high = self.bounds
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-Held = Mapping[tuple[Scorer, str], Told]  # scorer and corpus
+HeldOutScores = Mapping[tuple[Scorer, str], PlaceScores]  # scorer and corpus
 
 
-def tell(opened: Sequence[Opened], dialogues: Sequence[Dialogue]) -> Held:
+def score_held_out(opened: Sequence[TrainedScorer], dialogues: Sequence[Dialogue]) -> HeldOutScores:
     """What every scorer says on the held-out dialogues of each corpus."""
     corpus = Corpus.of(d for d in dialogues if d.split == SPLIT and d.corpus in CORPORA)
     names = np.array([name for _, name in corpus.groups], object)
@@ -141,19 +141,19 @@ def tell(opened: Sequence[Opened], dialogues: Sequence[Dialogue]) -> Held:
         network = open_scorer(one.scorer.kind, one.folder)
         encoder = one.scorer.reading.encoder
         if encoder not in vectors:
-            vectors[encoder] = turn_vectors(corpus, network.vectors, told)
-        of = told_apart(network, vectors[encoder], SPLIT, _SEED)
-        copied = _copied(network, vectors[encoder], of.turns)
+            vectors[encoder] = open_turn_vectors(corpus, network.vectors, told)
+        of = score_sets(network, vectors[encoder], SPLIT, _SEED)
+        copied = _score_copies(network, vectors[encoder], of.turns)
         dialogue = corpus.dialogue[of.turns]
         where = names[corpus.group[dialogue]]
         for name in CORPORA:
             mine = where == name
             cut = {kind: values[mine] for kind, values in copied.items()}
-            found[one.scorer, name] = Told(of.scores[mine], cut, network.card.bounds[F], dialogue[mine])
+            found[one.scorer, name] = PlaceScores(of.scores[mine], cut, network.card.bounds[F_BOUNDS], dialogue[mine])
     return found
 
 
-def _copied(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -> dict[str, Array]:
+def _score_copies(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -> dict[str, Array]:
     """f of the context's own utterances; NaN where one says the same as the true reply."""
     corpus = vectors.corpus
     most = max(view.turns for view in scorer.card.views)
@@ -161,9 +161,9 @@ def _copied(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -> dict
     for name, chosen in ((ANY, copies(corpus, turns, _SEED, most)), (LAST, turns - 1)):
         replies = np.where(corpus.said[chosen] == corpus.said[turns], -1, chosen)
         parts = [np.zeros(0)]
-        for start in range(0, len(turns), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            views = views_of(vectors, turns[part], scorer.card.views)
+        for start in range(0, len(turns), _BATCH_SIZE):
+            part = slice(start, start + _BATCH_SIZE)
+            views = context_views(vectors, turns[part], scorer.card.views)
             parts.append(scorer.raw(views, vectors.replies(replies[part])))
         found[name] = np.concatenate(parts)
     return found

@@ -11,10 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rejoinder.data.datasets import read_dataset
-from rejoinder.indexes.corpus import Corpus, by_corpus
-from rejoinder.indexes.speaker_sets import Design, Sampling
-from rejoinder.indexes.speaker_similarity import Similarity, apart, falls, measure
-from rejoinder.indexes.text_vectors import vectorizer
+from rejoinder.indexes.corpus import Corpus, group_by_corpus
+from rejoinder.indexes.speaker_sets import Design, SetSampling
+from rejoinder.indexes.speaker_similarity import (
+    Similarity,
+    is_decreasing,
+    is_separated,
+    measure_similarity,
+    open_vectorizer,
+)
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.types import Dialogue
 
@@ -31,29 +36,29 @@ PUBLISHED = (0.922, 0.919, 0.912, 0.898)
 
 
 @dataclass(frozen=True)
-class Way:
+class SimilarityMethod:
     """One way of measuring."""
 
     title: str
     encoder: str
     design: Design
-    sampling: Sampling
+    sampling: SetSampling
 
 
-WAYS = (
-    Way("GloVe, each set once (as the paper)", "glove-6b-50d", "each set once", Sampling(20_000)),
-    Way("MiniLM, matched", "minilm", "matched", Sampling(500, 5)),
-    Way("TF-IDF, matched", "tfidf", "matched", Sampling(20_000)),
-    Way("GloVe, matched", "glove-6b-50d", "matched", Sampling(20_000)),
-    Way("TF-IDF, matched, copies counted", "tfidf", "matched", Sampling(2_000, copies=True)),
+SIMILARITY_METHODS = (
+    SimilarityMethod("GloVe, each set once (as the paper)", "glove-6b-50d", "each set once", SetSampling(20_000)),
+    SimilarityMethod("MiniLM, matched", "minilm", "matched", SetSampling(500, 5)),
+    SimilarityMethod("TF-IDF, matched", "tfidf", "matched", SetSampling(20_000)),
+    SimilarityMethod("GloVe, matched", "glove-6b-50d", "matched", SetSampling(20_000)),
+    SimilarityMethod("TF-IDF, matched, copies counted", "tfidf", "matched", SetSampling(2_000, copies=True)),
 )
 
 
-def reproduce(ways: Sequence[Way] = WAYS) -> Reproduction:
+def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduction:
     """Measure every corpus in some ways."""
-    corpora = by_corpus(_dialogues())
+    corpora = group_by_corpus(_dialogues())
     figures = [
-        Figure(f"Frobenius norm / n: {WAYS[0].title}", "Twitter (the paper's)", column, value, math.nan)
+        Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
         for column, value in zip(COLUMNS, PUBLISHED, strict=True)
     ]
     notes = [
@@ -65,7 +70,7 @@ def reproduce(ways: Sequence[Way] = WAYS) -> Reproduction:
         found = {shown: _measure(corpora[name], way) for name, shown in CORPORA.items()}
         for shown, kinds in found.items():
             figures += _figures(shown, kinds, way)
-        notes.append(_verdict(way, found))
+        notes.append(_describe_order(way, found))
     figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
     return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
 
@@ -76,11 +81,11 @@ def _dialogues() -> Iterator[Dialogue]:
             yield record
 
 
-def _measure(corpus: Corpus, way: Way) -> list[Similarity]:
-    return measure(corpus, vectorizer(way.encoder), way.sampling, [way.design])[way.design]
+def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
+    return measure_similarity(corpus, open_vectorizer(way.encoder), way.sampling, [way.design])[way.design]
 
 
-def _figures(row: str, kinds: Sequence[Similarity], way: Way) -> Iterator[Figure]:
+def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
         for statistic, found in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
@@ -88,11 +93,11 @@ def _figures(row: str, kinds: Sequence[Similarity], way: Way) -> Iterator[Figure
             yield Figure(table, row, column, None, found.value, found.low, found.high, one.n_sets, note)
 
 
-def _verdict(way: Way, found: dict[str, list[Similarity]]) -> str:
+def _describe_order(way: SimilarityMethod, found: dict[str, list[Similarity]]) -> str:
     """On which corpora the mean cosine falls from set to set, and on which the ends are apart too."""
-    both = [name for name, kinds in found.items() if falls(kinds) and apart(kinds)]
-    order_only = [name for name, kinds in found.items() if falls(kinds) and not apart(kinds)]
-    neither = [name for name, kinds in found.items() if not falls(kinds)]
+    both = [name for name, kinds in found.items() if is_decreasing(kinds) and is_separated(kinds)]
+    order_only = [name for name, kinds in found.items() if is_decreasing(kinds) and not is_separated(kinds)]
+    neither = [name for name, kinds in found.items() if not is_decreasing(kinds)]
     sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in found.items())
     return (
         f"{way.title}: the mean cosine falls from set to set, first and last apart: {', '.join(both) or 'none'}; "

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
-from rejoinder.papers.ssrem.published import COPIED, KINDS, SHORT, SHOWN
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, Reading, Scorer
-from rejoinder.papers.ssrem.scores import ANY, LAST, Held
+from rejoinder.papers.ssrem.published import COPIED, KIND_LABELS, KINDS, SET_LABELS
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores
 from rejoinder.stats.interval import Interval
 
 
-def similarity(figures: Sequence[Figure]) -> Iterator[Figure]:
+def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
     """Table 2: the norm in the paper's way, and the mean cosine, which a set's size does not decide."""
     for figure in figures:
         statistic, _, way = figure.table.partition(": ")
@@ -21,23 +21,23 @@ def similarity(figures: Sequence[Figure]) -> Iterator[Figure]:
             yield replace(figure, table=f"Table 2: {figure.table}")
 
 
-def told(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
+def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 6: mean scores (Figure 3), standardised gaps, AUCs, and how often the true reply is the first of five."""
     for corpus, shown in CORPORA.items():
-        for scorer in _scorers(readings):
+        for scorer in _list_scorers(readings):
             found = held[scorer, corpus]
             row = scorer.row
-            for name, short in SHORT.items():
-                yield figure_of(f"Figure 3: mean score, {shown} test", row, short, found.mean(name))
+            for name, short in SET_LABELS.items():
+                yield to_figure(f"Figure 3: mean score, {shown} test", row, short, found.mean(name))
             table = f"Section 6: true against each set, {shown} test"
             for name in SETS:
-                yield figure_of(table, row, f"gap, {SHORT[name]}", found.gap(name), "standardised")
+                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
             for name in SETS:
-                yield figure_of(table, row, f"AUC, {SHORT[name]}", found.auc(name))
-            yield figure_of(table, row, "first of five", found.first(), "chance: .2")
+                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", found.auc(name))
+            yield to_figure(table, row, "first of five", found.first(), "chance: .2")
 
 
-def leads(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
+def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """How much more SSREM tells apart than the others at the same places, by one V."""
     for corpus, shown in CORPORA.items():
         table = f"Section 6: SSREM less the others, {shown} test"
@@ -45,13 +45,13 @@ def leads(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
             own = held[Scorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
                 other = held[Scorer(kind, reading), corpus]
-                row = f"less {SHOWN[kind]}, {reading.label}"
+                row = f"less {KIND_LABELS[kind]}, {reading.label}"
                 for name in SETS:
-                    yield figure_of(table, row, f"gap, {SHORT[name]}", own.ahead(other, name))
-                yield figure_of(table, row, "first of five", own.more_often(other))
+                    yield to_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
+                yield to_figure(table, row, "first of five", own.more_often(other))
 
 
-def transfer(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
+def transfer_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 7.1 (Figure 5): trained on one corpus, told apart on the other and, beside, on its own."""
     for on in BOTH:
         for test in sorted(BOTH, key=lambda name: name == on):
@@ -61,13 +61,13 @@ def transfer(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
                     scorer = Scorer(kind, reading, (on,))
                     found = held[scorer, test]
                     for name in ("true", "same_conversation", "random"):
-                        yield figure_of(table, scorer.row, SHORT[name], found.mean(name))
+                        yield to_figure(table, scorer.row, SET_LABELS[name], found.mean(name))
                     for name in ("same_conversation", "random"):
-                        yield figure_of(table, scorer.row, f"gap, {SHORT[name]}", found.gap(name), "standardised")
-                        yield figure_of(table, scorer.row, f"AUC, {SHORT[name]}", found.auc(name))
+                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
+                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", found.auc(name))
 
 
-def copying(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
+def copying_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 8: copied utterances of the context against the true reply, trained without and with copies."""
     for corpus, shown in CORPORA.items():
         table = f"Section 8: copying, {shown} test"
@@ -75,24 +75,24 @@ def copying(held: Held, readings: Sequence[Reading]) -> Iterator[Figure]:
             for copies in (False,) if reading.shipped else (False, True):
                 for kind in KINDS:
                     found = held[Scorer(kind, reading, copies=copies), corpus]
-                    row = f"{SHOWN[kind]}, {reading.label}{', --copies' if copies else ''}"
+                    row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
                     # The paper reads by word averages.
                     printed = COPIED.get(kind) if reading == GLOVE and not copies else None
                     note = "published: Twitter" if printed is not None else ""
-                    yield figure_of(table, row, "mean, true", found.mean("true"))
-                    yield figure_of(table, row, "mean, copy", found.mean(ANY))
-                    yield figure_of(table, row, "copy less true", found.raised(ANY), note, printed)
-                    yield figure_of(table, row, "true wins, any copy", found.won(ANY))
-                    yield figure_of(table, row, "true wins, last copied", found.won(LAST))
-                    yield figure_of(table, row, "AUC, SC", found.auc("same_conversation"))
+                    yield to_figure(table, row, "mean, true", found.mean("true"))
+                    yield to_figure(table, row, "mean, copy", found.mean(ANY))
+                    yield to_figure(table, row, "copy less true", found.raised(ANY), note, printed)
+                    yield to_figure(table, row, "true wins, any copy", found.won(ANY))
+                    yield to_figure(table, row, "true wins, last copied", found.won(LAST))
+                    yield to_figure(table, row, "AUC, SC", found.auc("same_conversation"))
 
 
-def _scorers(readings: Sequence[Reading]) -> Iterator[Scorer]:
+def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
     for reading in readings:
         yield from (Scorer(kind, reading) for kind in KINDS)
 
 
-def figure_of(
+def to_figure(
     table: str, row: str, column: str, found: Interval, note: str = "", published: float | None = None
 ) -> Figure:
     """A measured figure with its interval."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rejoinder.papers.ssrem.claims import RAND, SC, ahead_by, cells, said, said_of, three
+from rejoinder.papers.ssrem.claims import RAND, SC, compare_leads, iterate_cells, judge_leads, list_three_scorers, rule
 from rejoinder.papers.ssrem.published import COPIED
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Reading, Scorer
-from rejoinder.papers.ssrem.scores import ANY, LAST, Held, Told
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
 
 
-def transferred(held: Held, readings: Sequence[Reading]) -> str:
+def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     """Section 7.2: whether SSREM is ahead on the corpus that it was not trained on."""
     parts, holds = [], []
     for reading in (one for one in readings if not one.shipped):
         for on, test in ((on, test) for on in BOTH for test in BOTH if on != test):
-            own, *others = three(held, reading, test, (on,))
-            ahead = ahead_by([own.ahead(other, name) for other in others for name in (SC, RAND)])
+            own, *others = list_three_scorers(held, reading, test, (on,))
+            ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
             holds.append(ahead)
             at_home = held[Scorer("ssrem", reading, (test,)), test]
             parts.append(
@@ -27,20 +27,20 @@ def transferred(held: Held, readings: Sequence[Reading]) -> str:
             )
     return (
         f"On a corpus it was not trained on, SSREM separates true replies from SC and Rand better than RSREM and RUBER "
-        f"(Figure 5): {said_of(holds)}; gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
+        f"(Figure 5): {judge_leads(holds)}; gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
     )
 
 
-def copied(held: Held, readings: Sequence[Reading]) -> Iterator[str]:
+def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
     """Section 8: whether copies fool SSREM less, and what training against them does."""
-    yield _fooled(held, readings)
-    yield _against(held, readings)
+    yield _describe_fooling(held, readings)
+    yield _describe_copy_training(held, readings)
 
 
-def _fooled(held: Held, readings: Sequence[Reading]) -> str:
+def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
-    for reading, corpus in cells(readings):
-        found = three(held, reading, corpus)
+    for reading, corpus in iterate_cells(readings):
+        found = list_three_scorers(held, reading, corpus)
         own, _, ruber = (one.raised(ANY) for one in found)
         holds += [own.value < ruber.value] if not reading.shipped else []
         raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in found)
@@ -48,14 +48,14 @@ def _fooled(held: Held, readings: Sequence[Reading]) -> str:
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
     return (
         f"Copied utterances of the context raise SSREM's mean score less than RUBER's (section 8; printed "
-        f"+{COPIED['ssrem']} and +{COPIED['ruber']}): {said(holds)}; copy less true by SSREM, RSREM, RUBER: "
+        f"+{COPIED['ssrem']} and +{COPIED['ruber']}): {rule(holds)}; copy less true by SSREM, RSREM, RUBER: "
         f"{'; '.join(parts)}."
     )
 
 
-def _against(held: Held, readings: Sequence[Reading]) -> str:
+def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
-    for reading, corpus in cells([one for one in readings if not one.shipped]):
+    for reading, corpus in iterate_cells([one for one in readings if not one.shipped]):
         plain, against = (held[Scorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
         holds.append(against.won(ANY).low > plain.won(ANY).high)
         parts.append(
@@ -64,10 +64,10 @@ def _against(held: Held, readings: Sequence[Reading]) -> str:
             f"{_change(plain, against, lambda one: one.auc(SC).value)}"
         )
     return (
-        f"Training against copies makes SSREM robust to them, the paper's next step: {said(holds)}; how often the true "
+        f"Training against copies makes SSREM robust to them, the paper's next step: {rule(holds)}; how often the true "
         f"reply wins goes from (without) to (with): {'; '.join(parts)}."
     )
 
 
-def _change(plain: Told, against: Told, figure: Callable[[Told], float]) -> str:
+def _change(plain: PlaceScores, against: PlaceScores, figure: Callable[[PlaceScores], float]) -> str:
     return f"{figure(plain):.3f} to {figure(against):.3f}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rejoinder.data.datasets import dataset, read_dataset
 from rejoinder.paths import cache_home
-from rejoinder.selection.ranking.train_overlap import Sharing
+from rejoinder.selection.ranking.train_overlap import TrainOverlap
 from rejoinder.types import Question
 
 FOLDS = range(5)
@@ -22,27 +22,27 @@ def questions(fold: int, split: str) -> tuple[Question, ...]:
     return tuple(record for record in read_dataset(f"sugar/{fold}/{split}") if isinstance(record, Question))
 
 
-def training_of(fold: int) -> Sharing:
+def read_train_overlap(fold: int) -> TrainOverlap:
     """What the training split of a fold says."""
-    return Sharing.of(questions(fold, "train"))
+    return TrainOverlap.of(questions(fold, "train"))
 
 
-def kinds() -> dict[str, tuple[str, ...]]:
+def find_seen_kinds() -> dict[str, tuple[str, ...]]:
     """What of each test question was seen in the training split of its fold."""
     found: dict[str, tuple[str, ...]] = {}
     for fold in FOLDS:
-        known = training_of(fold)
+        known = read_train_overlap(fold)
         found |= {question.id: tuple(known.kinds(question)) for question in questions(fold, "test")}
     return found
 
 
-def digest(folds: Iterable[int] = FOLDS) -> str:
+def digest_folds(folds: Iterable[int] = FOLDS) -> str:
     """A digest of the files that the splits are made of."""
     names = [f"sugar/{fold}/{split}" for fold in folds for split in SPLITS]
     listed = [f"{name} {file.path} {file.sha256}" for name in names for file in dataset(name).files]
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
 
-def home() -> Path:
+def answers_home() -> Path:
     """The folder of the cache for the answers of trained rankers."""
-    return cache_home() / "sugar" / digest()[:16]
+    return cache_home() / "sugar" / digest_folds()[:16]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, REQUEST, WHOLE
-from rejoinder.papers.sugar.measures import Measured
+from rejoinder.papers.sugar.measures import SugarMeasures
 from rejoinder.papers.sugar.published import TFIDF
 from rejoinder.papers.sugar.rankers import OURS, VARIANTS
-from rejoinder.papers.sugar.texts import NEW, REMEMBERED
+from rejoinder.papers.sugar.texts import MEMORY, NEW
 from rejoinder.selection.ranking.result import PRECISION
 
 FLOORS = {REQUEST: 0.70, RELEVANT: 0.86, WHOLE: 0.71, "15": 0.69}
@@ -34,14 +34,21 @@ FOLDS = (
 )
 
 
-def notes(found: Measured) -> list[str]:
+def list_notes(found: SugarMeasures) -> list[str]:
     """Sentences with figures, then those without."""
     tied = next(one.ties for one in found.by_input[REQUEST].standings if one.ranker == TFIDF)
     n = len(found.by_input[REQUEST].ranked.questions)
-    return [*_missing(found), *_reached(found), *_shared(found), TIES.format(ties=tied, n=n), STATISTICS, FOLDS]
+    return [
+        *_describe_missing(found),
+        *_describe_reached(found),
+        *_describe_shared(found),
+        TIES.format(ties=tied, n=n),
+        STATISTICS,
+        FOLDS,
+    ]
 
 
-def _missing(found: Measured) -> Iterator[str]:
+def _describe_missing(found: SugarMeasures) -> Iterator[str]:
     if found.missing:
         yield (
             f"{len(found.missing)} trained rankers have no answers in the cache, so their rows are missing "
@@ -51,39 +58,39 @@ def _missing(found: Measured) -> Iterator[str]:
         )
 
 
-def _reached(found: Measured) -> Iterator[str]:
+def _describe_reached(found: SugarMeasures) -> Iterator[str]:
     """How near our ranker came, and what distractors cost each ranker."""
     for variant in VARIANTS:
         values = _precisions(found, variant.row)
         if variant == OURS and values:
-            told = [f"{given} {v:.3f} ({_against(given, v)})" for given, v in values.items() if given in FLOORS]
+            told = [f"{given} {v:.3f} ({_compare(given, v)})" for given, v in values.items() if given in FLOORS]
             yield f"Our ranker, Precision@1 against what was asked: {', '.join(told)}."
         last = DISTRACTORS[-1]
         if WHOLE in values and last in values:
             lost = values[WHOLE] - values[last]
-            kept = f" (asked: at most {MOST_LOST:g}: {_said(lost <= MOST_LOST)})" if variant == OURS else ""
+            kept = f" (asked: at most {MOST_LOST:g}: {_mark(lost <= MOST_LOST)})" if variant == OURS else ""
             yield f"From u+S to {last} distractors {variant.row} loses {lost:+.3f} of Precision@1{kept}."
 
 
-def _against(given: str, value: float) -> str:
+def _compare(given: str, value: float) -> str:
     return (
-        f"floor {FLOORS[given]:g}: {_said(value >= FLOORS[given])}; aim {AIMS[given]:g}: {_said(value >= AIMS[given])}"
+        f"floor {FLOORS[given]:g}: {_mark(value >= FLOORS[given])}; aim {AIMS[given]:g}: {_mark(value >= AIMS[given])}"
     )
 
 
-def _shared(found: Measured) -> Iterator[str]:
+def _describe_shared(found: SugarMeasures) -> Iterator[str]:
     counts, texts = found.shared, {one.ranker: one.measures[PRECISION].estimate.value for one in found.texts}
     yield (
         f"Folds share no example ({counts.examples}), but of {counts.questions:,} test questions {counts.requests:,} "
         f"have a request of their training split, {counts.distractor:,} a distractor that is a reference there and "
         f"{counts.reference_offered:,} a reference that is a candidate there. Reading neither request nor situation, "
-        f'the rule "{NEW}" has a Precision@1 of {texts[NEW]:.3f}, and "{REMEMBERED}" {texts[REMEMBERED]:.3f}. A ranker '
+        f'the rule "{NEW}" has a Precision@1 of {texts[NEW]:.3f}, and "{MEMORY}" {texts[MEMORY]:.3f}. A ranker '
         "that learns texts by heart suffers, and one that could tell which texts it knows would profit. So no "
         "Precision@1 on these folds, published or ours, is of understanding alone; see the breakdown by what was seen."
     )
 
 
-def _precisions(found: Measured, row: str) -> dict[str, float]:
+def _precisions(found: SugarMeasures, row: str) -> dict[str, float]:
     return {
         given: one.measures[PRECISION].estimate.value
         for given, evaluation in found.by_input.items()
@@ -92,5 +99,5 @@ def _precisions(found: Measured, row: str) -> dict[str, float]:
     }
 
 
-def _said(reached: bool) -> str:
+def _mark(reached: bool) -> str:
     return "reached" if reached else "MISSED"

@@ -14,7 +14,7 @@ SEED = 0
 PARAMETERS = "ranker(folder={folder!r})"
 
 
-class Variant(NamedTuple):
+class RankerVariant(NamedTuple):
     """A way to train: a row of the tables.
 
     One that is ``own`` is trained on each of its inputs and asked with the same, as the paper does; another is trained
@@ -29,24 +29,26 @@ class Variant(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-EVERY = "--all-candidates"  # as the paper does: also those that are references of held-out questions
+ALL_CANDIDATES = "--all-candidates"  # as the paper does: also those that are references of held-out questions
 PAPER = ("--epochs", "10", "--negatives", "0")  # its candidates and no others
-OURS = Variant("situated", "our ranker", "situated", (WHOLE,), False)
-OURS_EVERY = Variant("situated-every", "our ranker, every candidate trained on", "situated", (WHOLE,), False, (EVERY,))
-OURS_AS_GIVEN = Variant(
+OURS = RankerVariant("situated", "our ranker", "situated", (WHOLE,), False)
+OURS_EVERY = RankerVariant(
+    "situated-every", "our ranker, every candidate trained on", "situated", (WHOLE,), False, (ALL_CANDIDATES,)
+)
+OURS_AS_GIVEN = RankerVariant(
     "situated-given", "our ranker, no distractors mixed in", "situated", (WHOLE,), False, ("--no-distractors",)
 )
-CROSS = Variant("cross", "plain cross-encoder", "cross", INPUTS, True, (*PAPER, EVERY))
-CROSS_OWN = Variant(
+CROSS = RankerVariant("cross", "plain cross-encoder", "cross", INPUTS, True, (*PAPER, ALL_CANDIDATES))
+CROSS_OWN = RankerVariant(
     "cross-own", "plain cross-encoder, own candidates", "cross", (REQUEST, RELEVANT, WHOLE), True, PAPER
 )
 VARIANTS = (OURS, OURS_EVERY, OURS_AS_GIVEN, CROSS, CROSS_OWN)  # the slowest first
 
 
-class Job(NamedTuple):
+class RankerJob(NamedTuple):
     """One ranker to be trained: a variant, its input and a fold."""
 
-    variant: Variant
+    variant: RankerVariant
     given: str
     fold: int
 
@@ -68,10 +70,10 @@ class Job(NamedTuple):
         return [*start, *data, *how, "-o", str(folder)]
 
 
-def jobs(only: Sequence[str] = ()) -> list[Job]:
+def list_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
     """Every ranker to be trained, or those of some variants."""
     return [
-        Job(variant, given, fold)
+        RankerJob(variant, given, fold)
         for variant in VARIANTS
         if not only or variant.name in only
         for given in variant.trained
@@ -79,6 +81,6 @@ def jobs(only: Sequence[str] = ()) -> list[Job]:
     ]
 
 
-def job_for(variant: Variant, given: str, fold: int) -> Job:
+def find_job(variant: RankerVariant, given: str, fold: int) -> RankerJob:
     """The ranker of a variant that is asked with an input."""
-    return Job(variant, given if variant.own else variant.trained[0], fold)
+    return RankerJob(variant, given if variant.own else variant.trained[0], fold)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
-from rejoinder.data.dataset_reader import Row, json_lines
+from rejoinder.data.dataset_reader import DatasetRow, read_json_lines
 from rejoinder.data.datasets import dataset
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.papers.base import Figure
@@ -24,18 +24,18 @@ GRADES = ("Bad", "Acceptable", "Best")
 _PLACE = re.compile(r"(?<=\S)'s\b")
 
 
-def examples(root: Path | None = None) -> list[Row]:
+def examples(root: Path | None = None) -> list[DatasetRow]:
     """Every example once: the test splits of all folds together."""
     files = [file for fold in FOLDS for file in dataset(f"sugar/{fold}/test").files]
-    return [row for file in files for row in json_lines((root or data_home()) / file.path)]
+    return [row for file in files for row in read_json_lines((root or data_home()) / file.path)]
 
 
-def figures(rows: Sequence[Row]) -> list[Figure]:
+def list_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
     """All that is counted, published beside measured."""
     return [*table_2(rows), *table_3(rows), *figure_4(rows)]
 
 
-def table_2(rows: Sequence[Row]) -> Iterator[Figure]:
+def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """Sentences and tokens."""
     table = "Table 2: dataset statistics"
     statements = [s for row in rows for s in row.texts("s.sents.tok")]
@@ -49,20 +49,20 @@ def table_2(rows: Sequence[Row]) -> Iterator[Figure]:
     for name, (whole, tokenised) in texts.items():
         tokens = sum(len(sentence.split()) for sentence in tokenised)
         found = published.TABLE_2[name]
-        yield _whole(table, name, "different", len(set(whole)), found.different)
-        yield _whole(table, name, "tokens", tokens, found.tokens)
+        yield _count_figure(table, name, "different", len(set(whole)), found.different)
+        yield _count_figure(table, name, "tokens", tokens, found.tokens)
         yield Figure(table, name, "tokens an example", found.mean, round(tokens / len(rows), 1))
-    yield _whole(table, "all", "examples", len(rows), published.EXAMPLES)
-    yield _whole(table, "all", "sentences", _sentences(rows), published.SENTENCES)
+    yield _count_figure(table, "all", "examples", len(rows), published.EXAMPLES)
+    yield _count_figure(table, "all", "sentences", _count_sentences(rows), published.SENTENCES)
 
 
-def table_3(rows: Sequence[Row]) -> Iterator[Figure]:
+def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """The statements that matter, by category, and what the text says of them."""
     table = "Table 3: statements that matter (S1)"
     gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
     counted = Counter(category for of in gold for category in of)
     for category in CATEGORIES:
-        yield _whole(table, category, "statements", counted[category], published.TABLE_3[category])
+        yield _count_figure(table, category, "statements", counted[category], published.TABLE_3[category])
     table = "Section 3.2: statements that matter"
     sizes = [len(of) for of in gold]
     told = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
@@ -75,33 +75,33 @@ def table_3(rows: Sequence[Row]) -> Iterator[Figure]:
     yield Figure(table, "examples with behavior", "value", published.WITH_BEHAVIOR, with_behavior)
 
 
-def figure_4(rows: Sequence[Row]) -> Iterator[Figure]:
+def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """How many examples have how many Bad, Acceptable and Best candidates; the paper's counts are in a drawing."""
     table = "Figure 4: examples by number of Bad, Acceptable and Best candidates"
     for kind, n in grade_counts(rows).most_common():
         yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
-    several = sum(sum(kind[1:]) > 1 for kind in map(_grades, rows)) / len(rows)
+    several = sum(sum(kind[1:]) > 1 for kind in map(_count_grades, rows)) / len(rows)
     yield Figure(
         "Section 3.2: ratings", "more than one is Best or Acceptable", "share", published.SEVERAL_GOOD, several
     )
-    without = sum(not kind[2] for kind in map(_grades, rows))
+    without = sum(not kind[2] for kind in map(_count_grades, rows))
     yield Figure(
         "Section 3.2: ratings", "examples with three Acceptable ones (the paper removed one)", "share", 0, without
     )
 
 
-def grade_counts(rows: Sequence[Row]) -> Counter[tuple[int, int, int]]:
+def grade_counts(rows: Sequence[DatasetRow]) -> Counter[tuple[int, int, int]]:
     """Examples by their numbers of Bad, Acceptable and Best candidates."""
-    return Counter(map(_grades, rows))
+    return Counter(map(_count_grades, rows))
 
 
-def _grades(row: Row) -> tuple[int, int, int]:
+def _count_grades(row: DatasetRow) -> tuple[int, int, int]:
     found = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
     bad, acceptable, best = (found.count(grade) for grade in range(len(GRADES)))
     return bad, acceptable, best
 
 
-def _sentences(rows: Sequence[Row]) -> int:
+def _count_sentences(rows: Sequence[DatasetRow]) -> int:
     """The sentences of everything that an example has: request, goal, statements, candidates."""
     total = 0
     for row in rows:
@@ -110,5 +110,5 @@ def _sentences(rows: Sequence[Row]) -> int:
     return total
 
 
-def _whole(table: str, row: str, column: str, measured: int, asked: int) -> Figure:
+def _count_figure(table: str, row: str, column: str, measured: int, asked: int) -> Figure:
     return Figure(table, row, column, asked, measured, note="exact" if measured == asked else "")

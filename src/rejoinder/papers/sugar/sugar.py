@@ -6,11 +6,11 @@ import html
 from collections.abc import Mapping, Sequence
 from math import ceil, floor
 
-from rejoinder.data.dataset_reader import Row
+from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.sugar import statistics, tables
-from rejoinder.papers.sugar.measures import measure
-from rejoinder.papers.sugar.notes import notes
+from rejoinder.papers.sugar.measures import measure_rankers
+from rejoinder.papers.sugar.notes import list_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 360, 56, 190, 36, 44
@@ -22,7 +22,7 @@ _STYLE = (
 )
 
 
-def bars(title: str, counts: Mapping[str, int]) -> str:
+def draw_bars(title: str, counts: Mapping[str, int]) -> str:
     """A bar a name, the longest first, with its number."""
     row, left, height = 34, 110, 44 + 34 * len(counts)
     most = max(counts.values(), default=1)
@@ -32,10 +32,12 @@ def bars(title: str, counts: Mapping[str, int]) -> str:
         parts.append(f'<text class="y" x="{left - 10}" y="{y + 16}">{html.escape(name)}</text>')
         parts.append(f'<rect class="bar" x="{left}" y="{y}" width="{wide:.1f}" height="22"/>')
         parts.append(f'<text x="{left + wide + 6:.1f}" y="{y + 16}">{n:,}</text>')
-    return _page(title, height, parts)
+    return _wrap_svg(title, height, parts)
 
 
-def curves(title: str, steps: Sequence[str], rows: Mapping[str, Mapping[str, float]], dashed: Sequence[str]) -> str:
+def draw_curves(
+    title: str, steps: Sequence[str], rows: Mapping[str, Mapping[str, float]], dashed: Sequence[str]
+) -> str:
     """A line a name over the steps; names in ``dashed`` are published ones, of which only some steps are known."""
     known = [value for of in rows.values() for value in of.values()]
     first, last = (floor(min(known) / _STEP), ceil(max(known) / _STEP)) if known else (0, round(1 / _STEP))
@@ -66,10 +68,10 @@ def curves(title: str, steps: Sequence[str], rows: Mapping[str, Mapping[str, flo
         at = _TOP + 18 * place
         parts.append(f'<rect x="{_WIDTH - _RIGHT + 16}" y="{at}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{_WIDTH - _RIGHT + 34}" y="{at + 10}">{html.escape(name)}</text>')
-    return _page(title, _HEIGHT, parts)
+    return _wrap_svg(title, _HEIGHT, parts)
 
 
-def _page(title: str, height: float, parts: Sequence[str]) -> str:
+def _wrap_svg(title: str, height: float, parts: Sequence[str]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" role="img">'
     ground = f'<rect width="{_WIDTH}" height="{height:g}" fill="#fff"/>'
     return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
@@ -81,23 +83,27 @@ SUMMARY = "SUGAR: which reply suits a request in a situation, over five folds (T
 def reproduce() -> Reproduction:
     """Count in the files, take what trained rankers said from the cache, and compare."""
     rows = statistics.examples()
-    found = measure()
-    figures = [*statistics.figures(rows), *tables.figures(found)]
+    found = measure_rankers()
+    figures = [*statistics.list_figures(rows), *tables.list_figures(found)]
     return Reproduction(
         "sugar",
         "SUGAR: situated, proactive response selection",
         figures,
-        notes(found),
-        {"figure-4": _grades(rows), "figure-5": _curve(figures, PRECISION), "figure-5-ndcg": _curve(figures, NDCG)},
+        list_notes(found),
+        {
+            "figure-4": _draw_grades(rows),
+            "figure-5": _draw_curve(figures, PRECISION),
+            "figure-5-ndcg": _draw_curve(figures, NDCG),
+        },
     )
 
 
-def _grades(rows: Sequence[Row]) -> str:
+def _draw_grades(rows: Sequence[DatasetRow]) -> str:
     counts = {", ".join(map(str, kind)): n for kind, n in statistics.grade_counts(rows).most_common()}
-    return bars("Examples by number of Bad, Acceptable and Best candidates", counts)
+    return draw_bars("Examples by number of Bad, Acceptable and Best candidates", counts)
 
 
-def _curve(figures: Sequence[Figure], measure: str) -> str:
+def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
     """A line a measured ranker; the published ones are those ends that the paper's text gives."""
     mine = [figure for figure in figures if figure.table == f"Figure 5: {measure} by number of distractors"]
     rows: dict[str, dict[str, float]] = {}
@@ -107,4 +113,6 @@ def _curve(figures: Sequence[Figure], measure: str) -> str:
             rows.setdefault(figure.row, {})[figure.column] = figure.measured
         elif figure.published is not None:
             published.setdefault(f"{figure.row} (published)", {})[figure.column] = figure.published
-    return curves(f"{measure} by number of distractors", list(tables.STEPS.values()), rows | published, list(published))
+    return draw_curves(
+        f"{measure} by number of distractors", list(tables.STEPS.values()), rows | published, list(published)
+    )

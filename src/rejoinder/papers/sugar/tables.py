@@ -6,52 +6,52 @@ from collections.abc import Iterator
 
 from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.base import Figure
-from rejoinder.papers.sugar.measures import Measured
+from rejoinder.papers.sugar.measures import SugarMeasures
 from rejoinder.papers.sugar.published import FIGURE_5, FIGURE_5_NDCG, TABLE_4, TFIDF, Score
-from rejoinder.selection.ranking.evaluation import Evaluation, Standing
-from rejoinder.selection.ranking.fold_means import Folded
+from rejoinder.selection.ranking.evaluation import RankerStanding, RankingEvaluation
+from rejoinder.selection.ranking.fold_means import FoldMean
 from rejoinder.selection.ranking.result import MEASURES, NDCG, PRECISION
 
 STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
-SHOWN = (REQUEST, RELEVANT, WHOLE)
+TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
 
-def figures(found: Measured) -> list[Figure]:
+def list_figures(found: SugarMeasures) -> list[Figure]:
     """All of them, in the order of the page."""
     whole = found.by_input[WHOLE]
     return [
         *table_4(found),
         *figure_5(found, PRECISION),
         *figure_5(found, NDCG),
-        *differences(found),
-        *breakdowns(whole),
-        *readings(found),
-        *shared(found),
-        *validation(found),
+        *difference_figures(found),
+        *breakdown_figures(whole),
+        *reading_figures(found),
+        *overlap_figures(found),
+        *validation_figures(found),
     ]
 
 
-def table_4(found: Measured) -> Iterator[Figure]:
+def table_4(found: SugarMeasures) -> Iterator[Figure]:
     """Systems by input; ties as the paper breaks them in the row that is held against the paper's."""
     table = "Table 4: five folds"
     for (system, given), score in TABLE_4.items():
         if system == TFIDF:
             first = found.as_published[given].measures[PRECISION]
             shared = next(one for one in found.by_input[given].standings if one.ranker == TFIDF)
-            yield from _line(table, f"{system}, {given}", first, shared.measures[NDCG], score)
+            yield from _line_figures(table, f"{system}, {given}", first, shared.measures[NDCG], score)
         else:
             nothing = float("nan")
             yield Figure(table, f"{system}, {given}", PRECISION, score.precision, nothing)
             yield Figure(table, f"{system}, {given}", NDCG, score.ndcg, nothing)
     for name in found.by_input[WHOLE].ranked.rankers:
         told = f"{name}, ties shared" if name == TFIDF else name
-        for given in SHOWN:
-            mine = _standing(found.by_input[given], name)
+        for given in TABLE_4_INPUTS:
+            mine = _find_standing(found.by_input[given], name)
             if mine is not None:
-                yield from _line(table, f"{told}, {given}", mine.measures[PRECISION], mine.measures[NDCG])
+                yield from _line_figures(table, f"{told}, {given}", mine.measures[PRECISION], mine.measures[NDCG])
 
 
-def figure_5(found: Measured, measure: str) -> Iterator[Figure]:
+def figure_5(found: SugarMeasures, measure: str) -> Iterator[Figure]:
     """Systems by number of distractors; of the paper's drawing, what its text and Table 4 say."""
     table = f"Figure 5: {measure} by number of distractors"
     of = 0 if measure == PRECISION else 2
@@ -59,19 +59,19 @@ def figure_5(found: Measured, measure: str) -> Iterator[Figure]:
     for system in dict.fromkeys(system for system, _ in TABLE_4):
         for given, n in STEPS.items():
             published = TABLE_4[system, given][of] if given == RELEVANT else told.get((system, given))
-            mine = _standing(found.by_input[given], system)
+            mine = _find_standing(found.by_input[given], system)
             if mine is not None and measure == PRECISION:
                 mine = found.as_published[given]
             if mine is not None or published is not None:
-                yield _figure(table, system, n, mine and mine.measures[measure], published)
+                yield _to_figure(table, system, n, mine and mine.measures[measure], published)
     for name in dict.fromkeys(name for one in found.by_input.values() for name in one.ranked.rankers if name != TFIDF):
         for given, n in STEPS.items():
-            mine = _standing(found.by_input[given], name)
+            mine = _find_standing(found.by_input[given], name)
             if mine is not None:
-                yield _figure(table, name, n, mine.measures[measure])
+                yield _to_figure(table, name, n, mine.measures[measure])
 
 
-def differences(found: Measured) -> Iterator[Figure]:
+def difference_figures(found: SugarMeasures) -> Iterator[Figure]:
     """Every pair of rankers on every input."""
     for measure in MEASURES:
         table = f"Differences in {measure}: rankers swapped request by request"
@@ -84,7 +84,7 @@ def differences(found: Measured) -> Iterator[Figure]:
                     yield Figure(table, row, "p (Holm)", None, one.corrected, n=one.n)
 
 
-def breakdowns(found: Evaluation) -> Iterator[Figure]:
+def breakdown_figures(found: RankingEvaluation) -> Iterator[Figure]:
     """Both measures by kind of question, with the whole situation."""
     for name, parts in found.parts.items():
         table = f"By {name}, {found.ranked.given}"
@@ -96,7 +96,7 @@ def breakdowns(found: Evaluation) -> Iterator[Figure]:
                 yield Figure(table, f"{part.name} ({part.n})", column, None, value, low, high, told.n)
 
 
-def readings(found: Measured) -> Iterator[Figure]:
+def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
     """Which statements rankers read, against those that matter and against chance."""
     table = "Statements read, against those that matter"
     for given in (WHOLE, *DISTRACTORS):
@@ -109,7 +109,7 @@ def readings(found: Measured) -> Iterator[Figure]:
                 yield Figure(table, row, f"{name} by chance", None, chance, n=one.n)
 
 
-def shared(found: Measured) -> Iterator[Figure]:
+def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
     """What test questions share with the training split of their fold, and what that gives away."""
     table = "Seen in training: test questions of all folds"
     counts = found.shared
@@ -128,30 +128,32 @@ def shared(found: Measured) -> Iterator[Figure]:
     table = "What texts alone give away: no request, no situation is read"
     for one in found.texts:
         for measure in MEASURES:
-            yield _figure(table, one.ranker, measure, one.measures[measure])
+            yield _to_figure(table, one.ranker, measure, one.measures[measure])
 
 
-def validation(found: Measured) -> Iterator[Figure]:
+def validation_figures(found: SugarMeasures) -> Iterator[Figure]:
     """The same measures on the validation splits, by which rankers were chosen."""
     table = "Validation splits"
     for given in INPUTS:
         for one in found.validation[given]:
             for measure in MEASURES:
-                yield _figure(table, f"{one.ranker}, {given}", measure, one.measures[measure])
+                yield _to_figure(table, f"{one.ranker}, {given}", measure, one.measures[measure])
 
 
-def _standing(found: Evaluation, name: str) -> Standing | None:
+def _find_standing(found: RankingEvaluation, name: str) -> RankerStanding | None:
     return next((one for one in found.standings if one.ranker == name), None)
 
 
-def _line(table: str, row: str, precision: Folded, ndcg: Folded, published: Score | None = None) -> Iterator[Figure]:
-    yield _figure(table, row, PRECISION, precision, published and published.precision)
+def _line_figures(
+    table: str, row: str, precision: FoldMean, ndcg: FoldMean, published: Score | None = None
+) -> Iterator[Figure]:
+    yield _to_figure(table, row, PRECISION, precision, published and published.precision)
     yield Figure(table, row, "deviation of it", published and published.precision_deviation, precision.deviation)
-    yield _figure(table, row, NDCG, ndcg, published and published.ndcg)
+    yield _to_figure(table, row, NDCG, ndcg, published and published.ndcg)
     yield Figure(table, row, "deviation of that", published and published.ndcg_deviation, ndcg.deviation)
 
 
-def _figure(table: str, row: str, column: str, found: Folded | None, published: float | None = None) -> Figure:
+def _to_figure(table: str, row: str, column: str, found: FoldMean | None, published: float | None = None) -> Figure:
     if found is None:
         return Figure(table, row, column, published, float("nan"))
     return Figure(table, row, column, published, *found.estimate, found.n)

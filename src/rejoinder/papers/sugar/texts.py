@@ -12,38 +12,38 @@ from collections.abc import Callable, Mapping
 from statistics import mean
 
 from rejoinder.papers.sugar import folds as known
-from rejoinder.selection.ranking.evaluation import Standing, standings, together
-from rejoinder.selection.ranking.measures import gains_of
-from rejoinder.selection.ranking.result import Ranked
-from rejoinder.text.normalise import same_words
+from rejoinder.selection.ranking.evaluation import RankerStanding, merge_folds, standings
+from rejoinder.selection.ranking.measures import get_gains
+from rejoinder.selection.ranking.result import RankingResult
+from rejoinder.text.normalise import normalise_text
 
 NEW = "references of training come last"
-REMEMBERED = "the higher a text was graded in training, the earlier it comes"
+MEMORY = "the higher a text was graded in training, the earlier it comes"
 
 
-def texts_alone() -> list[Standing]:
+def rank_by_texts() -> list[RankerStanding]:
     """Both rules on all folds."""
     folds = {}
     for fold in known.FOLDS:
-        rules = {NEW: _new(fold), REMEMBERED: _remembered(fold)}
+        rules = {NEW: _make_new_rule(fold), MEMORY: _make_memory_rule(fold)}
         of = known.questions(fold, "test")
         scores = {
-            name: [tuple(rule(same_words(c.text)) for c in question.candidates) for question in of]
+            name: [tuple(rule(normalise_text(c.text)) for c in question.candidates) for question in of]
             for name, rule in rules.items()
         }
-        folds[fold] = Ranked(of, "u", scores)
-    return standings(together(folds).evaluated())
+        folds[fold] = RankingResult(of, "u", scores)
+    return standings(merge_folds(folds).evaluated())
 
 
-def _new(fold: int) -> Callable[[str], float]:
-    references = known.training_of(fold).references
+def _make_new_rule(fold: int) -> Callable[[str], float]:
+    references = known.read_train_overlap(fold).references
     return lambda text: -float(text in references)
 
 
-def _remembered(fold: int) -> Callable[[str], float]:
+def _make_memory_rule(fold: int) -> Callable[[str], float]:
     grades: Mapping[str, list[float]] = defaultdict(list)
     for question in known.questions(fold, "train"):
-        for candidate, gain in zip(question.candidates, gains_of(question), strict=True):
-            grades[same_words(candidate.text)].append(gain)
+        for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
+            grades[normalise_text(candidate.text)].append(gain)
     means = {text: mean(of) for text, of in grades.items()}
     return lambda text: means.get(text, 0.0)

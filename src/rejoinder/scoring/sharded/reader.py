@@ -10,22 +10,22 @@ from typing import Any
 
 import orjson
 
-from rejoinder.errors import RunError, shorten
+from rejoinder.errors import RunError, shorten_path
 from rejoinder.scoring.sharded.results import ABOUT, SHARDS
 
 
-def about_file(folder: Path) -> Path | None:
+def find_about_file(folder: Path) -> Path | None:
     """The file that a finished run is told by, of one input or over shards; None where there is none."""
     try:
         return next((path for path in (folder / "run.json", folder / ABOUT) if path.is_file()), None)
     except OSError as error:
-        raise RunError(f"{shorten(folder)}: cannot be read ({error.strerror})") from None
+        raise RunError(f"{shorten_path(folder)}: cannot be read ({error.strerror})") from None
 
 
-def parts(folder: Path) -> list[Path]:
+def list_run_parts(folder: Path) -> list[Path]:
     """The run folders of which a run consists: itself, or those of its shards that hold replies, in order."""
     path = folder / ABOUT
-    if about_file(folder) != path:
+    if find_about_file(folder) != path:
         return [folder]
     try:
         shards = orjson.loads(path.read_bytes())["shards"]
@@ -43,14 +43,14 @@ def parts(folder: Path) -> list[Path]:
     return found
 
 
-def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def merge_parts(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What runs over the parts of one input say together, as a run over all of it would."""
     first = parts[0]
-    systems, counts, flags = (_sum(one[key] for one in parts) for key in ("systems", "counts", "flags"))
+    systems, counts, flags = (_sum_counts(one[key] for one in parts) for key in ("systems", "counts", "flags"))
     whole = {
         "id": hashlib.sha256("".join(one["id"] for one in parts).encode()).hexdigest()[:16],
         "inputs": [given for one in parts for given in one["inputs"]],
-        "metrics": [_metric([one["metrics"][place] for one in parts]) for place in range(len(first["metrics"]))],
+        "metrics": [_merge_metric([one["metrics"][place] for one in parts]) for place in range(len(first["metrics"]))],
         "counts": dict(sorted(counts.items())),
         "systems": systems,
         "flags": flags,
@@ -59,15 +59,15 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**{key: value for key, value in first.items() if key != "files"}, **whole}
 
 
-def _metric(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _merge_metric(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A metric of all parts; where its signature is not the same in all, the references of some were other ones."""
     signatures = list(dict.fromkeys(one["signature"] for one in told))
     more = f" (and {len(signatures) - 1:,} more in other shards)" if len(signatures) > 1 else ""
-    added = _sum({key: one[key] for key in ("n", "missing", "cut") if key in one} for one in told)
+    added = _sum_counts({key: one[key] for key in ("n", "missing", "cut") if key in one} for one in told)
     return {**told[0], "signature": signatures[0] + more, **added}
 
 
-def _sum(told: Any) -> dict[str, int]:
+def _sum_counts(told: Any) -> dict[str, int]:
     found: Counter[str] = Counter()
     for one in told:
         for name, n in one.items():  # not update(): an entry of 0 stays

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rejoinder.data.remote import RemoteFolder, is_remote
-from rejoinder.errors import RunError, shorten
-from rejoinder.files import whole_file
+from rejoinder.errors import RunError, shorten_path
+from rejoinder.files import atomic_write
 
 ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 
@@ -39,7 +39,7 @@ class Results(Protocol):
         ...
 
 
-def results_at(where: str) -> Results:
+def open_results(where: str) -> Results:
     """The results at a path or an address."""
     return RemoteResults(where) if is_remote(where) else LocalResults(Path(where))
 
@@ -53,7 +53,7 @@ class LocalResults:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(
-                f"{shorten(folder)}: cannot be written ({error.strerror}); choose another folder with -o"
+                f"{shorten_path(folder)}: cannot be written ({error.strerror}); choose another folder with -o"
             ) from None
 
     def read(self, name: str) -> bytes | None:
@@ -63,7 +63,7 @@ class LocalResults:
 
     def write(self, name: str, raw: bytes) -> None:
         """Write a small file, whole."""
-        with whole_file(self._folder / name) as file:
+        with atomic_write(self._folder / name) as file:
             file.write(raw)
 
     @contextlib.contextmanager

@@ -17,16 +17,16 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.data.remote import is_remote, shown
+from rejoinder.data.remote import is_remote, redact
 from rejoinder.data.shards import conversations
 from rejoinder.data.shards.files import Shard
 from rejoinder.engines import request_counts
-from rejoinder.engines.base import Engine, Work
+from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.metric import SetMetric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
-from rejoinder.scoring.sharded.results import ABOUT, SHARDS, Results, results_at
+from rejoinder.scoring.sharded.results import ABOUT, SHARDS, Results, open_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
 from rejoinder.stats.interval import Moments
 from rejoinder.table import Cell, Estimate, Table
@@ -81,18 +81,18 @@ def score_shards(
     table: bool = False,
 ) -> ShardedRun:
     """Score every shard and put the means together; ``table`` adds ``scores.parquet`` to what is kept of each."""
-    _check(plan)
+    _check_plan(plan)
     where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
-    results = _claimed(plan, where)
-    work = Work(
+    results = _claim_results(plan, where)
+    work = WorkerSpec(
         "rejoinder.scoring.sharded.worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
     )
-    found = _computed(shards, work, engine, progress)
-    found = _called(shards, found)
-    _check_twice(found)
-    _check_apart(found, results)
+    found = _compute_shards(shards, work, engine, progress)
+    found = _name_shards(shards, found)
+    _check_duplicates(found)
+    _check_conversations(found, results)
     _check_items(found, results)
-    sums = _added([one["sums"] for one in found])
+    sums = _add_sums([one["sums"] for one in found])
     about = {
         "format": 1,
         "rejoinder": rejoinder.__version__,
@@ -105,8 +105,8 @@ def score_shards(
     return ShardedRun(str(folder), plan.specs, sums, found)
 
 
-def _computed(
-    shards: Sequence[Shard], work: Work, engine: Engine, progress: Progress | None
+def _compute_shards(
+    shards: Sequence[Shard], work: WorkerSpec, engine: Engine, progress: Progress | None
 ) -> list[Mapping[str, Any]]:
     """What each shard came to; progress is counted in responses where catalogues tell them, else in bytes."""
     sizes = [shard.responses for shard in shards if shard.responses is not None]
@@ -116,14 +116,14 @@ def _computed(
     ready, total = 0, sum(sizes)
     for outcome in engine.compute(work, [list(shard) for shard in shards]):
         done[outcome.number] = outcome.value
-        request_counts.add(outcome.value["requests"])
+        request_counts.add_report(outcome.value["requests"])
         ready += sizes[outcome.number]
         if progress is not None:
             progress(ready, total)
     return [one for one in done if one is not None]
 
 
-def _check(plan: Plan) -> None:
+def _check_plan(plan: Plan) -> None:
     for spec in plan.specs:
         if isinstance(parse(spec), SetMetric):
             raise SpecError(f"{spec} is of a whole set and cannot be put together from shards; leave it out")
@@ -131,9 +131,9 @@ def _check(plan: Plan) -> None:
         raise SpecError("name the metrics of a run over shards with -m: what suits one shard may not suit another")
 
 
-def _claimed(plan: Plan, where: str) -> Results:
+def _claim_results(plan: Plan, where: str) -> Results:
     """The place for results; one that holds means of other metrics stays as it is."""
-    results = results_at(where)
+    results = open_results(where)
     try:
         raw = results.read(ABOUT)
         known = None if raw is None else orjson.loads(raw)
@@ -144,19 +144,19 @@ def _claimed(plan: Plan, where: str) -> Results:
         same = False
     if not same or results.read("run.json") is not None:
         raise RunError(
-            f"{shown(where)}: holds another run (other metrics, or of one file); choose another folder with -o"
+            f"{redact(where)}: holds another run (other metrics, or of one file); choose another folder with -o"
         )
     return results
 
 
-def _called(shards: Sequence[Shard], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _name_shards(shards: Sequence[Shard], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """What each shard came to, and what errors call it: its name, or its place where several have that name."""
     times = Counter(shard.name for shard in shards)
-    names = [shard.name if times[shard.name] == 1 else shown(shard.where) for shard in shards]
+    names = [shard.name if times[shard.name] == 1 else redact(shard.where) for shard in shards]
     return [{**one, "called": name} for one, name in zip(found, names, strict=True)]
 
 
-def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
+def _check_duplicates(found: Sequence[Mapping[str, Any]]) -> None:
     """Raise where two shards hold the same: its replies would count twice."""
     seen: dict[str, Mapping[str, Any]] = {}
     for one in found:
@@ -165,13 +165,13 @@ def _check_twice(found: Sequence[Mapping[str, Any]]) -> None:
             raise InputError(f"the shards {other['called']} and {one['called']} hold the same; take one of them away")
 
 
-def _check_apart(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_conversations(found: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
-    both = _compared(found, results, CONVERSATIONS, conversations.first_shared)
+    both = _find_clash(found, results, CONVERSATIONS, conversations.find_shared)
     if both is None:
         return
     first, second, digest = both
-    system, name = _conversation(results, first["address"], digest)
+    system, name = _find_conversation(results, first["address"], digest)
     raise InputError(
         f"the shards {first['called']} and {second['called']} both have replies of {brief(system)} in the conversation "
         f"{brief(name)}; put it into one of them (rejoinder shards write --gather does)"
@@ -180,7 +180,7 @@ def _check_apart(found: Sequence[Mapping[str, Any]], results: Results) -> None:
 
 def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Raise where two shards have one id for different items: replies to them would be compared with each other."""
-    both = _compared(found, results, ITEMS, conversations.first_contradiction)
+    both = _find_clash(found, results, ITEMS, conversations.find_contradiction)
     if both is None:
         return
     first, second, digest = both
@@ -193,11 +193,11 @@ def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
     )
 
 
-def _compared(
+def _find_clash(
     found: Sequence[Mapping[str, Any]],
     results: Results,
     name: str,
-    compare: Callable[[Sequence[Path]], conversations.Shared | None],
+    compare: Callable[[Sequence[Path]], conversations.SharedDigest | None],
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
     """The two shards that must not stand side by side by their digests under a name, and the digest."""
     held = [one for one in found if one["responses"]]
@@ -208,7 +208,7 @@ def _compared(
     return None if shared is None else (held[shared.first], held[shared.second], shared.digest)
 
 
-def _conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
+def _find_conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
     """The names behind a digest."""
     with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         for line in map(orjson.loads, lines):
@@ -218,7 +218,7 @@ def _conversation(results: Results, address: str, digest: int) -> tuple[str, str
     return "a system", "of an unknown name"
 
 
-def _added(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
+def _add_sums(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
     found: Sums = {}
     for part in parts:
         for system, by_spec in part.items():

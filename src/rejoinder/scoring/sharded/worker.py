@@ -14,9 +14,9 @@ import orjson
 from rejoinder.data.inputs import Input
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import EmptyError
-from rejoinder.data.remote import is_remote, parent
-from rejoinder.data.shards.conversations import digests, item_digests, save
-from rejoinder.data.shards.files import Shard, check, local
+from rejoinder.data.remote import is_remote, split_address
+from rejoinder.data.shards.conversations import item_digests, save_digests, sort_digests
+from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
 from rejoinder.metric import PARTS, parse
 from rejoinder.scoring.folder import write_json
@@ -24,14 +24,14 @@ from rejoinder.scoring.index import NoResponsesError
 from rejoinder.scoring.reader import write_table
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded.results import SHARDS, SUMS, results_at
-from rejoinder.stats.interval import moments
+from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_results
+from rejoinder.stats.interval import compute_moments
 
 CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
 _ITEM = b'{"kind":"item"'
 
 
-class Known(NamedTuple):
+class ListedFile(NamedTuple):
     """A file by what a catalogue says of it."""
 
     name: str
@@ -44,14 +44,14 @@ class ShardWorker:
     def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
         self._plan = Plan(tuple(specs), empty, matched)
         self._without = PARTS - frozenset().union(*(parse(spec).needs for spec in specs))
-        self._results = results_at(where)
+        self._results = open_results(where)
         self._table = table
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """Score one shard, unless it has been: where it is kept, what it holds, and its sums."""
         shard, begun = Shard(*task), time.perf_counter()
         report: dict[str, Any] = {}
-        with request_counts.reporting(report):
+        with request_counts.fill_report(report):
             found = self._known(shard) or self._scored(shard)
         told = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - begun}
         return {**found, **told, "requests": report}
@@ -63,7 +63,7 @@ class ShardWorker:
         """What was scored before of a shard far away whose catalogue tells its digest: it need not be fetched."""
         if shard.sha256 is None or not is_remote(shard.where):
             return None
-        return self._kept(self._plan.identity([Known(parent(shard.where)[1], shard.sha256)]), shard.sha256)
+        return self._kept(self._plan.identity([ListedFile(split_address(shard.where)[1], shard.sha256)]), shard.sha256)
 
     def _kept(self, address: str, sha256: str, fresh: bool = False) -> dict[str, Any] | None:
         raw = self._results.read(f"{SHARDS}/{address}/{SUMS}")
@@ -72,10 +72,10 @@ class ShardWorker:
         return {**found, "address": address, "sha256": sha256, "fresh": fresh} if "items" in found else None
 
     def _scored(self, shard: Shard) -> dict[str, Any]:
-        with local(shard) as path:
+        with fetch_local(shard) as path:
             given = Input(path, self._without, shard.name)
             try:
-                check(shard, given.digest)
+                check_shard(shard, given.digest)
                 address = self._plan.identity([given])
                 kept = self._kept(address, given.digest)
                 if kept is not None:
@@ -83,7 +83,7 @@ class ShardWorker:
                 with self._results.making(address) as folder:
                     self._make(given, folder, is_whole=not (self._without and is_parquet(path)))
             except (EmptyError, NoResponsesError):  # nothing happened in that hour: no reason to stop
-                return {"address": None, "sha256": given.digest, "fresh": False, **_summary(None)}
+                return {"address": None, "sha256": given.digest, "fresh": False, **_summarise(None)}
             finally:
                 given.close()
         found = self._kept(address, given.digest, fresh=True)
@@ -93,16 +93,16 @@ class ShardWorker:
 
     def _make(self, given: Input, folder: Path, is_whole: bool) -> None:
         scores = run([given], self._plan, folder, cache=False).scores
-        save(digests(_conversations(scores)), folder / CONVERSATIONS)
-        items = item_digests(_items(folder / "data.jsonl"), self._without, is_whole)
-        save(items, folder / ITEMS)
+        save_digests(sort_digests(_conversations(scores)), folder / CONVERSATIONS)
+        items = item_digests(_read_items(folder / "data.jsonl"), self._without, is_whole)
+        save_digests(items, folder / ITEMS)
         if self._table:
             write_table(folder)
         stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
-        write_json(folder / SUMS, {**_summary(scores), "items": len(items), "stored": stored})
+        write_json(folder / SUMS, {**_summarise(scores), "items": len(items), "stored": stored})
 
 
-def _summary(scores: Scores | None) -> dict[str, Any]:
+def _summarise(scores: Scores | None) -> dict[str, Any]:
     """What is added up over shards, as plain values."""
     if scores is None:
         return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "items": 0, "stored": 0}
@@ -110,7 +110,7 @@ def _summary(scores: Scores | None) -> dict[str, Any]:
     for code, system in enumerate(scores.systems):
         mine = scores.system_codes == code
         sums[system] = {
-            spec: dataclasses.asdict(moments(column[mine], np.asarray(scores.clusters)[mine]))
+            spec: dataclasses.asdict(compute_moments(column[mine], np.asarray(scores.clusters)[mine]))
             for spec, column in scores.values.items()
         }
     return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
@@ -125,7 +125,7 @@ def _conversations(scores: Scores) -> Iterator[tuple[str, str]]:
         yield scores.systems[scores.system_codes[i]], name
 
 
-def _items(path: Path) -> Iterator[dict[str, Any]]:
+def _read_items(path: Path) -> Iterator[dict[str, Any]]:
     """The items of a run's checked input, as JSON objects."""
     with path.open("rb") as lines:
         for line in lines:

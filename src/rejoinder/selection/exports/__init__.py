@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rejoinder.errors import InputError, RunError
-from rejoinder.files import whole_file
-from rejoinder.registry import load, modules
+from rejoinder.files import atomic_write
+from rejoinder.registry import list_modules, load_module
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Question
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
-class Settings:
+class ExportSettings:
     """What an export can be told: the task's name, and what ends a turn where turns become one text."""
 
     name: str
@@ -42,26 +42,26 @@ class Settings:
         return " ".join(text.split()) if self.turn_end.isspace() else text.strip()
 
 
-def names() -> list[str]:
+def list_export_names() -> list[str]:
     """The programs that a test set can leave for."""
-    return sorted(name.rstrip("_").replace("_", "-") for name in modules(PACKAGE))
+    return sorted(name.rstrip("_").replace("_", "-") for name in list_modules(PACKAGE))
 
 
-def name_for(given: str) -> str:
+def make_task_name(given: str) -> str:
     """A task's name from the name of a file or a published set."""
     base = given.removeprefix("dataset:").removesuffix(".gz").removesuffix(".jsonl")
     told = re.sub(r"[^A-Za-z0-9]+", "_", base.replace("/", "_") if ":" in given else Path(base).name).strip("_")
     return told if _NAME.fullmatch(told) and not keyword.iskeyword(told) else f"set_{told}"
 
 
-def export(questions: Sequence[Question], to: str, folder: Path, settings: Settings) -> list[Path]:
+def export(questions: Sequence[Question], to: str, folder: Path, settings: ExportSettings) -> list[Path]:
     """Write a test set for another program into a folder, and say which files it has there."""
     check_questions(questions, settings.name)
-    known = {name.rstrip("_").replace("_", "-"): name for name in modules(PACKAGE)}
-    made: Mapping[str, bytes] = load(PACKAGE, known.get(to, to), "export").files(questions, settings)
+    known = {name.rstrip("_").replace("_", "-"): name for name in list_modules(PACKAGE)}
+    made: Mapping[str, bytes] = load_module(PACKAGE, known.get(to, to), "export").files(questions, settings)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; name a folder to write to")
     for name, content in made.items():
-        with whole_file(folder / name) as file:
+        with atomic_write(folder / name) as file:
             file.write(content)
     return [folder / name for name in made]

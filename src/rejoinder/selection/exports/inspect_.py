@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import orjson
 
-from rejoinder.data.questions import right
-from rejoinder.selection.exports import Settings
+from rejoinder.data.questions import find_right_candidates
+from rejoinder.selection.exports import ExportSettings
 from rejoinder.types import Question
 
 SUMMARY = "Inspect: a JSONL dataset and a task that asks for a letter"
-_ASKED = "Which of these is the best next reply in the conversation?"
+_INSTRUCTION = "Which of these is the best next reply in the conversation?"
 _TASK = '''\
 """{n} questions, written by rejoinder. Run it with: inspect eval {name}.py --model MODEL"""
 
@@ -51,9 +51,9 @@ def any_right():
 )
 
 
-def files(questions: Sequence[Question], settings: Settings) -> dict[str, bytes]:
+def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, bytes]:
     """The task file and the dataset, which belong into one folder."""
-    several = any(len(right(question)) > 1 for question in questions)
+    several = any(len(find_right_candidates(question)) > 1 for question in questions)
     imports, scorer, scored = _SEVERAL if several else _ONE
     lines = [orjson.dumps(_sample(question)) for question in questions]
     text = _TASK.format(n=len(questions), name=settings.name, imports=imports, scorer=scorer, scored=scored)
@@ -61,32 +61,32 @@ def files(questions: Sequence[Question], settings: Settings) -> dict[str, bytes]
 
 
 def _sample(question: Question) -> dict[str, object]:
-    gold = sorted(right(question))
-    letters = [letter(place) for place in gold]
+    gold = sorted(find_right_candidates(question))
+    letters = [choice_letter(place) for place in gold]
     return {
         "id": question.id,
-        "input": asked(question),
-        "choices": [_line(candidate.text) for candidate in question.candidates],
+        "input": render_question(question),
+        "choices": [_to_one_line(candidate.text) for candidate in question.candidates],
         "target": letters[0] if len(letters) == 1 else letters,
         "metadata": {"right": gold, **({"dialogue": question.dialogue} if question.dialogue else {})},
     }
 
 
-def asked(question: Question) -> str:
+def render_question(question: Question) -> str:
     """The situation, the conversation and what is asked, as one text."""
     told = []
     if question.situation:
-        told += ["Situation:", *(f"- {_line(statement.text)}" for statement in question.situation), ""]
+        told += ["Situation:", *(f"- {_to_one_line(statement.text)}" for statement in question.situation), ""]
     # Two speakers in turn where the file does not say who spoke.
     speakers = [turn.speaker or "AB"[number % 2] for number, turn in enumerate(question.context)]
-    told += [f"{speaker}: {_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
-    return "\n".join([*told, "", _ASKED])
+    told += [f"{speaker}: {_to_one_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
+    return "\n".join([*told, "", _INSTRUCTION])
 
 
-def letter(place: int) -> str:
+def choice_letter(place: int) -> str:
     """How Inspect names a choice: A to Z, then numbers from 1."""
     return chr(ord("A") + place) if place < 26 else str(place - 25)
 
 
-def _line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     return " ".join(text.split())

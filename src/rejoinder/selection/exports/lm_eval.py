@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from rejoinder.data.questions import right
-from rejoinder.selection.exports import Settings
+from rejoinder.data.questions import find_right_candidates
+from rejoinder.selection.exports import ExportSettings
 from rejoinder.types import Question
 
 SUMMARY = "lm-evaluation-harness: a multiple_choice task (YAML and JSONL)"
@@ -56,13 +56,13 @@ def load(**settings):
 '''
 
 
-def files(questions: Sequence[Question], settings: Settings) -> dict[str, bytes]:
+def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, bytes]:
     """The task, its questions, and the function that reads them; they belong into one folder."""
     name, module = settings.name, f"{settings.name}_data"
     inside = not settings.turn_end.isspace()
     # The harness moves white space at the end of a context to the choice, so it may as well be said.
     delimiter = orjson.dumps("" if inside else settings.turn_end).decode()
-    several = any(len(right(question)) > 1 for question in questions)
+    several = any(len(find_right_candidates(question)) > 1 for question in questions)
     lines = [orjson.dumps(_row(question, settings, inside, several)) for question in questions]
     return {
         f"{name}.yaml": _YAML.format(name=name, module=module, n=len(questions), delimiter=delimiter).encode(),
@@ -71,10 +71,10 @@ def files(questions: Sequence[Question], settings: Settings) -> dict[str, bytes]
     }
 
 
-def _row(question: Question, settings: Settings, inside: bool, several: bool) -> dict[str, object]:
+def _row(question: Question, settings: ExportSettings, inside: bool, several: bool) -> dict[str, object]:
     turns = [settings.text(turn.text) for turn in question.context]
     query = settings.turn_end.join(turns) + (settings.turn_end if inside and turns else "")
-    gold = sorted(right(question))
+    gold = sorted(find_right_candidates(question))
     return {
         "id": question.id,
         "query": query,

@@ -8,22 +8,22 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.selection.ranking.fold_means import Folded, folded
-from rejoinder.selection.ranking.result import MEASURES, Ranked
+from rejoinder.selection.ranking.fold_means import FoldMean, mean_over_folds
+from rejoinder.selection.ranking.result import MEASURES, RankingResult
 from rejoinder.types import Question
 
 CATEGORY, POLARITY, NUMBER, SEEN = "category", "polarity", "relevant statements", "seen in training"
 _NONE = "none given"
-Key: TypeAlias = Callable[[Question], Iterable[str]]
+QuestionKey: TypeAlias = Callable[[Question], Iterable[str]]
 
 
-class Part(NamedTuple):
+class QuestionGroup(NamedTuple):
     """The questions of one kind under one ranker."""
 
     name: str
     ranker: str
     n: int
-    measures: Mapping[str, Folded]
+    measures: Mapping[str, FoldMean]
 
 
 def by_category(question: Question) -> Iterable[str]:
@@ -44,7 +44,7 @@ def by_number(question: Question) -> Iterable[str]:
     return (str(sum(bool(statement.relevant) for statement in question.situation)),)
 
 
-def parts(ranked: Ranked, seen: Key | None = None, seed: int = 0) -> dict[str, list[Part]]:
+def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0) -> dict[str, list[QuestionGroup]]:
     """Every breakdown that the questions allow: one in which all are of one kind says nothing new.
 
     ``seen`` says what of a question was seen in training (``Sharing.kinds``).
@@ -59,27 +59,27 @@ def parts(ranked: Ranked, seen: Key | None = None, seed: int = 0) -> dict[str, l
     return {name: some for name, some in found.items() if len({part.name for part in some}) > 1}
 
 
-def breakdown(ranked: Ranked, key: Key, seed: int = 0) -> list[Part]:
+def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
     """The questions of each kind under each ranker."""
     members: dict[str, list[int]] = {}
     for place, question in enumerate(ranked.questions):
         for name in key(question):
             members.setdefault(name, []).append(place)
     found = []
-    for name in sorted(members, key=_order):
+    for name in sorted(members, key=_group_sort_key):
         at = np.array(members[name], np.int64)
         folds, clusters = ranked.fold_codes[at], ranked.clusters[at]
         for ranker in ranked.rankers:
             # A kind may be rare in a fold, so its questions are taken together and not fold by fold.
             measures = {
-                measure: folded(ranked.values[measure][ranker][at], np.zeros_like(folds), clusters, seed=seed)
+                measure: mean_over_folds(ranked.values[measure][ranker][at], np.zeros_like(folds), clusters, seed=seed)
                 for measure in MEASURES
             }
-            found.append(Part(name, ranker, len(at), measures))
+            found.append(QuestionGroup(name, ranker, len(at), measures))
     return found
 
 
-def _order(name: str) -> tuple[int, int, str]:
+def _group_sort_key(name: str) -> tuple[int, int, str]:
     """Categories as the paper has them, numbers by size, everything else by name."""
     if name in CATEGORIES:
         return (0, CATEGORIES.index(name), name)

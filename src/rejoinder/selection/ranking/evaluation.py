@@ -10,28 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.ranking.breakdown import Key, Part, parts
-from rejoinder.selection.ranking.fold_means import Folded, folded
-from rejoinder.selection.ranking.result import MEASURES, Ranked, why_not
-from rejoinder.selection.ranking.statements import Reading, readings
-from rejoinder.stats.comparison import difference_interval, sign_flip_test
+from rejoinder.selection.ranking.breakdown import QuestionGroup, QuestionKey, parts
+from rejoinder.selection.ranking.fold_means import FoldMean, mean_over_folds
+from rejoinder.selection.ranking.result import MEASURES, RankingResult, explain_exclusion
+from rejoinder.selection.ranking.statements import StatementReading, readings
 from rejoinder.stats.holm import holm
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.table import Estimate
 
 ALPHA = 0.05
 _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
-class Standing(NamedTuple):
+class RankerStanding(NamedTuple):
     """One ranker: its measures over the questions, those without a score, and those with a tie for the first place."""
 
     ranker: str
-    measures: Mapping[str, Folded]
+    measures: Mapping[str, FoldMean]
     unanswered: int
     ties: int
 
 
-class Difference(NamedTuple):
+class RankerDifference(NamedTuple):
     """One ranker against another in one measure; p by swapping them request by request, then corrected by Holm."""
 
     first: str
@@ -44,64 +44,66 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class RankingEvaluation:
     """All that is told of rankers; ``left_out`` counts the questions that tell nothing, by reason."""
 
-    ranked: Ranked
-    standings: Sequence[Standing]
-    differences: Sequence[Difference]
-    parts: Mapping[str, Sequence[Part]]
-    readings: Sequence[Reading]
+    ranked: RankingResult
+    standings: Sequence[RankerStanding]
+    differences: Sequence[RankerDifference]
+    parts: Mapping[str, Sequence[QuestionGroup]]
+    readings: Sequence[StatementReading]
     left_out: Mapping[str, int]
 
 
-def evaluate(ranked: Ranked, everything: bool = False, seen: Key | None = None, seed: int = 0) -> Evaluation:
+def evaluate_ranking(
+    ranked: RankingResult, everything: bool = False, seen: QuestionKey | None = None, seed: int = 0
+) -> RankingEvaluation:
     """Evaluate on the questions that tell rankers apart; ``seen`` says what of one was seen in training."""
-    reasons = [why_not(question, everything) for question in ranked.questions]
+    reasons = [explain_exclusion(question, everything) for question in ranked.questions]
     left_out = dict(Counter(reason for reason in reasons if reason is not None))
     kept = ranked.evaluated(everything)
     found = standings(kept, seed), differences(kept, seed), parts(kept, seen, seed), readings(kept)
-    return Evaluation(kept, *found, left_out)
+    return RankingEvaluation(kept, *found, left_out)
 
 
-def standings(ranked: Ranked, seed: int = 0) -> list[Standing]:
+def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
     """Every ranker."""
     found = []
     for name in ranked.rankers:
         measures = {
-            measure: folded(ranked.values[measure][name], ranked.fold_codes, ranked.clusters, seed=seed)
+            measure: mean_over_folds(ranked.values[measure][name], ranked.fold_codes, ranked.clusters, seed=seed)
             for measure in MEASURES
         }
         unanswered = sum(any(np.isnan(line)) for line in ranked.scores[name])
-        found.append(Standing(name, measures, unanswered, ranked.ties(name)))
+        found.append(RankerStanding(name, measures, unanswered, ranked.ties(name)))
     return found
 
 
-def differences(ranked: Ranked, seed: int = 0) -> list[Difference]:
+def differences(ranked: RankingResult, seed: int = 0) -> list[RankerDifference]:
     """Every pair of rankers in each measure; corrected over all pairs of a measure."""
     found = []
     for measure in MEASURES:
         pairs = itertools.combinations(ranked.rankers, 2)
-        mine = [_difference(ranked, measure, first, second, seed) for first, second in pairs]
+        mine = [_compare_rankers(ranked, measure, first, second, seed) for first, second in pairs]
         corrected = holm([one.p for one in mine]).tolist()
         found += [one._replace(corrected=p) for one, p in zip(mine, corrected, strict=True)]
     return found
 
 
-def _difference(ranked: Ranked, measure: str, first: str, second: str, seed: int) -> Difference:
+def _compare_rankers(ranked: RankingResult, measure: str, first: str, second: str, seed: int) -> RankerDifference:
     x, y = (ranked.values[measure][name] for name in (first, second))
     interval = difference_interval(x, y, ranked.clusters, n_resamples=_RESAMPLES, seed=seed)
     test = sign_flip_test(x, y, ranked.clusters, n_permutations=_PERMUTATIONS, seed=seed)
     told = Estimate(interval.value, interval.low, interval.high)
-    return Difference(first, second, measure, interval.n, told, test.p, test.p)
+    return RankerDifference(first, second, measure, interval.n, told, test.p, test.p)
 
 
-def together(folds: Mapping[int, Ranked]) -> Ranked:
+def merge_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
     """The folds of a cross-validation as one: rankers of the same name are the same ranker, trained on each fold."""
     first = next(iter(folds.values()))
     names = [name for name in first.rankers if all(name in one.scores for one in folds.values())]
     used = [name for name in names if all(name in one.used for one in folds.values())]
-    return Ranked(
+    return RankingResult(
         [question for one in folds.values() for question in one.questions],
         first.given,
         {name: [line for one in folds.values() for line in one.scores[name]] for name in names},

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, generator
+from rejoinder.stats.arrays import NAN, Floats, Ints, make_generator
 from rejoinder.stats.resampling import percentile_interval, resample_counts
 from rejoinder.table import Estimate
 
@@ -19,7 +19,7 @@ RESAMPLES = 2000
 _CELLS = 2**18  # resamples times requests that are held at once
 
 
-class Folded(NamedTuple):
+class FoldMean(NamedTuple):
     """A mean over folds: its interval, the mean of each fold, the deviation between them (of a sample)."""
 
     estimate: Estimate
@@ -33,12 +33,14 @@ class Folded(NamedTuple):
         return float(np.std(self.of_folds, ddof=1)) if len(self.of_folds) > 1 else NAN
 
 
-def folded(values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAMPLES, seed: int = 0) -> Folded:
+def mean_over_folds(
+    values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAMPLES, seed: int = 0
+) -> FoldMean:
     """The mean over folds of values that are not missing."""
     known = ~np.isnan(values)
     n_missing = int((~known).sum())
     if not known.any():
-        return Folded(Estimate(NAN, NAN, NAN), (), 0, n_missing)
+        return FoldMean(Estimate(NAN, NAN, NAN), (), 0, n_missing)
     x = values[known]
     _, fold = np.unique(folds[known], return_inverse=True)
     _, cluster = np.unique(clusters[known], return_inverse=True)
@@ -47,7 +49,7 @@ def folded(values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAM
     np.add.at(sums, (cluster, fold), x)
     np.add.at(sizes, (cluster, fold), 1.0)
     of_folds = sums.sum(axis=0) / sizes.sum(axis=0)
-    random = generator(seed)
+    random = make_generator(seed)
     samples = []
     at_once = max(1, _CELLS // shape[0])
     for start in range(0, n_resamples, at_once):
@@ -58,4 +60,4 @@ def folded(values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAM
     found = percentile_interval(value, np.concatenate(samples), len(x), n_missing, shape[0])
     if (x == x[0]).all():  # drawn again, equal values stay equal: that is no certainty
         found = found._replace(low=NAN, high=NAN)
-    return Folded(Estimate(value, found.low, found.high), tuple(of_folds.tolist()), len(x), n_missing)
+    return FoldMean(Estimate(value, found.low, found.high), tuple(of_folds.tolist()), len(x), n_missing)

@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rejoinder.data.questions import ranks
+from rejoinder.data.questions import rank_grades
 from rejoinder.errors import InputError
-from rejoinder.selection.answers import chosen
+from rejoinder.selection.answers import find_top_places
 from rejoinder.stats.arrays import NAN
-from rejoinder.stats.ndcg import K as K
+from rejoinder.stats.ndcg import DEFAULT_K as DEFAULT_K
 from rejoinder.stats.ndcg import ndcg as ndcg
 from rejoinder.types import Question
 
 BEST = 2.0  # of the scale Bad, Acceptable, Best
-_WORDS = frozenset({"bad", "acceptable", "best"})
+_GRADE_WORDS = frozenset({"bad", "acceptable", "best"})
 
 
-def gains_of(question: Question) -> list[float]:
+def get_gains(question: Question) -> list[float]:
     """The gain of each candidate: its grade as a number."""
-    found = ranks(question)
+    found = rank_grades(question)
     if min(found) < 0:
         raise InputError(
             f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
@@ -35,15 +35,15 @@ def gains_of(question: Question) -> list[float]:
 
 def has_scale(question: Question) -> bool:
     """Whether the grades are the words Bad, Acceptable and Best."""
-    return all(str(candidate.grade).casefold() in _WORDS for candidate in question.candidates)
+    return all(str(candidate.grade).casefold() in _GRADE_WORDS for candidate in question.candidates)
 
 
-def best_of(question: Question) -> frozenset[int]:
+def find_best(question: Question) -> frozenset[int]:
     """The places of the Best candidates; of grades on another scale, those with the question's highest one.
 
     Empty where nobody is Best.
     """
-    gains = gains_of(question)
+    gains = get_gains(question)
     wanted = BEST if has_scale(question) else max(gains)
     return frozenset(place for place, gain in enumerate(gains) if gain == wanted)
 
@@ -54,7 +54,7 @@ def precision_at_1(best: frozenset[int], scores: Sequence[float]) -> float:
     NaN where a candidate has no score, where nobody is Best, and where everybody is (which one candidate makes true):
     then no ranker can be told from another.
     """
-    first = chosen(tuple(scores))
+    first = find_top_places(tuple(scores))
     if not first or not 0 < len(best) < len(scores):
         return NAN
     return sum(place in best for place in first) / len(first)

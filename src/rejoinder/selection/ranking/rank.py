@@ -17,27 +17,26 @@ from typing import Any
 import orjson
 
 from rejoinder.data.inputs import Input
-from rejoinder.data.questions import ranks, shown
+from rejoinder.data.questions import limit_situation, rank_grades
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
 from rejoinder.selection import folder as answer_file
 from rejoinder.selection import folder as folders
 from rejoinder.selection import select
-from rejoinder.selection.ranking.output import write_ranked
-from rejoinder.selection.ranking.result import Ranked, Used
+from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
 from rejoinder.systems import System, signature
 from rejoinder.types import Question
 
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
-Show = Callable[[str, int, int], None]
+ShowProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Run:
+class RankingRun:
     """A run folder, and what the rankers said with each input; ``fresh`` counts those that were asked only now."""
 
     folder: Path
-    ranked: Mapping[str, Ranked]
+    ranked: Mapping[str, RankingResult]
     fresh: int
 
 
@@ -46,44 +45,44 @@ def rank(
     rankers: Sequence[str | System],
     inputs: Sequence[str],
     folder: Path | None = None,
-    show: Show | None = None,
-) -> Run:
+    show: ShowProgress | None = None,
+) -> RankingRun:
     """Let rankers order the candidates of a file (or ``dataset:NAME``); who has been asked before is not asked again.
 
     The folder is ``runs/NAME-rank-DIGEST`` unless given.
     """
-    parsed = select.parsed(rankers, "ranker")
+    parsed = select.parse_systems(rankers, "ranker")
     opened = Input(given)
     try:
-        questions = read_questions(opened)
+        questions = read_gradable_questions(opened)
         source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
         stem = opened.stem
     finally:
         opened.close()
-    asked = {one: shown(questions, one) for one in dict.fromkeys(inputs)}
-    folder = folder or Path("runs") / f"{stem}-rank-{folders.digest_of(questions)[:8]}"
-    if folders.is_run(folder):
+    asked = {one: limit_situation(questions, one) for one in dict.fromkeys(inputs)}
+    folder = folder or Path("runs") / f"{stem}-rank-{folders.digest_questions(questions)[:8]}"
+    if folders.is_selection_run(folder):
         raise RunError(f"{folder}: is a run of rejoinder select; choose another folder with -o")
     found, fresh = {}, 0
     for one, some in asked.items():
-        digest = folders.digest_of(some)
-        folders.prepare(folder / one, some, digest)
-        answers = [_ask(folder / one, name, system, some, digest, show) for name, system in parsed.items()]
+        digest = folders.digest_questions(some)
+        folders.prepare_folder(folder / one, some, digest)
+        answers = [_answer_questions(folder / one, name, system, some, digest, show) for name, system in parsed.items()]
         fresh += sum(a.fresh for a in answers)
-        found[one] = Ranked(
+        found[one] = RankingResult(
             questions,
             one,
             {a.name: a.answers.lines for a in answers},
             {a.name: a.used for a in answers if a.used is not None},
             {a.name: a.answers.signature for a in answers},
         )
-        write_ranked(found[one], folder / one / RANKED)
+        write_rankings(found[one], folder / one / RANKED)
     signatures = {name: signature(system) for name, system in parsed.items()}
-    write_json(folder / ABOUT, _about(folder, source, len(questions), list(asked), signatures))
-    return Run(folder, found, fresh)
+    write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(asked), signatures))
+    return RankingRun(folder, found, fresh)
 
 
-def read_questions(opened: Input) -> list[Question]:
+def read_gradable_questions(opened: Input) -> list[Question]:
     """The questions of an input; an error where there are none."""
     found = select.read_questions(opened)
     if not found:
@@ -92,45 +91,45 @@ def read_questions(opened: Input) -> list[Question]:
         )
     for question in found:
         if all(one.grade is not None for one in question.candidates):
-            ranks(question)  # grades of no known scale are told before anybody is asked
+            rank_grades(question)  # grades of no known scale are told before anybody is asked
     return found
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _RankerAnswers:
     name: str
-    answers: answer_file.Answers
-    used: Used | None
+    answers: answer_file.SystemAnswers
+    used: UsedStatements | None
     fresh: bool
 
 
-def _ask(
-    folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: Show | None
-) -> _Asked:
+def _answer_questions(
+    folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: ShowProgress | None
+) -> _RankerAnswers:
     """The answers of one ranker, from its file where it is there."""
     of_system = signature(system)
-    path = folder / folders.SYSTEMS / answer_file.file_name(name, of_system)
+    path = folder / folders.SYSTEMS / answer_file.answer_file_name(name, of_system)
     read = folder / USED / f"{path.stem}.json"
     fresh = not path.is_file()
     begun = time.time()
     if fresh:
-        told = functools.partial(show, name) if show else _unseen
-        answer_file.fill(path, system, of_system, digest, questions, 0, told)
+        told = functools.partial(show, name) if show else _ignore_progress
+        answer_file.complete_answers(path, system, of_system, digest, questions, 0, told)
     if not read.is_file():
         read.parent.mkdir(exist_ok=True)
-        write_json(read, checked(system, questions, system.used(questions)))
+        write_json(read, check_used(system, questions, system.used(questions)))
     if fresh:
-        folders.note_time(folder, name, time.time() - begun, len(questions))
-    found = answer_file.read(path)
+        folders.record_time(folder, name, time.time() - begun, len(questions))
+    found = answer_file.read_answers(path)
     if found.digest != digest or len(found.lines) != len(questions):
         raise RunError(f"{path}: is of other questions; remove it and rank again")
     try:
-        return _Asked(name, found, orjson.loads(read.read_bytes()), fresh)
+        return _RankerAnswers(name, found, orjson.loads(read.read_bytes()), fresh)
     except (OSError, ValueError) as error:
         raise RunError(f"{read}: cannot be read ({error}); remove it and rank again") from None
 
 
-def checked(system: System, questions: Sequence[Question], used: Used | None) -> Used | None:
+def check_used(system: System, questions: Sequence[Question], used: UsedStatements | None) -> UsedStatements | None:
     """What a ranker read; an error where it names statements that it was not shown."""
     if used is None:
         return None
@@ -142,7 +141,7 @@ def checked(system: System, questions: Sequence[Question], used: Used | None) ->
     return [[[int(place) for place in places] for places in of] for of in used]
 
 
-def _about(
+def _describe_run(
     folder: Path, source: dict[str, Any], n: int, inputs: list[str], signatures: Mapping[str, str]
 ) -> dict[str, Any]:
     """What the folder holds, with what earlier commands put there."""
@@ -155,5 +154,5 @@ def _about(
     return {"format": 1, "input": source, "questions": n, "inputs": inputs, "rankers": dict(signatures)}
 
 
-def _unseen(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Nobody is watching."""

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+import orjson
 
-from rejoinder.selection.answers import Line, chosen
-from rejoinder.selection.ranking.measures import best_of, gains_of, has_scale, ndcg, precision_at_1
+from rejoinder.files import atomic_write
+from rejoinder.selection.answers import ScoreLine, find_top_places
+from rejoinder.selection.ranking.measures import find_best, get_gains, has_scale, ndcg, precision_at_1
 from rejoinder.stats.arrays import Floats, Ints
-from rejoinder.text.normalise import same_words
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question
 
-Used: TypeAlias = Sequence[Sequence[Sequence[int]]]  # questions, candidates, places of statements
+UsedStatements: TypeAlias = Sequence[Sequence[Sequence[int]]]  # questions, candidates, places of statements
 PRECISION, NDCG = "Precision@1", "nDCG@3"
 MEASURES = (PRECISION, NDCG)
 
 NO_GRADE = "a candidate without a grade"
-ONE = "one candidate only"
-EQUAL = "one grade for all candidates"
+ONE_CANDIDATE = "one candidate only"
+EQUAL_GRADES = "one grade for all candidates"
 NO_BAD = "no Bad candidate"
 
 
-def why_not(question: Question, everything: bool = False) -> str | None:
+def explain_exclusion(question: Question, everything: bool = False) -> str | None:
     """Why a question is not evaluated; None where it is.
 
     ``everything`` keeps questions without a Bad candidate, which the paper leaves out of validation and test.
@@ -33,15 +37,15 @@ def why_not(question: Question, everything: bool = False) -> str | None:
     if any(candidate.grade is None for candidate in question.candidates):
         return NO_GRADE
     if len(question.candidates) < 2:
-        return ONE
-    gains = gains_of(question)
+        return ONE_CANDIDATE
+    gains = get_gains(question)
     if len(set(gains)) < 2:
-        return EQUAL
+        return EQUAL_GRADES
     return NO_BAD if not everything and has_scale(question) and min(gains) > 0 else None
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankingResult:
     """The scores of some rankers for the same questions, of whose situations they were shown ``given``.
 
     ``questions`` have their whole situations. ``folds`` says which fold each is of, where there are several; ``used``
@@ -50,8 +54,8 @@ class Ranked:
 
     questions: Sequence[Question]
     given: str
-    scores: Mapping[str, Sequence[Line]]
-    used: Mapping[str, Used] = field(default_factory=dict)
+    scores: Mapping[str, Sequence[ScoreLine]]
+    used: Mapping[str, UsedStatements] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
     folds: Sequence[int] | None = None
 
@@ -60,9 +64,9 @@ class Ranked:
         """The rankers, in the order in which they were asked."""
         return list(self.scores)
 
-    def only(self, places: Sequence[int]) -> Ranked:
+    def only(self, places: Sequence[int]) -> RankingResult:
         """Some of the questions."""
-        return Ranked(
+        return RankingResult(
             [self.questions[place] for place in places],
             self.given,
             {name: [lines[place] for place in places] for name, lines in self.scores.items()},
@@ -71,15 +75,17 @@ class Ranked:
             None if self.folds is None else [self.folds[place] for place in places],
         )
 
-    def evaluated(self, everything: bool = False) -> Ranked:
+    def evaluated(self, everything: bool = False) -> RankingResult:
         """The questions that tell rankers apart."""
-        return self.only([n for n, question in enumerate(self.questions) if why_not(question, everything) is None])
+        return self.only(
+            [n for n, question in enumerate(self.questions) if explain_exclusion(question, everything) is None]
+        )
 
     @functools.cached_property
     def values(self) -> dict[str, dict[str, Floats]]:
         """For each measure and ranker its value on each question, NaN where there is none."""
-        best = [best_of(question) for question in self.questions]
-        gains = [gains_of(question) for question in self.questions]
+        best = [find_best(question) for question in self.questions]
+        gains = [get_gains(question) for question in self.questions]
         found: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
         for name, lines in self.scores.items():
             found[PRECISION][name] = np.array(
@@ -94,7 +100,7 @@ class Ranked:
     def clusters(self) -> Ints:
         """Which questions belong together: those with the same request."""
         seen: dict[str, int] = {}
-        return np.array([seen.setdefault(request_of(q), len(seen)) for q in self.questions], dtype=np.int64)
+        return np.array([seen.setdefault(normalise_request(q), len(seen)) for q in self.questions], dtype=np.int64)
 
     @property
     def fold_codes(self) -> Ints:
@@ -103,9 +109,46 @@ class Ranked:
 
     def ties(self, ranker: str) -> int:
         """On how many questions several candidates share the highest score."""
-        return sum(len(chosen(line)) > 1 for line in self.scores[ranker])
+        return sum(len(find_top_places(line)) > 1 for line in self.scores[ranker])
 
 
-def request_of(question: Question) -> str:
+def normalise_request(question: Question) -> str:
     """What was said, by its words: case, spaces and the signs between them aside."""
-    return same_words(" ".join(turn.text for turn in question.context))
+    return normalise_text(" ".join(turn.text for turn in question.context))
+
+
+def order_places(scores: ScoreLine) -> list[int]:
+    """The places of the candidates, the highest score first; equal ones as in the file, those without a score last."""
+    return sorted(range(len(scores)), key=lambda place: (math.isnan(scores[place]), -scores[place], place))
+
+
+def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
+    """A line a question and ranker.
+
+    ``order`` has the places of the candidates as the file has them, counted from 0; ``texts`` are in that order, while
+    ``scores`` and ``used`` are in the file's.
+    """
+    for name in ranked.rankers:
+        used = ranked.used.get(name)
+        for number, question in enumerate(ranked.questions):
+            scores = ranked.scores[name][number]
+            order = order_places(scores)
+            yield {
+                "question": question.id,
+                "ranker": name,
+                "input": ranked.given,
+                "order": order,
+                "texts": [question.candidates[place].text for place in order],
+                "scores": [None if math.isnan(score) else score for score in scores],
+                "used": None if used is None else used[number],
+            }
+
+
+def write_rankings(ranked: RankingResult, path: str | Path) -> int:
+    """Write all lines, and say how many."""
+    count = 0
+    with atomic_write(path) as file:
+        for line in to_lines(ranked):
+            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count

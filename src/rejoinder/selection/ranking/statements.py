@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.data.questions import shown
-from rejoinder.selection.answers import Line, chosen
-from rejoinder.selection.ranking.measures import best_of
-from rejoinder.selection.ranking.result import Ranked
+from rejoinder.data.questions import limit_situation
+from rejoinder.selection.answers import ScoreLine, find_top_places
+from rejoinder.selection.ranking.measures import find_best
+from rejoinder.selection.ranking.result import RankingResult
 from rejoinder.stats.arrays import NAN, Ints
 from rejoinder.stats.interval import mean_interval
 from rejoinder.table import Estimate
@@ -25,7 +25,7 @@ from rejoinder.types import Question
 FIRST, REFERENCE = "the first", "the reference"
 
 
-class Reading(NamedTuple):
+class StatementReading(NamedTuple):
     """What one ranker read for one kind of candidate: means over questions, and those of chance."""
 
     ranker: str
@@ -39,7 +39,7 @@ class Reading(NamedTuple):
     chance: tuple[float, float, float]
 
 
-class Agreement(NamedTuple):
+class ReadingAgreement(NamedTuple):
     """One candidate: precision, recall and F1 of what was read, and what chance gives."""
 
     read: int
@@ -50,7 +50,7 @@ class Agreement(NamedTuple):
     chance: tuple[float, float, float]
 
 
-def agreement(read: Sequence[int], relevant: frozenset[int], total: int) -> Agreement:
+def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -> ReadingAgreement:
     """What was read of ``total`` statements against those that matter; NaN where nothing was read, or nothing matters.
 
     Reading nothing where something matters has a recall and an F1 of 0, and no precision.
@@ -58,14 +58,14 @@ def agreement(read: Sequence[int], relevant: frozenset[int], total: int) -> Agre
     k, g, hits = len(set(read)), len(relevant), len(relevant & set(read))
     expected = g * k / total if total else NAN
     if not g:
-        return Agreement(k, g, NAN, NAN, NAN, (NAN, NAN, NAN))
+        return ReadingAgreement(k, g, NAN, NAN, NAN, (NAN, NAN, NAN))
     chance = (expected / k if k else NAN, expected / g, 2 * expected / (k + g))
-    return Agreement(k, g, hits / k if k else NAN, hits / g, 2 * hits / (k + g), chance)
+    return ReadingAgreement(k, g, hits / k if k else NAN, hits / g, 2 * hits / (k + g), chance)
 
 
-def readings(ranked: Ranked) -> list[Reading]:
+def readings(ranked: RankingResult) -> list[StatementReading]:
     """What each ranker that tells read, where some of what it was shown does not matter."""
-    asked = shown(ranked.questions, ranked.given)
+    asked = limit_situation(ranked.questions, ranked.given)
     places = [
         n
         for n, question in enumerate(asked)
@@ -76,33 +76,33 @@ def readings(ranked: Ranked) -> list[Reading]:
     found = []
     for name, used in ranked.used.items():
         lines = ranked.scores[name]
-        for kind, which in ((FIRST, _first), (REFERENCE, _written_for)):
-            rows = [(n, _mean(asked[n], used[n], which(ranked.questions[n], lines[n]))) for n in places]
+        for kind, which in ((FIRST, _find_first), (REFERENCE, _find_references)):
+            rows = [(n, _mean_agreement(asked[n], used[n], which(ranked.questions[n], lines[n]))) for n in places]
             known = [(n, row) for n, row in rows if row is not None]
             if known:
                 clusters = ranked.clusters[[n for n, _ in known]]
-                found.append(_reading(name, kind, [row for _, row in known], clusters))
+                found.append(_summarise_reading(name, kind, [row for _, row in known], clusters))
     return found
 
 
-def _first(question: Question, line: Line) -> Iterable[int]:
-    return chosen(line)
+def _find_first(question: Question, line: ScoreLine) -> Iterable[int]:
+    return find_top_places(line)
 
 
-def _written_for(question: Question, line: Line) -> Iterable[int]:
+def _find_references(question: Question, line: ScoreLine) -> Iterable[int]:
     sources = [candidate.source for candidate in question.candidates]
     if "reference" in sources:
         return [place for place, source in enumerate(sources) if source == "reference"]
-    return sorted(best_of(question))
+    return sorted(find_best(question))
 
 
-_Which = Callable[[Question, Line], Iterable[int]]
+_CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
 
 
-def _mean(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
+def _mean_agreement(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
     """The mean over some candidates (ties for the first place) of one question, as a row of numbers."""
     relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
-    found = [agreement(used[place], relevant, len(question.situation)) for place in candidates]
+    found = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
     if not found:
         return None
     rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in found]
@@ -110,7 +110,7 @@ def _mean(question: Question, used: Sequence[Sequence[int]], candidates: Iterabl
     return means
 
 
-def _reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], clusters: Ints) -> Reading:
+def _summarise_reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], clusters: Ints) -> StatementReading:
     columns = np.array(rows)
     estimates = []
     for column in (2, 3, 4):
@@ -119,4 +119,6 @@ def _reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], clusters: 
     precision, recall, f1 = estimates
     chance = [float(mean_interval(columns[:, column]).value) for column in (5, 6, 7)]
     read, relevant = (float(columns[:, column].mean()) for column in (0, 1))
-    return Reading(ranker, kind, len(rows), read, relevant, precision, recall, f1, (chance[0], chance[1], chance[2]))
+    return StatementReading(
+        ranker, kind, len(rows), read, relevant, precision, recall, f1, (chance[0], chance[1], chance[2])
+    )

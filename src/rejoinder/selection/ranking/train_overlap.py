@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rejoinder.selection.ranking.measures import best_of
-from rejoinder.selection.ranking.result import request_of
-from rejoinder.text.normalise import same_words
+from rejoinder.selection.ranking.measures import find_best
+from rejoinder.selection.ranking.result import normalise_request
+from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question
 
 
-class Counts(NamedTuple):
+class OverlapCounts(NamedTuple):
     """How many of so many test questions share something with training."""
 
     questions: int
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sharing:
+class TrainOverlap:
     """What training said: requests, references, all candidates, whole examples."""
 
     requests: frozenset[str]
@@ -40,14 +40,14 @@ class Sharing:
     examples: frozenset[tuple[str, ...]]
 
     @classmethod
-    def of(cls, training: Iterable[Question]) -> Sharing:
+    def of(cls, training: Iterable[Question]) -> TrainOverlap:
         """What some questions say."""
         listed = list(training)
         return cls(
-            frozenset(map(request_of, listed)),
-            frozenset(text for question in listed for text in _texts(question)[0]),
-            frozenset(same_words(candidate.text) for question in listed for candidate in question.candidates),
-            frozenset(map(_example, listed)),
+            frozenset(map(normalise_request, listed)),
+            frozenset(text for question in listed for text in _split_texts(question)[0]),
+            frozenset(normalise_text(candidate.text) for question in listed for candidate in question.candidates),
+            frozenset(map(_example_key, listed)),
         )
 
     def kinds(self, question: Question) -> Iterable[str]:
@@ -55,20 +55,20 @@ class Sharing:
 
         A question may be of two kinds, the second by its request.
         """
-        references, distractors = _texts(question)
+        references, distractors = _split_texts(question)
         seen = "reference seen" if set(references) & self.references else "reference new"
         n = sum(text in self.references for text in distractors)
         told = "no distractor seen" if not n else f"{n} of {len(distractors)} distractors seen"
-        request = "request seen" if request_of(question) in self.requests else "request new"
+        request = "request seen" if normalise_request(question) in self.requests else "request new"
         return (f"{seen}, {told}", request)
 
-    def count(self, test: Sequence[Question]) -> Counts:
+    def count(self, test: Sequence[Question]) -> OverlapCounts:
         """How much of a test split was seen."""
-        texts = [_texts(question) for question in test]
-        return Counts(
+        texts = [_split_texts(question) for question in test]
+        return OverlapCounts(
             len(test),
-            sum(_example(question) in self.examples for question in test),
-            sum(request_of(question) in self.requests for question in test),
+            sum(_example_key(question) in self.examples for question in test),
+            sum(normalise_request(question) in self.requests for question in test),
             sum(bool(set(references) & self.references) for references, _ in texts),
             sum(bool(set(references) & self.offered) for references, _ in texts),
             sum(bool(set(others) & self.references) for _, others in texts),
@@ -77,12 +77,12 @@ class Sharing:
         )
 
 
-def total(counts: Sequence[Counts]) -> Counts:
+def sum_counts(counts: Sequence[OverlapCounts]) -> OverlapCounts:
     """The counts of several test splits together."""
-    return Counts(*(sum(column) for column in zip(*counts, strict=True)))
+    return OverlapCounts(*(sum(column) for column in zip(*counts, strict=True)))
 
 
-def _texts(question: Question) -> tuple[list[str], list[str]]:
+def _split_texts(question: Question) -> tuple[list[str], list[str]]:
     """The texts of the references and of the others; where no source is told, the Best ones are the references."""
     sources = [candidate.source for candidate in question.candidates]
     if "reference" in sources:
@@ -90,12 +90,12 @@ def _texts(question: Question) -> tuple[list[str], list[str]]:
     elif any(candidate.grade is None for candidate in question.candidates):
         good = set()
     else:
-        good = set(best_of(question))
-    texts = [same_words(candidate.text) for candidate in question.candidates]
+        good = set(find_best(question))
+    texts = [normalise_text(candidate.text) for candidate in question.candidates]
     return [t for n, t in enumerate(texts) if n in good], [t for n, t in enumerate(texts) if n not in good]
 
 
-def _example(question: Question) -> tuple[str, ...]:
-    candidates = sorted(same_words(candidate.text) for candidate in question.candidates)
-    statements = sorted(same_words(statement.text) for statement in question.situation)
-    return (request_of(question), *candidates, "", *statements)
+def _example_key(question: Question) -> tuple[str, ...]:
+    candidates = sorted(normalise_text(candidate.text) for candidate in question.candidates)
+    statements = sorted(normalise_text(statement.text) for statement in question.situation)
+    return (normalise_request(question), *candidates, "", *statements)

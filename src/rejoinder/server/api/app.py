@@ -16,14 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import rejoinder
 from rejoinder.server.api import augment, rank, score, select, try_reply
-from rejoinder.server.api.auth import Gate
-from rejoinder.server.api.endpoint import Verb, answer, refusal, unknown, verb_endpoint
-from rejoinder.server.api.openapi import Page, describe
-from rejoinder.server.api.prometheus import MEDIA, Counters, memory
-from rejoinder.server.api.service import Desk
+from rejoinder.server.api.auth import TokenAuth
+from rejoinder.server.api.endpoint import Verb, error_response, json_response, no_token_response, verb_endpoint
+from rejoinder.server.api.openapi import PageDescription, describe_api
+from rejoinder.server.api.prometheus import MEDIA_TYPE, RequestCounters, memory_bytes
+from rejoinder.server.api.service import ApiService
 from rejoinder.server.limits import Limits
-from rejoinder.server.middleware import Guard
-from rejoinder.server.templates import html
+from rejoinder.server.middleware import RequestGuard
+from rejoinder.server.templates import render_html
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 Paths: TypeAlias = Mapping[str, Mapping[str, Endpoint]]
@@ -41,24 +41,32 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 def api_paths(
-    desk: Desk, gate: Gate, pages: Mapping[str, Page], names: Callable[[], Mapping[str, str]]
+    desk: ApiService, gate: TokenAuth, pages: Mapping[str, PageDescription], names: Callable[[], Mapping[str, str]]
 ) -> dict[str, dict[str, Endpoint]]:
     """The paths of the API itself; ``pages`` are described beside them, with ``names`` of what they show."""
     paths = {f"/{name}": {"POST": verb_endpoint(name, verb, desk, gate)} for name, verb in VERBS.items()}
 
     async def health(request: Request) -> Response:
-        return answer({"status": "ok", "version": rejoinder.__version__})
+        return json_response({"status": "ok", "version": rejoinder.__version__})
 
     async def metrics(request: Request) -> Response:
-        return Response(desk.counters.text(_gauges(desk)), 200, media_type=MEDIA) if gate.knows(request) else unknown()
+        return (
+            Response(desk.counters.text(_read_gauges(desk)), 200, media_type=MEDIA_TYPE)
+            if gate.knows(request)
+            else no_token_response()
+        )
 
     async def description(request: Request) -> Response:
-        return answer(describe(desk.shapes, pages, gate.url, names())) if gate.knows(request) else unknown()
+        return (
+            json_response(describe_api(desk.shapes, pages, gate.url, names()))
+            if gate.knows(request)
+            else no_token_response()
+        )
 
     return paths | {"/health": {"GET": health}, "/metrics": {"GET": metrics}, "/openapi.json": {"GET": description}}
 
 
-def _gauges(desk: Desk) -> dict[str, tuple[str, str, float]]:
+def _read_gauges(desk: ApiService) -> dict[str, tuple[str, str, float]]:
     found = {"rejoinder_requests_under_way": ("gauge", "requests that wait for an answer", float(desk.under_way))}
     for name, lane in desk.lanes.items():
         label = f'{{lane="{name}"}}'
@@ -69,20 +77,20 @@ def _gauges(desk: Desk) -> dict[str, tuple[str, str, float]]:
     for name, lane in desk.lanes.items():
         label = f'{{lane="{name}"}}'
         found[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows of these calls", float(lane.rows))
-    if (held := memory()) is not None:
+    if (held := memory_bytes()) is not None:
         found["process_resident_memory_bytes"] = ("gauge", "memory that the process holds", held)
     return found
 
 
-def app_of_paths(paths: Paths, gate: Gate, limits: Limits, counters: Counters) -> ASGIApp:
+def build_app(paths: Paths, gate: TokenAuth, limits: Limits, counters: RequestCounters) -> ASGIApp:
     """The whole app: routes, refusals as JSON or as a page, the guard, and a count of everything."""
-    handlers = {HTTPException: _refused, Exception: _broken}
-    app = Starlette(routes=[_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)
+    handlers = {HTTPException: _answer_refusal, Exception: _answer_bug}
+    app = Starlette(routes=[_make_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return Counted(Guard(app, limits, gate.known, (gate.cookie,), time.monotonic, _guarded), counters)
+    return CountingApp(RequestGuard(app, limits, gate.known, (gate.cookie,), time.monotonic, _refuse_request), counters)
 
 
-def _route(path: str, methods: Mapping[str, Endpoint]) -> Route:
+def _make_route(path: str, methods: Mapping[str, Endpoint]) -> Route:
     async def endpoint(request: Request) -> Response:
         request.scope[_LABEL] = path
         return await methods["GET" if request.method == "HEAD" else request.method](request)
@@ -95,38 +103,38 @@ def wants_page(headers: Mapping[str, str]) -> bool:
     return "text/html" in headers.get("accept", "")
 
 
-def _guarded(headers: Headers, status: int, sentence: str) -> Response:
+def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
     if wants_page(headers):
-        return html("bare.html", status, title="Not now", sentence=sentence)
-    return refusal(status, sentence)
+        return render_html("bare.html", status, title="Not now", sentence=sentence)
+    return error_response(status, sentence)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _answer_refusal(request: Request, error: Exception) -> Response:
     """What was not found, not allowed, too long or too slow."""
     if not isinstance(error, HTTPException):
         raise error
     if wants_page(request.headers):
         title = "There is nothing here" if error.status_code in (404, 405) else "This was refused"
-        page = html("bare.html", error.status_code, title=title, sentence=_sentence(error))
+        page = render_html("bare.html", error.status_code, title=title, sentence=_refusal_sentence(error))
         page.headers.update(error.headers or {})
         return page
-    return refusal(error.status_code, _sentence(error), error.headers)
+    return error_response(error.status_code, _refusal_sentence(error), error.headers)
 
 
-def _sentence(error: HTTPException) -> str:
+def _refusal_sentence(error: HTTPException) -> str:
     known = {404: "there is nothing at this address", 405: "this path does not answer to this method"}
     return known.get(error.status_code, error.detail)
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _answer_bug(request: Request, error: Exception) -> Response:
     """A bug of ours: said as such, and shown to the owner by the server itself."""
-    return refusal(500, f"this is a bug of rejoinder's ({type(error).__name__}); nothing was changed")
+    return error_response(500, f"this is a bug of rejoinder's ({type(error).__name__}); nothing was changed")
 
 
-class Counted:
+class CountingApp:
     """An app whose answers are counted."""
 
-    def __init__(self, app: ASGIApp, counters: Counters) -> None:
+    def __init__(self, app: ASGIApp, counters: RequestCounters) -> None:
         self.app = app
         self._counters = counters
 

@@ -13,31 +13,31 @@ from collections.abc import Mapping, Sequence
 from starlette.requests import Request
 
 from rejoinder.errors import InputError
-from rejoinder.server.access import cookie_name, csrf, digest, genuine
-from rejoinder.server.limits import Known
+from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
+from rejoinder.server.limits import RecentDigests
 from rejoinder.server.middleware import BEARER
-from rejoinder.server.site import own_origin
+from rejoinder.server.site import is_own_origin
 
-MARK = "x-rejoinder-mark"
-SHORTEST = 16  # characters of a token
-_SAFE = frozenset({"GET", "HEAD"})
+MARK_HEADER = "x-rejoinder-mark"
+MIN_TOKEN = 16  # characters of a token
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
-class Gate:
+class TokenAuth:
     """A server's token, of which only the digest is kept for comparing, and how it comes with requests."""
 
     def __init__(self, token: str | None, url: str) -> None:
         self.token = token or secrets.token_urlsafe(24)
-        if len(self.token) < SHORTEST or not self.token.isascii() or not self.token.isprintable() or " " in self.token:
+        if len(self.token) < MIN_TOKEN or not self.token.isascii() or not self.token.isprintable() or " " in self.token:
             raise InputError(
-                f"a token has at least {SHORTEST} letters, digits or signs and no space; leave it out to get one"
+                f"a token has at least {MIN_TOKEN} letters, digits or signs and no space; leave it out to get one"
             )
         self.url = url.rstrip("/")
         # Browsers do not tell ports apart, so servers of one machine must not take each other's cookies.
-        self.cookie = cookie_name(f"serve {digest(self.token)}", "owner")
-        self.known = Known(1)
-        self.known.add(digest(self.token))
-        self.mark = csrf(self.token)
+        self.cookie = cookie_name(f"serve {token_digest(self.token)}", "owner")
+        self.known = RecentDigests(1)
+        self.known.add(token_digest(self.token))
+        self.mark = make_csrf_mark(self.token)
 
     @property
     def secure(self) -> bool:
@@ -51,7 +51,7 @@ class Gate:
 
     def is_token(self, given: str) -> bool:
         """Whether a text is the token; it takes as long whatever it is."""
-        return hmac.compare_digest(digest(given), digest(self.token))
+        return hmac.compare_digest(token_digest(given), token_digest(self.token))
 
     def knows(self, request: Request) -> bool:
         """Whether a request comes with the token."""
@@ -59,10 +59,10 @@ class Gate:
 
     def is_forged(self, request: Request, form: Sequence[tuple[str, str]] | None = None) -> bool:
         """Whether another site may have made the browser send this; the mark is in its form, or else in a header."""
-        if request.method in _SAFE or self._by_header(request.headers):
+        if request.method in _SAFE_METHODS or self._by_header(request.headers):
             return False
-        sent = [("csrf", mark) for mark in request.headers.getlist(MARK)] if form is None else form
-        return not (own_origin(request.headers) and genuine(self.token, sent))
+        sent = [("csrf", mark) for mark in request.headers.getlist(MARK_HEADER)] if form is None else form
+        return not (is_own_origin(request.headers) and is_genuine(self.token, sent))
 
     def _by_header(self, headers: Mapping[str, str]) -> bool:
         given = headers.get("authorization", "")

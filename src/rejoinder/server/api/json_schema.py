@@ -38,7 +38,7 @@ class Validator:
             types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
             found = next((name for name in types if _TYPES[name](value)), None)
             if found is None:
-                return f"{where} is {kind(value)}; it must be {' or '.join(_NAMES[name] for name in types)}"
+                return f"{where} is {json_kind(value)}; it must be {' or '.join(_NAMES[name] for name in types)}"
             check = _CHECKS.get(found)
             return check(self, schema, value, where) if check else None
         return None
@@ -55,10 +55,10 @@ class Validator:
             problem = self.problem(schema, value, where)
             if problem is None:
                 return None
-            told.append((f"{where} is {kind(value)};" in problem, problem))
+            told.append((f"{where} is {json_kind(value)};" in problem, problem))
         if all(of_type for of_type, _ in told):
             wanted = dict.fromkeys(problem.rpartition("it must be ")[2] for _, problem in told)
-            return f"{where} is {kind(value)}; it must be {' or '.join(wanted)}"
+            return f"{where} is {json_kind(value)}; it must be {' or '.join(wanted)}"
         return next(problem for of_type, problem in told if not of_type)
 
     def object(self, schema: Schema, value: dict[str, Any], where: str) -> str | None:
@@ -110,7 +110,7 @@ class Validator:
         return None
 
 
-def kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
     """What a JSON value is."""
     return next(_NAMES[name] for name, is_it in _TYPES.items() if is_it(value))
 

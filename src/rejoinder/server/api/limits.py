@@ -16,7 +16,7 @@ SPECS = 20  # metrics or systems of one request
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadLimits:
     """What the server takes on at once.
 
     ``concurrent`` requests are under way at most and ``queued`` rows wait in a lane; who comes beyond that is asked to

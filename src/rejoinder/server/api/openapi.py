@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import rejoinder
 from rejoinder.server.api.endpoint import JSON
 from rejoinder.server.api.json_schema import REF, Schema
-from rejoinder.server.api.prometheus import MEDIA
-from rejoinder.server.api.request_schemas import PARTS
-from rejoinder.server.api.response_schemas import ANSWERS, ERROR, EXAMPLES, HEALTH
+from rejoinder.server.api.prometheus import MEDIA_TYPE
+from rejoinder.server.api.request_schemas import SHARED_SCHEMAS
+from rejoinder.server.api.response_schemas import ANSWER_SCHEMAS, ERROR, EXAMPLES, HEALTH
 
 VERBS = {
     "score": "Score replies with metrics. Requests that come at the same time are scored in one call.",
@@ -36,12 +36,12 @@ PROBLEMS = {
     "503": "This is being prepared, or took too long; try again.",
     "504": "This took too long; send less at once.",
 }
-OF_VERBS = tuple(PROBLEMS)
-OF_PAGES = ("401", "404", "405", "408", "409", "413", "429", "503")
-FETCH = "/models/{model}/get"
+VERB_PROBLEMS = tuple(PROBLEMS)
+PAGE_PROBLEMS = ("401", "404", "405", "408", "409", "413", "429", "503")
+FETCH_PATH = "/models/{model}/get"
 
 
-class Page(NamedTuple):
+class PageDescription(NamedTuple):
     """A page that is also JSON: what it shows, the shape of it, and the parameters of its query."""
 
     about: str
@@ -49,22 +49,28 @@ class Page(NamedTuple):
     query: Mapping[str, Schema] = {}
 
 
-def describe(
-    requests: Mapping[str, Schema], pages: Mapping[str, Page], url: str, names: Mapping[str, str]
+def describe_api(
+    requests: Mapping[str, Schema], pages: Mapping[str, PageDescription], url: str, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """The whole description; ``pages`` by their path, ``names`` are examples of what may stand in a path."""
-    paths: dict[str, Any] = {f"/{name}": {"post": _verb(name, about)} for name, about in VERBS.items()}
-    paths["/health"] = _read("Whether the server runs; needs no token.", _json(HEALTH), ("405", "429"), open_=True)
-    paths["/metrics"] = _read("What the server has done, for Prometheus.", {MEDIA.partition(";")[0]: {}}, OF_PAGES)
-    paths["/openapi.json"] = _read("This description.", _json({"type": "object"}), OF_PAGES)
+    paths: dict[str, Any] = {f"/{name}": {"post": _describe_verb(name, about)} for name, about in VERBS.items()}
+    paths["/health"] = _describe_get(
+        "Whether the server runs; needs no token.", _json_content(HEALTH), ("405", "429"), open_=True
+    )
+    paths["/metrics"] = _describe_get(
+        "What the server has done, for Prometheus.", {MEDIA_TYPE.partition(";")[0]: {}}, PAGE_PROBLEMS
+    )
+    paths["/openapi.json"] = _describe_get("This description.", _json_content({"type": "object"}), PAGE_PROBLEMS)
     for path, page in pages.items():
-        problems = (*OF_PAGES, "422") if page.query else OF_PAGES
-        read = _read(page.about, _json(page.shape), problems, _parameters(path, page.query, names))
+        problems = (*PAGE_PROBLEMS, "422") if page.query else PAGE_PROBLEMS
+        read = _describe_get(
+            page.about, _json_content(page.shape), problems, _describe_parameters(path, page.query, names)
+        )
         paths[path] = paths.get(path, {}) | read
-    paths[FETCH] = {"post": _fetch(names)}
-    shared = {**PARTS, "Error": ERROR}
+    paths[FETCH_PATH] = {"post": _describe_fetch(names)}
+    shared = {**SHARED_SCHEMAS, "Error": ERROR}
     shared |= {f"{name.capitalize()}Request": shape for name, shape in requests.items()}
-    shared |= {f"{name.capitalize()}Answer": shape for name, shape in ANSWERS.items()}
+    shared |= {f"{name.capitalize()}Answer": shape for name, shape in ANSWER_SCHEMAS.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -83,39 +89,42 @@ def describe(
     }
 
 
-def _json(shape: Schema) -> dict[str, Any]:
+def _json_content(shape: Schema) -> dict[str, Any]:
     return {JSON: {"schema": shape}}
 
 
-def _verb(name: str, about: str) -> dict[str, Any]:
+def _describe_verb(name: str, about: str) -> dict[str, Any]:
     said = {"$ref": f"{REF}{name.capitalize()}Answer"}
     asked = {"$ref": f"{REF}{name.capitalize()}Request"}
     return {
         "operationId": name,
         "summary": about,
         "requestBody": {"required": True, "content": {JSON: {"schema": asked, "example": EXAMPLES[name]}}},
-        "responses": {"200": {"description": "The answer.", "content": _json(said)}, **_problems(OF_VERBS)},
-    }
-
-
-def _fetch(names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "operationId": "fetch",
-        "summary": "Begin to fetch a model; its page says how that stands.",
-        "parameters": _parameters(FETCH, {}, names),
         "responses": {
-            "202": {"description": "It is here, or being fetched.", "content": _json({"type": "object"})},
-            **_problems((*OF_PAGES, "403")),
+            "200": {"description": "The answer.", "content": _json_content(said)},
+            **_describe_problems(VERB_PROBLEMS),
         },
     }
 
 
-def _problems(statuses: tuple[str, ...]) -> dict[str, Any]:
-    content = _json({"$ref": f"{REF}Error"})
+def _describe_fetch(names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "operationId": "fetch",
+        "summary": "Begin to fetch a model; its page says how that stands.",
+        "parameters": _describe_parameters(FETCH_PATH, {}, names),
+        "responses": {
+            "202": {"description": "It is here, or being fetched.", "content": _json_content({"type": "object"})},
+            **_describe_problems((*PAGE_PROBLEMS, "403")),
+        },
+    }
+
+
+def _describe_problems(statuses: tuple[str, ...]) -> dict[str, Any]:
+    content = _json_content({"$ref": f"{REF}Error"})
     return {status: {"description": PROBLEMS[status], "content": content} for status in statuses}
 
 
-def _read(
+def _describe_get(
     about: str,
     content: dict[str, Any],
     problems: tuple[str, ...],
@@ -123,7 +132,10 @@ def _read(
     open_: bool = False,
 ) -> dict[str, Any]:
     """What can be read; HEAD gives the same without a body."""
-    said = {"summary": about, "responses": {"200": {"description": about, "content": content}, **_problems(problems)}}
+    said = {
+        "summary": about,
+        "responses": {"200": {"description": about, "content": content}, **_describe_problems(problems)},
+    }
     head = {"summary": about, "responses": {s: {"description": about} for s in ("200", *problems)}}
     extra: dict[str, Any] = {"security": []} if open_ else {}
     if parameters:
@@ -131,7 +143,7 @@ def _read(
     return {"get": {**said, **extra}, "head": {**head, **extra}}
 
 
-def _parameters(path: str, query: Mapping[str, Schema], names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _describe_parameters(path: str, query: Mapping[str, Schema], names: Mapping[str, str]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name in (part.partition("}")[0] for part in path.split("{")[1:]):
         example = {"example": names[name]} if name in names else {}

@@ -10,10 +10,10 @@ from pathlib import Path
 import rejoinder
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Counters:
+class RequestCounters:
     """Requests by path, method and status, and how long they took; paths are those of the description only."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Counters:
         return "\n".join(lines) + "\n"
 
 
-def memory() -> float | None:
+def memory_bytes() -> float | None:
     """The bytes of memory that this process holds; None where the system does not say."""
     try:
         return float(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rejoinder.server.api.json_schema import Schema
-from rejoinder.server.api.request_schemas import listed, or_null, record
+from rejoinder.server.api.request_schemas import list_schema, nullable_schema, object_schema
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -13,29 +13,32 @@ _MAYBE = {"type": ["number", "null"]}
 _FLAG = {"type": ["boolean", "null"]}
 
 
-def many(items: Schema) -> dict[str, Any]:
+def array_schema(items: Schema) -> dict[str, Any]:
     """A list of any length."""
     return {"type": "array", "items": items}
 
 
-def by_name(values: Schema) -> dict[str, Any]:
+def mapping_schema(values: Schema) -> dict[str, Any]:
     """An object whose keys are specs."""
     return {"type": "object", "additionalProperties": values}
 
 
-def whole(**properties: Schema) -> dict[str, Any]:
+def closed_schema(**properties: Schema) -> dict[str, Any]:
     """An object that has all of these keys and no others."""
-    return record(tuple(properties), **properties)
+    return object_schema(tuple(properties), **properties)
 
 
-_FACTS = whole(
-    signature=_TEXT, range={"type": "array", "items": _MAYBE}, higher_is_better=_FLAG, needs=many({"type": "string"})
+_FACTS = closed_schema(
+    signature=_TEXT,
+    range={"type": "array", "items": _MAYBE},
+    higher_is_better=_FLAG,
+    needs=array_schema({"type": "string"}),
 )
-_ESTIMATE = whole(value=_MAYBE, low=_MAYBE, high=_MAYBE)
-_SPAN = whole(start=_COUNT, end=_COUNT, text=_TEXT, worth=_MAYBE)
-_PART = whole(turn=_COUNT, text=_TEXT, is_piece={"type": "boolean"}, share=_MAYBE, alone=_MAYBE)
+_ESTIMATE = closed_schema(value=_MAYBE, low=_MAYBE, high=_MAYBE)
+_SPAN = closed_schema(start=_COUNT, end=_COUNT, text=_TEXT, worth=_MAYBE)
+_PART = closed_schema(turn=_COUNT, text=_TEXT, is_piece={"type": "boolean"}, share=_MAYBE, alone=_MAYBE)
 _PLACE = {"type": ["integer", "null"], "minimum": 0}
-_STANDING = whole(
+_STANDING = closed_schema(
     system=_TEXT,
     signature=_TEXT,
     answered=_COUNT,
@@ -44,30 +47,43 @@ _STANDING = whole(
     accuracy=_ESTIMATE,
     ranks={"type": "array", "items": _MAYBE, "minItems": 2, "maxItems": 2},
 )
-_REFERENCE = whole(text=_TEXT, source=_TEXT, score=_MAYBE, origin=or_null({"type": "string"}))
-_TRIAL = whole(
+_REFERENCE = closed_schema(text=_TEXT, source=_TEXT, score=_MAYBE, origin=nullable_schema({"type": "string"}))
+_TRIAL = closed_schema(
     name=_TEXT, kind={"enum": ["true", "attack", "edit"]}, about=_TEXT, text=_TEXT, score=_MAYBE, lead=_MAYBE
 )
-ANSWERS: dict[str, Schema] = {
-    "score": whole(
-        scores=by_name(many(_MAYBE)), matched=by_name(many(_PLACE)), cut=by_name(_COUNT), metrics=by_name(_FACTS)
+ANSWER_SCHEMAS: dict[str, Schema] = {
+    "score": closed_schema(
+        scores=mapping_schema(array_schema(_MAYBE)),
+        matched=mapping_schema(array_schema(_PLACE)),
+        cut=mapping_schema(_COUNT),
+        metrics=mapping_schema(_FACTS),
     ),
-    "rank": whole(
+    "rank": closed_schema(
         system=_TEXT,
         signature=_TEXT,
-        scores=many(_MAYBE),
-        order=many(_COUNT),
-        used={"anyOf": [many(many(_COUNT)), {"type": "null"}]},
+        scores=array_schema(_MAYBE),
+        order=array_schema(_COUNT),
+        used={"anyOf": [array_schema(array_schema(_COUNT)), {"type": "null"}]},
     ),
-    "augment": whole(items=many(whole(id=_TEXT, references=many(_REFERENCE), added=_COUNT)), notes=many(_TEXT)),
-    "select": whole(
+    "augment": closed_schema(
+        items=array_schema(closed_schema(id=_TEXT, references=array_schema(_REFERENCE), added=_COUNT)),
+        notes=array_schema(_TEXT),
+    ),
+    "select": closed_schema(
         chance={"type": "number"},
-        systems=listed(_STANDING, 100),
-        questions=many(whole(id=_TEXT, right=many(_COUNT), chosen=by_name(many(_COUNT)), scores=by_name(many(_MAYBE)))),
+        systems=list_schema(_STANDING, 100),
+        questions=array_schema(
+            closed_schema(
+                id=_TEXT,
+                right=array_schema(_COUNT),
+                chosen=mapping_schema(array_schema(_COUNT)),
+                scores=mapping_schema(array_schema(_MAYBE)),
+            )
+        ),
     ),
-    "try": whole(
-        metrics=many(
-            whole(
+    "try": closed_schema(
+        metrics=array_schema(
+            closed_schema(
                 metric=_TEXT,
                 score=_MAYBE,
                 missing={"type": ["string", "null"]},
@@ -78,29 +94,32 @@ ANSWERS: dict[str, Schema] = {
             )
         )
     ),
-    "explain": whole(
+    "explain": closed_schema(
         metric=_TEXT,
         score=_MAYBE,
         unit={"enum": ["word", "sentence", "stretch"]},
-        words=many(_SPAN),
-        costly=many(_SPAN),
-        earning=many(_SPAN),
-        context=many(_PART),
-        leans_on=many(_PART),
-        notes=many(_TEXT),
+        words=array_schema(_SPAN),
+        costly=array_schema(_SPAN),
+        earning=array_schema(_SPAN),
+        context=array_schema(_PART),
+        leans_on=array_schema(_PART),
+        notes=array_schema(_TEXT),
     ),
-    "attack": whole(metric=_TEXT, higher_is_better=_FLAG, trials=many(_TRIAL)),
+    "attack": closed_schema(metric=_TEXT, higher_is_better=_FLAG, trials=array_schema(_TRIAL)),
 }
-ERROR: Schema = whole(error={"type": "string", "minLength": 1})
-HEALTH: Schema = whole(status={"enum": ["ok"]}, version=_TEXT)
+ERROR: Schema = closed_schema(error={"type": "string", "minLength": 1})
+HEALTH: Schema = closed_schema(status={"enum": ["ok"]}, version=_TEXT)
 
 
-_TALK = {
+_CONVERSATION = {
     "context": [{"speaker": "guest", "text": "Hello."}, {"speaker": "guest", "text": "Is it open on Sunday?"}],
     "reply": "Yes, from ten to five.",
 }
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "score": {"metrics": ["aptness(model='bi')", "bleu"], "pairs": [{**_TALK, "references": ["Yes, from ten."]}]},
+    "score": {
+        "metrics": ["aptness(model='bi')", "bleu"],
+        "pairs": [{**_CONVERSATION, "references": ["Yes, from ten."]}],
+    },
     "rank": {
         "system": "tfidf",
         "context": ["It is too dark to read."],
@@ -123,7 +142,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             }
         ],
     },
-    "try": {**_TALK, "metrics": ["length", "context_overlap"]},
-    "explain": {**_TALK, "metric": "context_overlap"},
-    "attack": {**_TALK, "metric": "context_overlap"},
+    "try": {**_CONVERSATION, "metrics": ["length", "context_overlap"]},
+    "explain": {**_CONVERSATION, "metric": "context_overlap"},
+    "attack": {**_CONVERSATION, "metric": "context_overlap"},
 }

@@ -10,12 +10,12 @@ from typing import Any
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import Metric
 from rejoinder.metrics.aptness import aptness
-from rejoinder.models.device import threads
-from rejoinder.models.ranker.model import shipped
-from rejoinder.server.api.batching import Lane, Work
-from rejoinder.server.api.limits import Load
-from rejoinder.server.api.prometheus import Counters
-from rejoinder.server.api.request_schemas import requests
+from rejoinder.models.device import count_threads
+from rejoinder.models.ranker.model import shipped_folder
+from rejoinder.server.api.batching import BatchFunction, BatchQueue
+from rejoinder.server.api.limits import LoadLimits
+from rejoinder.server.api.prometheus import RequestCounters
+from rejoinder.server.api.request_schemas import request_schemas
 from rejoinder.server.api.specs import Offer
 from rejoinder.systems import System
 
@@ -27,28 +27,28 @@ LARGE = frozenset("bertscore causal dynaeval embedded fed grade judge norm_prob 
 
 
 @dataclass
-class Desk:
+class ApiService:
     """One server's API; ``corpus`` is what references are retrieved from."""
 
     offer: Offer = field(default_factory=Offer)
-    load: Load = field(default_factory=Load)
+    load: LoadLimits = field(default_factory=LoadLimits)
     corpus: str | None = None
-    counters: Counters = field(default_factory=Counters)
+    counters: RequestCounters = field(default_factory=RequestCounters)
     under_way: int = 0
 
     def __post_init__(self) -> None:
         # One thread each: two batches of one metric never run at once, as nothing says that they could.
-        self.lanes = {name: Lane(name, self.load) for name in ("metrics", "models", "work")}
-        self.lanes["networks"] = Lane("networks", self.load, min(4, threads()))
+        self.lanes = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work")}
+        self.lanes["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
         self._opened = False
         self._opening = asyncio.Lock()
-        self.shapes = requests(self.offer.metrics, self.offer.systems)
+        self.shapes = request_schemas(self.offer.metrics, self.offer.systems)
 
     @property
     def default_system(self) -> str:
         """The system that ranks where none is named: the ranker of the package, where it has one."""
         try:
-            shipped()
+            shipped_folder()
         except RejoinderError:
             return "tfidf"
         return "ranker"
@@ -61,7 +61,7 @@ class Desk:
         large = name in LARGE or any(f"{other}(" in spec or f"'{other}'" in spec for other in LARGE)
         return "models" if large else "metrics"
 
-    async def ask(self, of: Metric | System, what: str, given: Any, rows: int, work: Work) -> Any:
+    async def ask(self, of: Metric | System, what: str, given: Any, rows: int, work: BatchFunction) -> Any:
         """What a metric or a system says, together with what others ask of it at the same time."""
         lane = self.lane_of(of)
         if lane == "networks" and not self._opened:
@@ -72,10 +72,10 @@ class Desk:
         """Open what several threads will use, by one of them: parts of it are made at their first use."""
         async with self._opening:
             if not self._opened:
-                await self.lanes["metrics"].ask("open", None, 1, _first_use)
+                await self.lanes["metrics"].ask("open", None, 1, _warm_up)
                 self._opened = True
 
-    async def do(self, work: Work, given: Any = None, rows: int = 1, key: object = None) -> Any:
+    async def do(self, work: BatchFunction, given: Any = None, rows: int = 1, key: object = None) -> Any:
         """Something that takes a while; ``key`` puts equal wishes together."""
         return await self.lanes["work"].ask(key if key is not None else object(), given, rows, work)
 
@@ -85,12 +85,12 @@ class Desk:
             lane.close()
 
 
-def _first_use(given: list[Any]) -> list[None]:
+def _warm_up(given: list[Any]) -> list[None]:
     aptness([["Hello."]], ["Hello."])
     return [None] * len(given)
 
 
-def spread(sizes: Sequence[int], values: Sequence[Any]) -> list[Sequence[Any]]:
+def split_by_size(sizes: Sequence[int], values: Sequence[Any]) -> list[Sequence[Any]]:
     """What was computed together, cut into what each request asked for."""
     found, start = [], 0
     for size in sizes:

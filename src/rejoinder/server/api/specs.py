@@ -25,7 +25,7 @@ MODEL_NAMES = frozenset({"model", "encoder", "vectors"})
 REMOTE = frozenset({("judge", "model")})  # any model but the default is asked of an endpoint, at its owner's cost
 WORDS = frozenset({"sources"})
 LARGEST = 1_000_000.0
-_REMEMBERED = 512
+_MAX_REMEMBERED = 512
 Made = TypeVar("Made")
 
 
@@ -34,8 +34,8 @@ class Offer:
 
     def __init__(self, allowed: typing.Iterable[str] = ()) -> None:
         self._allowed = frozenset(text.strip() for text in allowed)
-        self.metric = functools.lru_cache(_REMEMBERED)(self._metric)
-        self.system = functools.lru_cache(_REMEMBERED)(self._system)
+        self.metric = functools.lru_cache(_MAX_REMEMBERED)(self._metric)
+        self.system = functools.lru_cache(_MAX_REMEMBERED)(self._system)
 
     @property
     def metrics(self) -> list[str]:
@@ -51,23 +51,23 @@ class Offer:
         if text.strip() in self._allowed:
             return parse(text)
         _check_metric(text)
-        return _built(text, parse)
+        return _build_value(text, parse)
 
     def _system(self, text: str) -> System:
         if text.strip() in self._allowed:
             return parse_system(text)
-        typed = specs.read(text, "system")
+        typed = specs.parse_spec(text, "system")
         if typed.name in system_names() and typed.name not in CLOSED:
-            _check(typed, system_class(typed.name))
+            _check_parameters(typed, system_class(typed.name))
         elif typed.name in metric_names():
             _check_metric(text)
         else:
             known = [*self.systems, *metric_names()]
             raise SpecError(f"this server offers no system or metric {brief(typed.name)}; {nearest(typed.name, known)}")
-        return _built(text, parse_system)
+        return _build_value(text, parse_system)
 
 
-def _built(text: str, how: typing.Callable[[str], Made]) -> Made:
+def _build_value(text: str, how: typing.Callable[[str], Made]) -> Made:
     """The value of a spec; whatever its constructor stumbles over is the spec's fault."""
     try:
         return how(text)
@@ -86,13 +86,13 @@ def _is_metric(text: str) -> bool:
 
 
 def _check_metric(text: str) -> None:
-    typed = specs.read(text, "metric")
+    typed = specs.parse_spec(text, "metric")
     if typed.name not in metric_names():
         raise SpecError(f"this server offers no metric {brief(typed.name)}; {nearest(typed.name, metric_names())}")
-    _check(typed, metric_class(typed.name))
+    _check_parameters(typed, metric_class(typed.name))
 
 
-def _check(typed: specs.Spec, cls: type) -> None:
+def _check_parameters(typed: specs.Spec, cls: type) -> None:
     hints = typing.get_type_hints(cls)
     defaults = {field.name: field.default for field in dataclasses.fields(cls)}
     for name, value in typed.arguments.items():

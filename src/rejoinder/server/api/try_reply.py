@@ -12,33 +12,33 @@ from typing import Any
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import Metric, SetMetric
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.explanation import Explanation, Part, Span
+from rejoinder.probes.explanation import ContextPart, Explanation, Span
 from rejoinder.probes.occlusion import explain
 from rejoinder.probes.variants import TRIALS, TRUE, Variants
 from rejoinder.scoring.compute import missing_part
-from rejoinder.server.api.rank import plain
+from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.records import pair_of
-from rejoinder.server.api.score import facts, measured
-from rejoinder.server.api.service import LARGE, Desk
+from rejoinder.server.api.score import ask_metric, metric_facts
+from rejoinder.server.api.service import LARGE, ApiService
 from rejoinder.types import Pair
 
-MOST_TURNS = 8  # of the end of a context, each tried alone
-MOST_EXPLAINED = 5
+MAX_TURNS = 8  # of the end of a context, each tried alone
+MAX_EXPLAINED = 5
 
 
-async def try_reply(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+async def try_reply(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """A reply under metrics, each with what it matched; a metric that cannot be had says why, and hinders no other."""
-    names = body.get("metrics") or quick(desk)
+    names = body.get("metrics") or list_quick_metrics(desk)
     pair = pair_of(body)
-    return {"metrics": await asyncio.gather(*(_tried(desk, name, pair) for name in dict.fromkeys(names)))}
+    return {"metrics": await asyncio.gather(*(_try_metric(desk, name, pair) for name in dict.fromkeys(names)))}
 
 
-def quick(desk: Desk) -> list[str]:
+def list_quick_metrics(desk: ApiService) -> list[str]:
     """The metrics that need no large model."""
     return [name for name in desk.offer.metrics if name not in LARGE]
 
 
-async def _tried(desk: Desk, name: str, pair: Pair) -> dict[str, Any]:
+async def _try_metric(desk: ApiService, name: str, pair: Pair) -> dict[str, Any]:
     told: dict[str, Any] = {"metric": name, "score": None, "missing": None, "error": None}
     told |= {"reference": None, "turn": None, "facts": None}
     try:
@@ -46,36 +46,36 @@ async def _tried(desk: Desk, name: str, pair: Pair) -> dict[str, Any]:
         told["missing"] = missing_part(metric, pair)
         if told["missing"] is not None:
             return told
-        turns = _alone(metric, pair)
-        found = await measured(desk, metric, [pair, *turns], matched=True)
+        turns = _single_turn_pairs(metric, pair)
+        found = await ask_metric(desk, metric, [pair, *turns], matched=True)
     except RejoinderError as error:
         return told | {"error": str(error)}
-    told |= {"score": found.values[0], "facts": facts(metric, found.signature)}
+    told |= {"score": found.values[0], "facts": metric_facts(metric, found.signature)}
     if found.matched:
         told["reference"] = found.matched[0]
     if turns:
-        told["turn"] = _best(metric, found.values[1:], len(pair.item.context))
+        told["turn"] = _find_best_turn(metric, found.values[1:], len(pair.item.context))
     return told
 
 
-def _alone(metric: Metric, pair: Pair) -> list[Pair]:
+def _single_turn_pairs(metric: Metric, pair: Pair) -> list[Pair]:
     """The reply after each of the last turns alone; none where that would say nothing, or is another set."""
     if "context" not in metric.needs or isinstance(metric, SetMetric) or len(pair.item.context) < 2:
         return []
     return [
         dataclasses.replace(pair, item=dataclasses.replace(pair.item, context=(turn,)))
-        for turn in pair.item.context[-MOST_TURNS:]
+        for turn in pair.item.context[-MAX_TURNS:]
     ]
 
 
-def _best(metric: Metric, scores: Sequence[float | None], n_turns: int) -> int | None:
+def _find_best_turn(metric: Metric, scores: Sequence[float | None], n_turns: int) -> int | None:
     """The turn that gives the best score alone, as ``match`` has it for references; the latest of equal ones."""
     sign = -1 if metric.higher_is_better is False else 1
     known = [(sign * score, place) for place, score in enumerate(scores) if score is not None]
     return n_turns - len(scores) + max(known)[1] if known else None
 
 
-def _quick(desk: Desk, text: str, verb: str) -> Metric:
+def _parse_quick_metric(desk: ApiService, text: str, verb: str) -> Metric:
     """A metric that can be asked about many variants while somebody waits."""
     metric = desk.offer.metric(text)
     if desk.lane_of(metric) == "models":
@@ -83,50 +83,50 @@ def _quick(desk: Desk, text: str, verb: str) -> Metric:
     return metric
 
 
-async def explain_reply(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+async def explain_reply(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """What each part of the context and each word of the reply does for the score."""
-    metric = _quick(desk, body["metric"], "explain")
+    metric = _parse_quick_metric(desk, body["metric"], "explain")
     pair = pair_of(body)
-    found: Explanation = await desk.ask(metric, "explain", pair, 1, functools.partial(_explain, metric))
+    found: Explanation = await desk.ask(metric, "explain", pair, 1, functools.partial(_explain_batch, metric))
     return {
         "metric": found.metric,
-        "score": plain(found.score),
+        "score": json_number(found.score),
         "unit": found.unit,
-        "words": [_span(one) for one in found.words],
-        "costly": [_span(one) for one in found.costly(MOST_EXPLAINED)],
-        "earning": [_span(one) for one in found.earning(MOST_EXPLAINED)],
-        "context": [_part(one) for one in found.context if not one.is_piece],
-        "leans_on": [_part(one) for one in found.answers()],
+        "words": [_span_object(one) for one in found.words],
+        "costly": [_span_object(one) for one in found.costly(MAX_EXPLAINED)],
+        "earning": [_span_object(one) for one in found.earning(MAX_EXPLAINED)],
+        "context": [_part_object(one) for one in found.context if not one.is_piece],
+        "leans_on": [_part_object(one) for one in found.answers()],
         "notes": list(found.notes),
     }
 
 
-def _explain(metric: Metric, given: list[Pair]) -> list[Explanation]:
+def _explain_batch(metric: Metric, given: list[Pair]) -> list[Explanation]:
     return [explain(metric, pair) for pair in given]
 
 
-def _span(one: Span) -> dict[str, Any]:
-    return {"start": one.start, "end": one.end, "text": one.text, "worth": plain(one.worth)}
+def _span_object(one: Span) -> dict[str, Any]:
+    return {"start": one.start, "end": one.end, "text": one.text, "worth": json_number(one.worth)}
 
 
-def _part(one: Part) -> dict[str, Any]:
+def _part_object(one: ContextPart) -> dict[str, Any]:
     told = {"turn": one.utterance, "text": one.text, "is_piece": one.is_piece}
-    return told | {"share": plain(one.share), "alone": plain(one.alone)}
+    return told | {"share": json_number(one.share), "alone": json_number(one.alone)}
 
 
-async def attack_reply(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+async def attack_reply(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """What a metric gives to worse replies, and to the same reply written in another way."""
-    metric = _quick(desk, body["metric"], "attack")
+    metric = _parse_quick_metric(desk, body["metric"], "attack")
     if isinstance(metric, SetMetric):
         raise SpecError(f"{metric} looks at all replies of a set together; take a metric of single replies")
     item = pair_of(body).item
     exchange = Exchange("try", "try", "try", item.context, body["reply"], references=item.references)
-    work = functools.partial(_attack, metric)
+    work = functools.partial(_attack_batch, metric)
     found: list[dict[str, Any]] = await desk.ask(metric, "attack", exchange, len(TRIALS), work)
     return {"metric": str(metric), "higher_is_better": metric.higher_is_better, "trials": found}
 
 
-def _attack(metric: Metric, given: list[Exchange]) -> list[list[dict[str, Any]]]:
+def _attack_batch(metric: Metric, given: list[Exchange]) -> list[list[dict[str, Any]]]:
     return [_trials(metric, Variants.of([exchange], 0)) for exchange in given]
 
 
@@ -139,10 +139,11 @@ def _trials(metric: Metric, variants: Variants) -> list[dict[str, Any]]:
         if (text := variants.texts[trial.name][0]) is not None:
             told.append({"name": trial.name, "kind": trial.kind, "about": trial.about, "text": text})
     return [
-        {**one, "score": plain(scores[one["name"]]), "lead": _lead(sign, true, scores[one["name"]])} for one in told
+        {**one, "score": json_number(scores[one["name"]]), "lead": _score_lead(sign, true, scores[one["name"]])}
+        for one in told
     ]
 
 
-def _lead(sign: int, true: float, other: float) -> float | None:
+def _score_lead(sign: int, true: float, other: float) -> float | None:
     """How much better the reply itself is."""
     return None if math.isnan(true) or math.isnan(other) else sign * (true - other)

@@ -9,27 +9,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from rejoinder.server.api.app import Endpoint, api_paths, app_of_paths
+from rejoinder.server.api.app import Endpoint, api_paths, build_app
 from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.limits import serving_limits
-from rejoinder.server.api.openapi import Page
-from rejoinder.server.api.response_schemas import by_name, many
+from rejoinder.server.api.openapi import PageDescription
+from rejoinder.server.api.response_schemas import array_schema, mapping_schema
 from rejoinder.server.limits import Limits
-from rejoinder.server.login import let_in
+from rejoinder.server.login import log_in
 from rejoinder.server.pages import models, people, reading, runs, sets, try_page
-from rejoinder.server.pages.context import House, View, page_endpoint
+from rejoinder.server.pages.context import PageContext, View, page_endpoint
 from rejoinder.server.pages.replies import ORDERS
-from rejoinder.server.templates import asset, nothing_here, warm
+from rejoinder.server.templates import asset_response, compile_templates, not_found_page
 
 _WORD: Schema = {"type": "string", "maxLength": 300}
 _NUMBER: Schema = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
 _PLACE: Schema = {"type": "integer", "minimum": 0, "maximum": 100_000_000}
 _TEXT: Schema = {"type": "string"}
-_ROWS: Schema = many({"type": "object"})
+_ROWS: Schema = array_schema({"type": "object"})
 _PAGED: dict[str, Schema] = {"page": _NUMBER, "pages": _NUMBER, "n": _PLACE}
 
 
-class Route(NamedTuple):
+class PageRoute(NamedTuple):
     """A page: its view, what it shows, the keys of its JSON, and the parameters of its query."""
 
     view: View
@@ -38,22 +38,22 @@ class Route(NamedTuple):
     query: Mapping[str, Schema] = {}
 
 
-PAGES: dict[str, Route] = {
-    "/try": Route(
+PAGES: dict[str, PageRoute] = {
+    "/try": PageRoute(
         try_page.try_page,
         "The metrics that can be tried, and a conversation to begin with.",
-        {"metrics": _ROWS, "context": many({}), "reply": _TEXT, "references": many(_TEXT)},
+        {"metrics": _ROWS, "context": array_schema({}), "reply": _TEXT, "references": array_schema(_TEXT)},
         {"run": _WORD, "reply": _PLACE},
     ),
-    "/runs": Route(runs.all_runs, "Every run.", {"runs": _ROWS, "folders": many(_TEXT)}),
-    "/runs/{run}": Route(runs.one_run, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
-    "/runs/{run}/people": Route(
+    "/runs": PageRoute(runs.all_runs, "Every run.", {"runs": _ROWS, "folders": array_schema(_TEXT)}),
+    "/runs/{run}": PageRoute(runs.one_run, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
+    "/runs/{run}/people": PageRoute(
         people.people,
         "How far each metric follows people, and one of them against the ratings.",
         {"table": {"type": ["object", "null"]}, "points": _ROWS},
         {"aspect": _WORD, "metric": _WORD},
     ),
-    "/runs/{run}/replies": Route(
+    "/runs/{run}/replies": PageRoute(
         reading.replies,
         "The replies of a run, or those on which a metric and people disagree.",
         {"replies": _ROWS, **_PAGED},
@@ -66,36 +66,36 @@ PAGES: dict[str, Route] = {
             "page": _NUMBER,
         },
     ),
-    "/runs/{run}/replies/{reply}": Route(reading.reply, "One reply in its conversation.", {"replies": _ROWS}),
-    "/runs/{run}/compare": Route(
+    "/runs/{run}/replies/{reply}": PageRoute(reading.reply, "One reply in its conversation.", {"replies": _ROWS}),
+    "/runs/{run}/compare": PageRoute(
         reading.compare,
         "Two systems, reply by reply.",
         {"items": _ROWS, "difference": {"type": ["object", "null"]}, **_PAGED},
         {"first": _WORD, "second": _WORD, "metric": _WORD, "page": _NUMBER},
     ),
-    "/sets": Route(sets.all_sets, "Every test set.", {"sets": _ROWS, "folders": many(_TEXT)}),
-    "/sets/{set}": Route(
+    "/sets": PageRoute(sets.all_sets, "Every test set.", {"sets": _ROWS, "folders": array_schema(_TEXT)}),
+    "/sets/{set}": PageRoute(
         sets.one_set,
         "A test set and its questions.",
-        {"list": _ROWS, "sources": by_name(_PLACE), "labels": by_name(_PLACE), **_PAGED},
+        {"list": _ROWS, "sources": mapping_schema(_PLACE), "labels": mapping_schema(_PLACE), **_PAGED},
         {"source": _WORD, "label": _WORD, "page": _NUMBER},
     ),
-    "/sets/{set}/{question}": Route(sets.question, "One question with its candidates.", {"candidates": _ROWS}),
-    "/models": Route(models.all_models, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
-    "/models/{model}": Route(models.one_model, "A model: its card and its files.", {"name": _TEXT}),
+    "/sets/{set}/{question}": PageRoute(sets.question, "One question with its candidates.", {"candidates": _ROWS}),
+    "/models": PageRoute(models.all_models, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
+    "/models/{model}": PageRoute(models.one_model, "A model: its card and its files.", {"name": _TEXT}),
 }
 
 
-def described() -> dict[str, Page]:
+def describe_pages() -> dict[str, PageDescription]:
     """The pages as the description has them."""
     found = {}
     for path, one in PAGES.items():
         shape = {"type": "object", "properties": dict(one.told), "required": list(one.told)}
-        found[path] = Page(one.about, shape, one.query)
+        found[path] = PageDescription(one.about, shape, one.query)
     return found
 
 
-def _names(house: House) -> dict[str, str]:
+def _example_names(house: PageContext) -> dict[str, str]:
     """Something that can be looked at, of each kind that is here."""
     names = {"model": "aptness", "reply": "0", "question": "0"}
     scored = (one.name for one in house.library.runs().values() if one.kind == "scores")
@@ -105,10 +105,10 @@ def _names(house: House) -> dict[str, str]:
     return names
 
 
-def explore_app(house: House, limits: Limits | None = None) -> ASGIApp:
+def make_explore_app(house: PageContext, limits: Limits | None = None) -> ASGIApp:
     """The app: the API, its pages, and the way in."""
     desk, gate = house.desk, house.gate
-    paths: dict[str, dict[str, Endpoint]] = api_paths(desk, gate, described(), lambda: _names(house))
+    paths: dict[str, dict[str, Endpoint]] = api_paths(desk, gate, describe_pages(), lambda: _example_names(house))
     for path, one in PAGES.items():
         shown = page_endpoint(house, one.view, one.query)
         paths[f"{path}.json"] = {"GET": shown}
@@ -116,23 +116,23 @@ def explore_app(house: House, limits: Limits | None = None) -> ASGIApp:
     paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(house)}
     paths["/"] = {"GET": page_endpoint(house, try_page.try_page, {})}
     paths |= {"/r/{token}": {"GET": _enter(house)}, "/static/{name}": {"GET": _static(house)}}
-    warm()
-    return app_of_paths(paths, gate, limits or serving_limits(seconds=desk.load.seconds), desk.counters)
+    compile_templates()
+    return build_app(paths, gate, limits or serving_limits(seconds=desk.load.seconds), desk.counters)
 
 
-def _enter(house: House) -> Endpoint:
+def _enter(house: PageContext) -> Endpoint:
     async def enter(request: Request) -> Response:
         token = str(request.path_params["token"])
         if not house.gate.is_token(token):
-            return nothing_here()
-        return let_in(request, "/try", house.gate.cookie, token, house.gate.secure)
+            return not_found_page()
+        return log_in(request, "/try", house.gate.cookie, token, house.gate.secure)
 
     return enter
 
 
-def _static(house: House) -> Endpoint:
+def _static(house: PageContext) -> Endpoint:
     async def static(request: Request) -> Response:
-        found = asset(str(request.path_params["name"])) if house.gate.knows(request) else None
-        return found or nothing_here()
+        found = asset_response(str(request.path_params["name"])) if house.gate.knows(request) else None
+        return found or not_found_page()
 
     return static

@@ -7,21 +7,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from rejoinder.server.api.service import Desk
+from rejoinder.server.api.service import ApiService
 
 Value = TypeVar("Value")
-PATIENCE = 20.0  # seconds that a visitor waits before being told to come again
-_MOST = 8
+WAIT_SECONDS = 20.0  # seconds that a visitor waits before being told to come again
+_MAX_VALUES = 8
 
 
 class NotYetError(Exception):
     """It is being computed; whoever asks again later finds it."""
 
 
-class Kept:
+class PageCache:
     """Values by key, the latest few of them; who asks while one is computed waits for the same computation."""
 
-    def __init__(self, desk: Desk, patience: float = PATIENCE) -> None:
+    def __init__(self, desk: ApiService, patience: float = WAIT_SECONDS) -> None:
         self._desk, self._patience = desk, patience
         self._tasks: OrderedDict[Hashable, asyncio.Task[Any]] = OrderedDict()
 
@@ -33,7 +33,7 @@ class Kept:
             self._tasks[key] = task = asyncio.create_task(work)
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # an error is somebody's to see
         self._tasks.move_to_end(key)
-        while len(self._tasks) > _MOST:
+        while len(self._tasks) > _MAX_VALUES:
             self._tasks.popitem(last=False)
         if task.done():
             ready: Value = task.result()

@@ -11,34 +11,34 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rejoinder.errors import RejoinderError
-from rejoinder.server.api.auth import Gate
-from rejoinder.server.api.batching import CrowdedError
-from rejoinder.server.api.endpoint import answer, refusal, status_of, unknown
+from rejoinder.server.api.auth import TokenAuth
+from rejoinder.server.api.batching import QueueFullError
+from rejoinder.server.api.endpoint import error_response, json_response, no_token_response, status_of
 from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.request_schemas import VALIDATOR
-from rejoinder.server.api.service import Desk
-from rejoinder.server.pages.cache import Kept, NotYetError
+from rejoinder.server.api.service import ApiService
+from rejoinder.server.pages.cache import NotYetError, PageCache
 from rejoinder.server.pages.library import Library
-from rejoinder.server.templates import html, nothing_here
+from rejoinder.server.templates import not_found_page, render_html
 from rejoinder.table import Table, to_json
 
-LATER = "this is being computed; it takes a while the first time, so please try again in a moment"
+COMPUTING_MESSAGE = "this is being computed; it takes a while the first time, so please try again in a moment"
 
 
 @dataclass
-class House:
+class PageContext:
     """One server's pages: what is computed, who may come in, and what there is to look at."""
 
-    desk: Desk
-    gate: Gate
+    desk: ApiService
+    gate: TokenAuth
     library: Library
     fetching: dict[str, str] = field(default_factory=dict)  # models that are being fetched, and how that stands
 
     def __post_init__(self) -> None:
-        self.kept = Kept(self.desk)
+        self.kept = PageCache(self.desk)
 
 
-class Shown(NamedTuple):
+class PageContent(NamedTuple):
     """What a view gives: a template, what both page and JSON tell, and what only the page needs."""
 
     template: str
@@ -51,29 +51,31 @@ class QueryError(Exception):
 
 
 Query: TypeAlias = Mapping[str, Any]
-View: TypeAlias = Callable[[House, Request, Query], Awaitable[Shown]]
+View: TypeAlias = Callable[[PageContext, Request, Query], Awaitable[PageContent]]
 
 
-def page_endpoint(house: House, view: View, query: Mapping[str, Schema]) -> Callable[[Request], Awaitable[Response]]:
+def page_endpoint(
+    house: PageContext, view: View, query: Mapping[str, Schema]
+) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a page; without the token there is nothing here, and a program is told so."""
 
     async def endpoint(request: Request) -> Response:
         as_page = wants_page(request)
         if not house.gate.knows(request):
-            return nothing_here() if as_page else unknown()
+            return not_found_page() if as_page else no_token_response()
         try:
-            shown = await view(house, request, asked(request, query))
+            shown = await view(house, request, parse_query(request, query))
         except NotYetError:
-            return _problem(house, as_page, 503, LATER, {"Retry-After": "5"})
-        except CrowdedError:
-            return _problem(house, as_page, 503, LATER, {"Retry-After": "5"})
+            return _problem_response(house, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
+        except QueueFullError:
+            return _problem_response(house, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
         except QueryError as error:
-            return _problem(house, as_page, 422, str(error))
+            return _problem_response(house, as_page, 422, str(error))
         except RejoinderError as error:
-            return _problem(house, as_page, status_of(error), str(error))
+            return _problem_response(house, as_page, status_of(error), str(error))
         if not as_page:
-            return answer(shown.told)
-        return html(shown.template, csrf=house.gate.mark, **shown.told, **shown.extra)
+            return json_response(shown.told)
+        return render_html(shown.template, csrf=house.gate.mark, **shown.told, **shown.extra)
 
     return endpoint
 
@@ -83,7 +85,7 @@ def wants_page(request: Request) -> bool:
     return not request.url.path.endswith(".json") and "text/html" in request.headers.get("accept", "")
 
 
-def asked(request: Request, query: Mapping[str, Schema]) -> dict[str, Any]:
+def parse_query(request: Request, query: Mapping[str, Schema]) -> dict[str, Any]:
     """The parameters of a request's query that a page knows; an empty one counts as not given."""
     found: dict[str, Any] = {}
     for name, schema in query.items():
@@ -101,14 +103,14 @@ def asked(request: Request, query: Mapping[str, Schema]) -> dict[str, Any]:
     return found
 
 
-def _problem(
-    house: House, as_page: bool, status: int, sentence: str, headers: Mapping[str, str] | None = None
+def _problem_response(
+    house: PageContext, as_page: bool, status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     if not as_page:
-        return refusal(status, sentence, headers)
+        return error_response(status, sentence, headers)
     title = "A moment, please" if status == 503 else "This cannot be shown"
     told = {"title": title, "sentence": sentence, "again": status == 503}
-    page = html("notice.html", status, csrf=house.gate.mark, **told)
+    page = render_html("notice.html", status, csrf=house.gate.mark, **told)
     page.headers.update(headers or {})
     return page
 

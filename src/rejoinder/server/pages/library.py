@@ -19,18 +19,18 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.datasets import list_datasets, read_dataset
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.paths import data_home
-from rejoinder.scoring.sharded.reader import about_file
-from rejoinder.selection.folder import ABOUT, QUESTIONS, is_run
+from rejoinder.scoring.sharded.reader import find_about_file
+from rejoinder.selection.folder import ABOUT, QUESTIONS, is_selection_run
 from rejoinder.types import Question
 
 Kind: TypeAlias = Literal["scores", "selection"]
-_MOST = 5_000  # entries that are looked at in one folder
+_MAX_FILES = 5_000  # entries that are looked at in one folder
 _FIRST_LINE = 4 * 2**20
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
-class Found:
+class RunEntry:
     """A run: its folder, what kind it is, and the moment of its last change."""
 
     name: str
@@ -72,17 +72,17 @@ class Library:
             if not Path(folder).exists():
                 raise InputError(f"{folder}: no such file or folder; name run folders, folders of them, or test sets")
 
-    def runs(self) -> dict[str, Found]:
+    def runs(self) -> dict[str, RunEntry]:
         """All runs by name."""
-        found: dict[str, Found] = {}
+        found: dict[str, RunEntry] = {}
         for path in self._entries():
-            kind = _kind(path)
+            kind = _run_kind(path)
             if kind is not None:
-                name = _free(_name(path), found)
-                found[name] = Found(name, path, kind, _changed(path, kind))
+                name = _unused_name(_plain_name(path), found)
+                found[name] = RunEntry(name, path, kind, _last_change(path, kind))
         return found
 
-    def run(self, name: str) -> Found:
+    def run(self, name: str) -> RunEntry:
         """One run."""
         known = self.runs()
         if name not in known:
@@ -93,16 +93,16 @@ class Library:
         """All test sets by name: files, the questions of selections, and published sets whose files are here."""
         found: dict[str, TestSet] = {}
         for path in self._entries():
-            if is_run(path):
+            if is_selection_run(path):
                 card = path / "card.json"
-                _put(found, path, path / QUESTIONS, f"the questions of the selection {path.name}", card)
+                _add_test_set(found, path, path / QUESTIONS, f"the questions of the selection {path.name}", card)
             elif path.is_file() and _holds_questions(path):
                 base = path.name.removesuffix(".gz").removesuffix(".jsonl")
-                _put(found, path, path, path.name, path.with_name(f"{base}.card.json"))
+                _add_test_set(found, path, path, path.name, path.with_name(f"{base}.card.json"))
         for one in list_datasets():
             there = "questions" in one.counts and all((data_home() / file.path).is_file() for file in one.files)
             if there:
-                name = _free(_PLAIN.sub("-", one.name), found)
+                name = _unused_name(_PLAIN.sub("-", one.name), found)
                 found[name] = TestSet(name, None, one.name, one.licence, one.citation)
         return found
 
@@ -117,42 +117,42 @@ class Library:
         """What was named, and what lies in it; a run's own files are no entries."""
         for folder in self.folders:
             yield folder
-            if folder.is_dir() and _kind(folder) is None:
+            if folder.is_dir() and _run_kind(folder) is None:
                 for place, inside in enumerate(sorted(folder.iterdir())):
-                    if place == _MOST:
+                    if place == _MAX_FILES:
                         break
                     if not inside.name.startswith("."):
                         yield inside
 
 
-def _kind(path: Path) -> Kind | None:
-    if is_run(path):
+def _run_kind(path: Path) -> Kind | None:
+    if is_selection_run(path):
         return "selection"
     try:
-        return None if about_file(path) is None else "scores"
+        return None if find_about_file(path) is None else "scores"
     except RunError:  # its line on the page will say why it cannot be read
         return "scores"
 
 
-def _changed(path: Path, kind: Kind) -> int:
+def _last_change(path: Path, kind: Kind) -> int:
     try:
-        about = path / ABOUT if kind == "selection" else about_file(path)
+        about = path / ABOUT if kind == "selection" else find_about_file(path)
         return about.stat().st_mtime_ns if about is not None else 0
     except (OSError, RunError):
         return 0
 
 
-def _put(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
-    name = _free(_name(path), found)
+def _add_test_set(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
+    name = _unused_name(_plain_name(path), found)
     found[name] = TestSet(name, questions, about, card=card if card.is_file() else None)
 
 
-def _name(path: Path) -> str:
+def _plain_name(path: Path) -> str:
     base = path.resolve().name.removesuffix(".gz").removesuffix(".jsonl")
     return _PLAIN.sub("-", base).strip(".-") or "unnamed"
 
 
-def _free(name: str, taken: object) -> str:
+def _unused_name(name: str, taken: object) -> str:
     known = taken if isinstance(taken, dict) else {}
     number, free = 1, name
     while free in known:

@@ -12,26 +12,26 @@ from starlette.responses import Response
 from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.models.catalog import convert, fetch, manifest
 from rejoinder.models.catalog.entries import MODELS, Model, Shipped
-from rejoinder.server.api.endpoint import FORGED, answer, refusal, status_of, unknown
-from rejoinder.server.pages.context import House, Query, Shown, wants_page
-from rejoinder.server.site import form_of, go
-from rejoinder.server.templates import nothing_here
+from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of
+from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
+from rejoinder.server.site import read_form, redirect_to
+from rejoinder.server.templates import not_found_page
 
 README = "README.md"
-_MOST = 200_000  # characters of a card
+_MAX_CARD = 200_000  # characters of a card
 
 
-async def all_models(house: House, request: Request, query: Query) -> Shown:
+async def all_models(house: PageContext, request: Request, query: Query) -> PageContent:
     """The catalog, and the weights that come with the package beside it."""
-    lines = [_line(house, model) for model in MODELS.values()]
+    lines = [_model_line(house, model) for model in MODELS.values()]
     shipped = [
         {"name": folder.name, "bytes": sum(file.stat().st_size for file in folder.iterdir() if file.is_file())}
-        for folder in _shipped().values()
+        for folder in _shipped_folders().values()
     ]
-    return Shown("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.home())})
+    return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
 
 
-def _line(house: House, model: Model) -> dict[str, Any]:
+def _model_line(house: PageContext, model: Model) -> dict[str, Any]:
     return {
         "name": model.name,
         "kind": model.kind,
@@ -40,79 +40,83 @@ def _line(house: House, model: Model) -> dict[str, Any]:
         "bytes": model.size,
         "origin": str(model.origin),
         "citation": model.citation,
-        "here": manifest.is_here(model),
+        "here": manifest.is_available(model),
         "fetching": house.fetching.get(model.name),
         "can_be_fetched": not isinstance(model.origin, Shipped),
     }
 
 
-def _shipped() -> dict[str, Path]:
+def _shipped_folders() -> dict[str, Path]:
     folders = (path for path in sorted(manifest.WEIGHTS.iterdir()) if path.is_dir() and not path.name.startswith("_"))
     return {path.name: path for path in folders}
 
 
-async def one_model(house: House, request: Request, query: Query) -> Shown:
+async def one_model(house: PageContext, request: Request, query: Query) -> PageContent:
     """A model: its card and its files."""
     name = request.path_params["model"]
-    shipped = _shipped()
+    shipped = _shipped_folders()
     if name not in MODELS and name not in shipped:
         raise SpecError(f"no model is called {name!r}; {nearest(name, [*MODELS, *shipped])}")
     known = MODELS.get(name)
-    folder = manifest.folder_of(known) if known else shipped[name]
-    whole = manifest.read(folder) if known and not isinstance(known.origin, Shipped) else None
+    folder = manifest.model_folder(known) if known else shipped[name]
+    whole = manifest.read_manifest(folder) if known and not isinstance(known.origin, Shipped) else None
     told: dict[str, Any] = {
         "name": name,
-        "model": _line(house, known) if known else None,
-        "card": _card(folder),
-        "files": _files(folder) if folder.is_dir() else {},
+        "model": _model_line(house, known) if known else None,
+        "card": _read_card(folder),
+        "files": _list_files(folder) if folder.is_dir() else {},
         "trusted": list(whole.trusted) if whole else [],
     }
-    return Shown("model.html", told)
+    return PageContent("model.html", told)
 
 
-def _card(folder: Path) -> str | None:
+def _read_card(folder: Path) -> str | None:
     """The card of a model's folder, where it has one."""
     try:
-        return (folder / README).read_text(encoding="utf-8", errors="replace")[:_MOST]
+        return (folder / README).read_text(encoding="utf-8", errors="replace")[:_MAX_CARD]
     except OSError:
         return None
 
 
-def _files(folder: Path) -> dict[str, int]:
+def _list_files(folder: Path) -> dict[str, int]:
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in found}
 
 
-def fetch_endpoint(house: House) -> Any:
+def fetch_endpoint(house: PageContext) -> Any:
     """``POST /models/NAME/get``: fetch a model, in a thread of its own; the model's page says how that stands."""
 
     async def endpoint(request: Request) -> Response:
         as_page = wants_page(request)
         if not house.gate.knows(request):
-            return nothing_here() if as_page else unknown()
-        if house.gate.is_forged(request, await form_of(request, 20) if as_page else None):
-            return refusal(403, FORGED)
+            return not_found_page() if as_page else no_token_response()
+        if house.gate.is_forged(request, await read_form(request, 20) if as_page else None):
+            return error_response(403, FORGED)
         name = request.path_params["model"]
         if name not in MODELS:
-            return nothing_here() if as_page else refusal(404, f"no model is called {name!r}; {nearest(name, MODELS)}")
+            return (
+                not_found_page()
+                if as_page
+                else error_response(404, f"no model is called {name!r}; {nearest(name, MODELS)}")
+            )
         try:
-            begin(house, MODELS[name])
+            begin_fetch(house, MODELS[name])
         except RejoinderError as error:
             if not as_page:
-                return refusal(status_of(error), str(error))
+                return error_response(status_of(error), str(error))
             house.fetching[name] = f"not fetched: {error}"
-        return go(f"/models/{name}") if as_page else answer(_line(house, MODELS[name]), 202)
+        return redirect_to(f"/models/{name}") if as_page else json_response(_model_line(house, MODELS[name]), 202)
 
     return endpoint
 
 
-def begin(house: House, model: Model) -> None:
+def begin_fetch(house: PageContext, model: Model) -> None:
     """Begin to fetch a model that is not here; one that is being fetched already is left to it."""
-    if manifest.is_here(model) or house.fetching.get(model.name) == "being fetched":
+    if manifest.is_available(model) or house.fetching.get(model.name) == "being fetched":
         return
     if isinstance(model.origin, Shipped):
         raise RejoinderError(f"{model.name} comes with rejoinder: install rejoinder again")
-    convert.check(model)
+    convert.check_libraries(model)
     house.fetching[model.name] = "being fetched"
 
     def work() -> None:

@@ -12,22 +12,22 @@ from rejoinder.comparison.trust import Trust
 from rejoinder.data.objects import to_object
 from rejoinder.errors import SpecError
 from rejoinder.reports.findings import Findings
-from rejoinder.server.api.rank import plain
+from rejoinder.server.api.rank import json_number
 from rejoinder.stats.correlation import midranks
 
-PAGE = 50
-FAR = 0.3  # of the rated replies must lie between the two places for it to be called disagreement
+PAGE_SIZE = 50
+MIN_DISAGREEMENT = 0.3  # of the rated replies must lie between the two places for it to be called disagreement
 ORDERS = ("score", "rating", "apart")
-_SHORT = 140
+_MAX_SHORT = 140
 
 
-def short(text: str) -> str:
+def shorten_text(text: str) -> str:
     """A text as it stands in a list."""
     line = " ".join(text.split())
-    return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
+    return line if len(line) <= _MAX_SHORT else line[: _MAX_SHORT - 1] + "…"
 
 
-class Replies:
+class RunResponses:
     """The replies of a run by their places in it."""
 
     def __init__(self, findings: Findings) -> None:
@@ -63,8 +63,8 @@ class Replies:
         return {self.place[r]: (float(s), float(p)) for r, s, p in zip(responses, by_score, by_rating, strict=True)}
 
 
-def listed(
-    replies: Replies, spec: str, trust: Trust | None, system: str | None, only_apart: bool, order: str
+def list_responses(
+    replies: RunResponses, spec: str, trust: Trust | None, system: str | None, only_apart: bool, order: str
 ) -> list[dict[str, Any]]:
     """Lines of replies, filtered and in order: the worst scores or ratings first, the farthest apart first."""
     column = replies.findings.scores[spec]
@@ -74,26 +74,26 @@ def listed(
         by_score, by_rating = apart.get(place, (math.nan, math.nan))
         if system is not None and replies.system(place) != system:
             continue
-        if only_apart and not abs(by_score - by_rating) >= FAR:
+        if only_apart and not abs(by_score - by_rating) >= MIN_DISAGREEMENT:
             continue
         lines.append(
             {
                 "reply": place,
                 "system": replies.system(place),
-                "text": short(replies.text(place)),
-                "score": plain(float(column[place])),
+                "text": shorten_text(replies.text(place)),
+                "score": json_number(float(column[place])),
                 "rating": ratings.get(place),
-                "ahead_by_score": plain(by_score),
-                "ahead_by_rating": plain(by_rating),
+                "ahead_by_score": json_number(by_score),
+                "ahead_by_rating": json_number(by_rating),
             }
         )
     better = replies.findings.scores.facts[spec].higher_is_better
     sign = -1.0 if better is False else 1.0
-    lines.sort(key=lambda line: _key(line, order, sign))
+    lines.sort(key=lambda line: _sort_key(line, order, sign))
     return lines
 
 
-def _key(line: Mapping[str, Any], order: str, sign: float) -> float:
+def _sort_key(line: Mapping[str, Any], order: str, sign: float) -> float:
     if order == "apart":
         gap = line["ahead_by_score"], line["ahead_by_rating"]
         return math.inf if None in gap else -abs(gap[0] - gap[1])
@@ -101,15 +101,15 @@ def _key(line: Mapping[str, Any], order: str, sign: float) -> float:
     return math.inf if value is None else value if order == "rating" else sign * value
 
 
-def page_of(lines: Sequence[Any], number: int) -> tuple[Sequence[Any], dict[str, int]]:
+def paginate(lines: Sequence[Any], number: int) -> tuple[Sequence[Any], dict[str, int]]:
     """One page of a long list, and where it stands."""
-    pages = max(1, math.ceil(len(lines) / PAGE))
+    pages = max(1, math.ceil(len(lines) / PAGE_SIZE))
     if number > pages:
         raise SpecError(f"there is no page {number}; there are {pages}")
-    return lines[(number - 1) * PAGE : number * PAGE], {"page": number, "pages": pages, "n": len(lines)}
+    return lines[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], {"page": number, "pages": pages, "n": len(lines)}
 
 
-def conversation(replies: Replies, place: int) -> dict[str, Any]:
+def conversation_object(replies: RunResponses, place: int) -> dict[str, Any]:
     """One reply with all that is known of it, and what the other systems said to the same item."""
     findings = replies.findings
     if not 0 <= place < len(findings.scores):
@@ -126,19 +126,19 @@ def conversation(replies: Replies, place: int) -> dict[str, Any]:
         "situation": [one.text for one in pair.item.situation],
         "references": [{"text": one.text, "source": one.source} for one in pair.item.references],
         "future": item.get("future", []),
-        "replies": [_said(replies, n, n == place) for n in same],
+        "replies": [_response_object(replies, n, n == place) for n in same],
         "flags": list(findings.flags.get(pair.response.id, ())),
     }
 
 
-def _said(replies: Replies, place: int, here: bool) -> dict[str, Any]:
+def _response_object(replies: RunResponses, place: int, here: bool) -> dict[str, Any]:
     scores = replies.findings.scores
     return {
         "reply": place,
         "system": replies.system(place),
         "text": replies.text(place),
         "here": here,
-        "scores": {spec: plain(float(column[place])) for spec, column in scores.values.items()},
+        "scores": {spec: json_number(float(column[place])) for spec, column in scores.values.items()},
         "matched": {spec: places[place] for spec, places in scores.matched.items()},
         "ratings": {
             trust.evidence.aspect: value

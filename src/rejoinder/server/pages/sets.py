@@ -8,38 +8,38 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 
-from rejoinder.data.questions import right
+from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
-from rejoinder.server.pages.context import House, Query, Shown
+from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.library import TestSet
-from rejoinder.server.pages.replies import page_of, short
+from rejoinder.server.pages.replies import paginate, shorten_text
 from rejoinder.types import Candidate, Question
 
 
-async def all_sets(house: House, request: Request, query: Query) -> Shown:
+async def all_sets(house: PageContext, request: Request, query: Query) -> PageContent:
     """Every test set that is here."""
     lines = [
         {"name": one.name, "about": one.about, "licence": one.licence, "published": one.path is None}
         for one in house.library.sets().values()
     ]
-    return Shown("sets.html", {"sets": lines, "folders": [str(folder) for folder in house.library.folders]})
+    return PageContent("sets.html", {"sets": lines, "folders": [str(folder) for folder in house.library.folders]})
 
 
-async def _questions(house: House, found: TestSet) -> list[Question]:
+async def _load_questions(house: PageContext, found: TestSet) -> list[Question]:
     return await house.kept.get(("set", found, found.changed), found.read)
 
 
-async def one_set(house: House, request: Request, query: Query) -> Shown:
+async def one_set(house: PageContext, request: Request, query: Query) -> PageContent:
     """A test set: what it is made of, and its questions, those with a candidate of some source or label if asked."""
     found = house.library.set(request.path_params["set"])
-    questions = await _questions(house, found)
+    questions = await _load_questions(house, found)
     source, label = query.get("source"), query.get("label")
     lines = [
-        _line(number, question)
+        _question_line(number, question)
         for number, question in enumerate(questions)
-        if any(_is_of(candidate, source, label) for candidate in question.candidates)
+        if any(_matches_filter(candidate, source, label) for candidate in question.candidates)
     ]
-    shown, at = page_of(lines, query.get("page", 1))
+    shown, at = paginate(lines, query.get("page", 1))
     candidates = [candidate for question in questions for candidate in question.candidates]
     told: dict[str, Any] = {
         "name": found.name,
@@ -51,27 +51,27 @@ async def one_set(house: House, request: Request, query: Query) -> Shown:
         "sources": dict(Counter(one.source or "not said" for one in candidates).most_common(40)),
         "labels": dict(Counter(label for one in candidates for label in one.labels).most_common(40)),
         "grades": dict(Counter(str(one.grade) for one in candidates).most_common(12)),
-        "card": _card(found),
+        "card": _read_card(found),
         "source": source,
         "label": label,
         **at,
         "list": list(shown),
     }
-    return Shown("set.html", told, {"path": f"/sets/{found.name}"})
+    return PageContent("set.html", told, {"path": f"/sets/{found.name}"})
 
 
-def _is_of(candidate: Candidate, source: str | None, label: str | None) -> bool:
+def _matches_filter(candidate: Candidate, source: str | None, label: str | None) -> bool:
     return (source is None or (candidate.source or "not said") == source) and (
         label is None or label in candidate.labels
     )
 
 
-def _line(number: int, question: Question) -> dict[str, Any]:
-    last = short(question.context[-1].text) if question.context else None
+def _question_line(number: int, question: Question) -> dict[str, Any]:
+    last = shorten_text(question.context[-1].text) if question.context else None
     return {"question": number, "id": question.id, "last": last, "candidates": len(question.candidates)}
 
 
-def _card(found: TestSet) -> dict[str, Any] | None:
+def _read_card(found: TestSet) -> dict[str, Any] | None:
     """The card of a test set, as far as it is one."""
     if found.card is None:
         return None
@@ -82,10 +82,10 @@ def _card(found: TestSet) -> dict[str, Any] | None:
     return card if isinstance(card, dict) else None
 
 
-async def question(house: House, request: Request, query: Query) -> Shown:
+async def question(house: PageContext, request: Request, query: Query) -> PageContent:
     """One question with all its candidates."""
     found = house.library.set(request.path_params["set"])
-    questions = await _questions(house, found)
+    questions = await _load_questions(house, found)
     number = request.path_params["question"]
     place = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
     if not 0 <= place < len(questions):
@@ -99,16 +99,16 @@ async def question(house: House, request: Request, query: Query) -> Shown:
         "split": one.split,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in one.context],
         "situation": [{"text": s.text, "category": s.category, "relevant": s.relevant} for s in one.situation],
-        "candidates": _candidates(one),
+        "candidates": _candidate_objects(one),
         "before": place - 1 if place else None,
         "after": place + 1 if place + 1 < len(questions) else None,
     }
-    return Shown("question.html", told)
+    return PageContent("question.html", told)
 
 
-def _candidates(one: Question) -> list[dict[str, Any]]:
+def _candidate_objects(one: Question) -> list[dict[str, Any]]:
     try:
-        best = right(one)
+        best = find_right_candidates(one)
     except InputError:  # nobody graded it yet
         best = frozenset()
     return [

@@ -9,26 +9,26 @@ from starlette.requests import Request
 from rejoinder.metric import metric_class
 from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.server.api.service import LARGE
-from rejoinder.server.pages.context import House, Query, Shown
-from rejoinder.server.pages.replies import Replies, conversation
-from rejoinder.server.pages.runs import findings_of
+from rejoinder.server.pages.context import PageContent, PageContext, Query
+from rejoinder.server.pages.replies import RunResponses, conversation_object
+from rejoinder.server.pages.runs import load_findings
 
 
-async def try_page(house: House, request: Request, query: Query) -> Shown:
+async def try_page(house: PageContext, request: Request, query: Query) -> PageContent:
     """The metrics that can be tried, and a conversation to begin with."""
-    begun = await _from_run(house, query) if "run" in query else _example()
-    offered = [_metric(name) for name in house.desk.offer.metrics]
-    return Shown("try.html", {"metrics": offered, **begun})
+    begun = await _conversation_from_run(house, query) if "run" in query else _example_conversation()
+    offered = [_metric_object(name) for name in house.desk.offer.metrics]
+    return PageContent("try.html", {"metrics": offered, **begun})
 
 
-def _example() -> dict[str, Any]:
+def _example_conversation() -> dict[str, Any]:
     given = EXAMPLES["score"]["pairs"][0]
     return {"context": given["context"], "reply": given["reply"], "references": given["references"], "from": None}
 
 
-async def _from_run(house: House, query: Query) -> dict[str, Any]:
+async def _conversation_from_run(house: PageContext, query: Query) -> dict[str, Any]:
     name = query["run"]
-    found = conversation(Replies(await findings_of(house, name)), query.get("reply", 0))
+    found = conversation_object(RunResponses(await load_findings(house, name)), query.get("reply", 0))
     said = next(one for one in found["replies"] if one["here"])
     return {
         "context": found["context"],
@@ -38,7 +38,7 @@ async def _from_run(house: House, query: Query) -> dict[str, Any]:
     }
 
 
-def _metric(name: str) -> dict[str, Any]:
+def _metric_object(name: str) -> dict[str, Any]:
     cls = metric_class(name.partition("(")[0])
     about = (cls.__doc__ or "").strip().partition("\n")[0]
     quick = name.partition("(")[0] not in LARGE

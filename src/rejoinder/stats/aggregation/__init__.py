@@ -8,23 +8,22 @@ from __future__ import annotations
 from importlib import import_module
 
 from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import modules
-from rejoinder.stats.aggregation._result import Aggregated
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.registry import list_modules
+from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Numbers
 
 __all__ = ["Aggregated", "Votes", "aggregate", "methods"]
 
 
-def methods() -> list[str]:
+def list_methods() -> list[str]:
     """The models by name."""
-    return modules("rejoinder.stats.aggregation")
+    return list_modules("rejoinder.stats.aggregation")
 
 
 def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
     """One label for each line of a matrix, units by raters, NaN where a rater did not rate; by the model named."""
-    if method not in methods():
-        raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, methods())}")
+    if method not in list_methods():
+        raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, list_methods())}")
     votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
     found = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
     if not isinstance(found, Aggregated):

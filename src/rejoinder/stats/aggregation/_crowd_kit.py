@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.stats.aggregation._result import Aggregated, labelled
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._votes import Aggregated, Votes, label_units
 from rejoinder.stats.arrays import NAN
 
 
-def by_crowd_kit(votes: Votes, model: str, purpose: str, **settings: Any) -> Aggregated:
+def aggregate_with_crowd_kit(votes: Votes, model: str, purpose: str, **settings: Any) -> Aggregated:
     """What a class of crowd-kit's says of the votes."""
     try:
         with warnings.catch_warnings():
@@ -23,7 +22,7 @@ def by_crowd_kit(votes: Votes, model: str, purpose: str, **settings: Any) -> Agg
     except ImportError:
         raise MissingExtraError("crowd-kit", "crowd", purpose) from None
     if len(votes.categories) == 1:
-        return labelled(votes, votes.shares)
+        return label_units(votes, votes.shares)
     # The order in which votes come changes what crowd-kit finds by a little: always the same one.
     order = np.lexsort((votes.rater, votes.unit))
     columns = {"task": votes.unit[order], "worker": votes.rater[order], "label": votes.label[order]}
@@ -32,4 +31,4 @@ def by_crowd_kit(votes: Votes, model: str, purpose: str, **settings: Any) -> Agg
         found = getattr(library, model)(**settings).fit_predict_proba(pandas.DataFrame(columns))
     probabilities = np.full((votes.n_units, len(votes.categories)), NAN)
     probabilities[np.ix_(found.index.to_numpy(dtype=np.int64), found.columns.to_numpy(dtype=np.int64))] = found
-    return labelled(votes, probabilities)
+    return label_units(votes, probabilities)

@@ -23,14 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.stats.aggregation._result import Aggregated, labelled
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._votes import Aggregated, Votes, label_units
 from rejoinder.stats.arrays import Floats
 
 STRENGTH = 1 / 6  # of classes^2: the penalty of raters; chosen on simulated raters, other draws than the tests use
 PUBLISHED_STRENGTH = 1 / 4
 _FIRST, _MOST = 15, 1000
-_FREE = 1e-2  # next to no penalty: keeps the shared weights finite where nobody ever errs
+_BIAS_PENALTY = 1e-2  # next to no penalty: keeps the shared weights finite where nobody ever errs
 
 
 class Structure(NamedTuple):
@@ -55,7 +54,7 @@ class _Dual:
         self.by_unit = csr_matrix((ones, (votes.unit, self.rows)), (votes.n_units, len(votes)))
         of_raters = strength * self.size**2
         of_units = of_raters * int((votes.sizes > 0).sum()) / len(np.unique(votes.rater))
-        self.penalties = _FREE, of_raters, of_units
+        self.penalties = _BIAS_PENALTY, of_raters, of_units
         heights = 1, votes.n_raters, votes.n_units
         self.shapes = [(n, features.shape[1]) for n, features in zip(heights, structure, strict=True)]
         self.ends = np.cumsum([height * width for height, width in self.shapes])
@@ -129,12 +128,12 @@ class _Dual:
         return found
 
 
-def fit(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggregated:
+def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggregated:
     """The most probable class of each unit."""
     from scipy.optimize import minimize
 
     if len(votes.categories) == 1 or votes.sizes.max() < 2:
-        return labelled(votes, votes.shares)  # without two votes on a unit there is nothing to learn from
+        return label_units(votes, votes.shares)  # without two votes on a unit there is nothing to learn from
     dual = _Dual(votes, structure, strength)
     start = np.zeros(int(dual.ends[-1]))
     first = minimize(
@@ -143,4 +142,4 @@ def fit(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggre
     settings = {"maxiter": _MOST, "maxfun": 2 * _MOST, "ftol": 1e-10, "gtol": 1e-6}
     done = minimize(dual.scaled, first.x, (), "L-BFGS-B", jac=True, options=settings)
     probabilities = dual.classes(done.x / np.sqrt(dual.steepness))
-    return labelled(votes, probabilities, int(first.nit + done.nit), bool(done.success))
+    return label_units(votes, probabilities, int(first.nit + done.nit), bool(done.success))

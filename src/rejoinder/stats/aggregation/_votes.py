@@ -1,15 +1,16 @@
-"""Votes: who gave which unit which label, as numbers."""
+"""Votes in, labels out: who gave which unit which label, as numbers, and what a model of aggregation makes of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.stats.arrays import Floats, Ints, Numbers, floats, sums_by
+from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_floats, sum_by_code
 
-MOST_CATEGORIES = 30
+MAX_CATEGORIES = 30
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Votes:
     @classmethod
     def of(cls, ratings: Numbers) -> Votes:
         """The votes of a matrix, units by raters; what is not a finite number is missing."""
-        matrix = floats(ratings, "ratings", ndim=2)
+        matrix = as_floats(ratings, "ratings", ndim=2)
         unit, rater = np.nonzero(np.isfinite(matrix))
         if not len(unit):
             raise InputError("there are no ratings to aggregate; name a file that has some")
@@ -57,23 +58,81 @@ class Votes:
 
     def by_unit(self, rows: Floats) -> Floats:
         """The sums of rows (one a vote) over the votes of each unit."""
-        return _sums(self.unit, rows, self.n_units)
+        return _sum_rows(self.unit, rows, self.n_units)
 
     def by_rater(self, rows: Floats) -> Floats:
         """The sums of rows (one a vote) over the votes of each rater."""
-        return _sums(self.rater, rows, self.n_raters)
+        return _sum_rows(self.rater, rows, self.n_raters)
 
     def as_classes(self, method: str) -> Votes:
         """The votes themselves; an error where there are so many different ones that they are measures, not classes."""
-        if len(self.categories) > MOST_CATEGORIES:
+        if len(self.categories) > MAX_CATEGORIES:
             raise InputError(
                 f"{method} needs classes, but the ratings take {len(self.categories)} different values "
-                f"(at most {MOST_CATEGORIES}); take mean instead"
+                f"(at most {MAX_CATEGORIES}); take mean instead"
             )
         return self
 
 
-def _sums(codes: Ints, rows: Floats, size: int) -> Floats:
+def _sum_rows(codes: Ints, rows: Floats, size: int) -> Floats:
     width = rows.shape[1]
     cells = (codes[:, None] * width + np.arange(width)).ravel()
-    return sums_by(cells, rows.ravel(), size * width).reshape(size, width)
+    return sum_by_code(cells, rows.ravel(), size * width).reshape(size, width)
+
+
+class Aggregated(NamedTuple):
+    """One label a unit (NaN where there is none), in the order of the units.
+
+    A model of classes gives ``probabilities``, units by ``categories``; from them come ``expected``, their mean, and
+    ``error``, their standard deviation. A mean has no probabilities: its ``error`` is its standard error, NaN where the
+    unit has one rating. ``low`` and ``high`` hold 95% of the probability, or are the mean's confidence interval.
+    ``n`` counts each unit's ratings; ``steps`` how often a model went round, None where it does not.
+    """
+
+    values: Floats
+    expected: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    n: Ints
+    categories: Floats
+    probabilities: Floats | None = None
+    steps: int | None = None
+    converged: bool = True
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of the label; NaN for a mean."""
+        if self.probabilities is None:
+            return np.full(len(self.values), NAN)
+        place = np.searchsorted(self.categories, self.values)
+        known = np.isfinite(self.values)
+        found: Floats = self.probabilities[np.arange(len(place)), np.where(known, place, 0)]
+        return np.where(known, found, NAN)
+
+
+def label_units(votes: Votes, probabilities: Floats, steps: int | None = None, converged: bool = True) -> Aggregated:
+    """The most probable label of each unit; of equally probable ones the lowest."""
+    probabilities = np.where(votes.sizes[:, None] > 0, probabilities, NAN)
+    known = ~np.isnan(probabilities[:, 0])
+    best = np.where(known, np.argmax(np.nan_to_num(probabilities), axis=1), 0)
+    # Probabilities that differ by rounding only are equal, whatever the order of the votes.
+    top = np.take_along_axis(probabilities, best[:, None], axis=1)
+    best = np.where(known, np.argmax(probabilities >= top - 1e-9, axis=1), 0)
+    expected = probabilities @ votes.categories
+    variance = ((votes.categories[None, :] - expected[:, None]) ** 2 * probabilities).sum(axis=1)
+    cumulative = np.cumsum(probabilities, axis=1)
+    low = votes.categories[np.argmax(cumulative >= 0.025, axis=1)]
+    high = votes.categories[np.argmax(cumulative >= 0.975 - 1e-12, axis=1)]
+    return Aggregated(
+        np.where(known, votes.categories[best], NAN),
+        expected,
+        np.sqrt(variance),
+        np.where(known, low, NAN),
+        np.where(known, high, NAN),
+        votes.sizes,
+        votes.categories,
+        probabilities,
+        steps,
+        converged,
+    )

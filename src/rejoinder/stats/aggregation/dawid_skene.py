@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._result import Aggregated, labelled
-from rejoinder.stats.aggregation._votes import Votes
-from rejoinder.stats.arrays import Floats, sums_by
+from rejoinder.stats.aggregation._votes import Aggregated, Votes, label_units
+from rejoinder.stats.arrays import Floats, sum_by_code
 
-LEAST = 1e-10
+MIN_PROBABILITY = 1e-10
 
 
 def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggregated:
@@ -22,24 +21,24 @@ def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggr
     probabilities = np.nan_to_num(votes.shares)
     moved, steps = np.inf, 0
     while moved > still and steps < most_steps:
-        priors = np.maximum(probabilities[rated].mean(axis=0), LEAST)
-        given = confusions(votes, probabilities)[votes.rater, votes.label]
+        priors = np.maximum(probabilities[rated].mean(axis=0), MIN_PROBABILITY)
+        given = estimate_confusions(votes, probabilities)[votes.rater, votes.label]
         scores = np.log(priors) + votes.by_unit(np.log(given))
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         after = scores / scores.sum(axis=1, keepdims=True)
         moved, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
         probabilities = after
-    return labelled(votes, probabilities, steps, moved <= still)
+    return label_units(votes, probabilities, steps, moved <= still)
 
 
-def confusions(votes: Votes, probabilities: Floats) -> Floats:
+def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
     """How probably each rater (first) gives each label (second) to a unit of each class (third)."""
     size = len(votes.categories)
     cells = (((votes.rater * size + votes.label) * size)[:, None] + np.arange(size)).ravel()
-    counts = sums_by(cells, probabilities[votes.unit].ravel(), votes.n_raters * size**2).reshape(-1, size, size)
+    counts = sum_by_code(cells, probabilities[votes.unit].ravel(), votes.n_raters * size**2).reshape(-1, size, size)
     used = np.zeros((votes.n_raters, size), dtype=bool)
     used[votes.rater, votes.label] = True
-    counts = np.where(used[:, :, None], np.maximum(counts, LEAST), 0.0)
+    counts = np.where(used[:, :, None], np.maximum(counts, MIN_PROBABILITY), 0.0)
     total = counts.sum(axis=1, keepdims=True)
     found: Floats = counts / np.where(total > 0, total, 1.0)
     return found

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rejoinder.stats.aggregation._crowd_kit import by_crowd_kit
-from rejoinder.stats.aggregation._result import Aggregated
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._crowd_kit import aggregate_with_crowd_kit
+from rejoinder.stats.aggregation._votes import Aggregated, Votes
 
 
 def aggregate(votes: Votes) -> Aggregated:
     """The most probable class of each unit."""
-    return by_crowd_kit(votes.as_classes("mace"), "MACE", "aggregation by MACE", random_state=0)
+    return aggregate_with_crowd_kit(votes.as_classes("mace"), "MACE", "aggregation by MACE", random_state=0)

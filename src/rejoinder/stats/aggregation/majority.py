@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._result import Aggregated, labelled
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._votes import Aggregated, Votes, label_units
 from rejoinder.stats.arrays import NAN
 
 
 def aggregate(votes: Votes) -> Aggregated:
     """The label of more than half, where there is one."""
-    found = labelled(votes.as_classes("majority"), votes.shares)
+    found = label_units(votes.as_classes("majority"), votes.shares)
     with np.errstate(invalid="ignore"):
         return found._replace(values=np.where(found.confidence > 0.5 + 1e-12, found.values, NAN))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._result import Aggregated
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import NAN
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit
-from rejoinder.stats.aggregation._result import Aggregated
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit_minimax
+from rejoinder.stats.aggregation._votes import Aggregated, Votes
 
 
 def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
@@ -18,4 +17,4 @@ def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
     size = len(votes.categories)
     every = np.eye(size**2)
     shared = np.zeros((size**2, 0)) if as_published else np.eye(size).reshape(-1, 1)
-    return fit(votes, Structure(shared, every, every), PUBLISHED_STRENGTH if as_published else STRENGTH)
+    return fit_minimax(votes, Structure(shared, every, every), PUBLISHED_STRENGTH if as_published else STRENGTH)

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit
-from rejoinder.stats.aggregation._result import Aggregated
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit_minimax
+from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Floats
 
 
@@ -22,13 +21,13 @@ def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
     """The most probable class of each unit; the categories are taken in the order of their numbers."""
     votes = votes.as_classes("minimax_entropy_ordinal")
     size = len(votes.categories)
-    cut = cuts(size)
+    cut = cut_features(size)
     if as_published:
-        return fit(votes, Structure(np.zeros((size**2, 0)), cut, cut), PUBLISHED_STRENGTH)
-    return fit(votes, Structure(cut, np.concatenate([cut, np.eye(size**2)], axis=1), cut), STRENGTH)
+        return fit_minimax(votes, Structure(np.zeros((size**2, 0)), cut, cut), PUBLISHED_STRENGTH)
+    return fit_minimax(votes, Structure(cut, np.concatenate([cut, np.eye(size**2)], axis=1), cut), STRENGTH)
 
 
-def cuts(size: int) -> Floats:
+def cut_features(size: int) -> Floats:
     """Whether class and label lie below or above each cut: (class and label, cut and sides)."""
     above = (np.arange(size)[:, None] >= np.arange(1, size)[None, :]).astype(np.float64)
     sides = np.stack([1 - above, above])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rejoinder.stats.aggregation._result import Aggregated, labelled
-from rejoinder.stats.aggregation._votes import Votes
+from rejoinder.stats.aggregation._votes import Aggregated, Votes, label_units
 
 
 def aggregate(votes: Votes) -> Aggregated:
     """The most frequent label of each unit."""
-    return labelled(votes.as_classes("mode"), votes.shares)
+    return label_units(votes.as_classes("mode"), votes.shares)

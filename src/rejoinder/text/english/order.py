@@ -8,62 +8,62 @@ import re
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"'’”)]*|$)\s*")
 _LINKS = "because|if|when|although|though|unless|while|since|before|after|once"
 # "B because A." and "Because A, B."; neither clause may be split further, or it would be unclear what belongs where.
-_LAST = re.compile(
+_CLAUSE_LAST = re.compile(
     rf"(?P<main>[^,;:]+?)\s*,?\s+(?P<link>{_LINKS})\s+(?P<rest>[^,;:]+?)(?P<end>\s*[.!]*)$", re.IGNORECASE
 )
-_FIRST = re.compile(
+_CLAUSE_FIRST = re.compile(
     rf"(?P<link>{_LINKS})\s+(?P<rest>[^,;:]+?)(?P<comma>\s*,\s*)(?P<main>[^,;:]+?)(?P<end>\s*[.!]*)$", re.IGNORECASE
 )
-_AWAY = "please|maybe|perhaps|of course|actually|in fact|by the way|thank you|thanks"
-_LEADING = re.compile(rf"(?P<move>{_AWAY})\s*,\s*(?P<main>[^,;:]+?)(?P<end>\s*[.!?]*)$", re.IGNORECASE)
-_TRAILING = re.compile(rf"(?P<main>[^,;:]+?)(?P<comma>\s*,\s*)(?P<move>{_AWAY})(?P<end>\s*[.!?]*)$", re.IGNORECASE)
-_FEWEST = 2  # words that a clause has
+_MOVABLE = "please|maybe|perhaps|of course|actually|in fact|by the way|thank you|thanks"
+_LEADING = re.compile(rf"(?P<move>{_MOVABLE})\s*,\s*(?P<main>[^,;:]+?)(?P<end>\s*[.!?]*)$", re.IGNORECASE)
+_TRAILING = re.compile(rf"(?P<main>[^,;:]+?)(?P<comma>\s*,\s*)(?P<move>{_MOVABLE})(?P<end>\s*[.!?]*)$", re.IGNORECASE)
+_MIN_WORDS = 2  # words that a clause has
 _KEEPS_CAPITAL = re.compile(r"I\b|[A-Z][a-z]*[A-Z]|[A-Z]{2}")
 
 
-def orders(text: str) -> list[str]:
+def list_reorderings(text: str) -> list[str]:
     """Every way to say the text in another order, by one move each."""
     sentences = [s.strip() for s in _SENTENCE.findall(text) if s.strip()]
     found = []
     for i, sentence in enumerate(sentences):
-        found += [" ".join([*sentences[:i], moved, *sentences[i + 1 :]]) for moved in _moved(sentence)]
+        found += [" ".join([*sentences[:i], moved, *sentences[i + 1 :]]) for moved in _move_parts(sentence)]
         # Short ones ("Well .", "Yes .") answer what came before, and open the turn.
-        if i and min(len(s.split()) for s in sentences[i - 1 : i + 1]) > _FEWEST + 1:
+        if i and min(len(s.split()) for s in sentences[i - 1 : i + 1]) > _MIN_WORDS + 1:
             found.append(" ".join([*sentences[: i - 1], sentence, sentences[i - 1], *sentences[i + 1 :]]))
     return [other for other in dict.fromkeys(found) if other != " ".join(sentences)]
 
 
 def reorder(rng: random.Random, text: str) -> str:
     """The text in one of its other orders; as it is where it has none."""
-    found = orders(text)
+    found = list_reorderings(text)
     return rng.choice(found) if found else text
 
 
-def _moved(sentence: str) -> list[str]:
+def _move_parts(sentence: str) -> list[str]:
     """The sentence with one of its clauses or phrases moved."""
     found = []
-    for pattern, front in ((_LAST, True), (_FIRST, False)):
+    for pattern, front in ((_CLAUSE_LAST, True), (_CLAUSE_FIRST, False)):
         match = pattern.match(sentence)
-        if match and all(len(match[part].split()) >= _FEWEST for part in ("main", "rest")):
+        if match and all(len(match[part].split()) >= _MIN_WORDS for part in ("main", "rest")):
             comma = " , " if " ," in sentence or sentence.endswith((" .", " !")) else ", "
             main, clause = match["main"], f"{match['link'].lower()} {match['rest']}"
-            made = f"{large(clause)}{comma}{small(main)}" if front else f"{large(main)} {clause}"
+            made = f"{capitalise(clause)}{comma}{decapitalise(main)}" if front else f"{capitalise(main)} {clause}"
             found.append(made + match["end"])
     if match := _LEADING.match(sentence):
         comma = " , " if " ," in sentence else ", "
-        found.append(f"{large(match['main'])}{comma}{match['move'].lower()}{match['end']}")
+        found.append(f"{capitalise(match['main'])}{comma}{match['move'].lower()}{match['end']}")
     if match := _TRAILING.match(sentence):
         comma = " , " if " ," in sentence else ", "
-        found.append(f"{large(match['move'])}{comma}{small(match['main'])}{match['end']}")
+        found.append(f"{capitalise(match['move'])}{comma}{decapitalise(match['main'])}{match['end']}")
     # What was written small throughout stays so.
-    return [made if sentence[:1].isupper() else small(made) for made in found]
+    return [made if sentence[:1].isupper() else decapitalise(made) for made in found]
 
 
-def large(text: str) -> str:
+def capitalise(text: str) -> str:
     """The text with a capital first."""
     return text[:1].upper() + text[1:]
 
 
-def small(text: str) -> str:
+def decapitalise(text: str) -> str:
     """The text without a capital first, unless it is "I" or an abbreviation."""
     return text if _KEEPS_CAPITAL.match(text) else text[:1].lower() + text[1:]

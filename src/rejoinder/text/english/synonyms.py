@@ -17,7 +17,7 @@ import orjson
 
 Meaning: TypeAlias = int | str  # a synset's number, or a base form, which stands for all synsets of its own
 
-_WORDS_KEPT = 2**17
+_CACHED_WORDS = 2**17
 # How WordNet takes regular endings off, nouns before verbs before adjectives. METEOR tries them in this order whatever
 # the part of speech and stops at the first that leaves a word.
 _ENDINGS = (
@@ -42,24 +42,24 @@ _ENDINGS = (
 )
 
 
-class Table(NamedTuple):
+class SynonymTable(NamedTuple):
     """The synsets of each word that stand for more than that word, and the base forms of irregular forms."""
 
     synsets: dict[str, list[int]]
     exceptions: dict[str, list[str]]
 
 
-@functools.lru_cache(_WORDS_KEPT)
-def meanings(word: str) -> frozenset[Meaning]:
+@functools.lru_cache(_CACHED_WORDS)
+def find_meanings(word: str) -> frozenset[Meaning]:
     """What a word may mean; two words are synonyms where they have a meaning in common."""
-    synsets = _table().synsets
+    synsets = _load_table().synsets
     forms = base_forms(word)
     return frozenset(forms).union(*(synsets[form] for form in forms))
 
 
 def base_forms(word: str) -> list[str]:
     """The word itself where WordNet has it, and what it is an inflected form of."""
-    synsets, exceptions = _table()
+    synsets, exceptions = _load_table()
     forms = [word] if word in synsets else []
     if word in exceptions:
         return forms + exceptions[word]
@@ -70,16 +70,16 @@ def base_forms(word: str) -> list[str]:
 
 
 @functools.cache
-def digest() -> str:
+def table_digest() -> str:
     """The first 12 digits of the sha256 of the table (of its JSON, before gzip)."""
-    return hashlib.sha256(_json()).hexdigest()[:12]
+    return hashlib.sha256(_read_table()).hexdigest()[:12]
 
 
 @functools.cache
-def _table() -> Table:
-    found = orjson.loads(_json())
-    return Table(found["words"], found["exceptions"])
+def _load_table() -> SynonymTable:
+    found = orjson.loads(_read_table())
+    return SynonymTable(found["words"], found["exceptions"])
 
 
-def _json() -> bytes:
+def _read_table() -> bytes:
     return gzip.decompress((files("rejoinder.text.english") / "wordnet" / "synonyms.json.gz").read_bytes())

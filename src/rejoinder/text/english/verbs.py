@@ -5,21 +5,21 @@ from __future__ import annotations
 import functools
 from importlib.resources import files
 
-_BASE = {
+_BASE_FORMS = {
     **dict.fromkeys(("is", "are", "am", "was", "were", "been", "being"), "be"),
     **{"has": "have", "does": "do", "goes": "go", "dies": "die", "lies": "lie", "ties": "tie", "vies": "vie"},
     **{"aches": "ache", "focuses": "focus", "quizzes": "quiz", "buses": "bus", "gases": "gas", "cannot": "cannot"},
 }
-_NOT = {"isn't": "aren't", "wasn't": "weren't", "doesn't": "don't", "hasn't": "haven't"}
-_NEVER = frozenset(
+_NEGATED_FORMS = {"isn't": "aren't", "wasn't": "weren't", "doesn't": "don't", "hasn't": "haven't"}
+_NEVER_VERBS = frozenset(
     "always yes this his its us thus plus less perhaps besides towards sometimes afterwards news".split()
 )
 _MODALS = frozenset("can can't cannot could couldn't may might must should shouldn't will won't would wouldn't".split())
-_BESIDE = frozenset("also always already just never now often then still really soon even finally not".split())
+_ADVERBS = frozenset("also always already just never now often then still really soon even finally not".split())
 
 
 @functools.cache
-def verbs() -> frozenset[str]:
+def load_verbs() -> frozenset[str]:
     """The verbs that are known, in base form."""
     lines = (files("rejoinder.text.english") / "verbs.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
@@ -27,11 +27,11 @@ def verbs() -> frozenset[str]:
 
 def base_form(word: str) -> str:
     """The base form of a verb in the third person ("cries" gives "cry"); any other word as it is."""
-    if word in _BASE:
-        return _BASE[word]
-    if word in _NOT:
-        return _NOT[word]
-    if len(word) < 3 or not word.endswith("s") or word.endswith(("ss", "us")) or word in _NEVER:
+    if word in _BASE_FORMS:
+        return _BASE_FORMS[word]
+    if word in _NEGATED_FORMS:
+        return _NEGATED_FORMS[word]
+    if len(word) < 3 or not word.endswith("s") or word.endswith(("ss", "us")) or word in _NEVER_VERBS:
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -42,20 +42,22 @@ def base_form(word: str) -> str:
 
 def is_verb(word: str) -> bool:
     """Whether a word is a known verb, in base form or in the third person."""
-    return base_form(word) in verbs() or word in _MODALS or word in _NOT or word in _NOT.values()
+    return (
+        base_form(word) in load_verbs() or word in _MODALS or word in _NEGATED_FORMS or word in _NEGATED_FORMS.values()
+    )
 
 
 def is_third_person(word: str) -> bool:
     """Whether a word is a known verb in the third person."""
-    return word in _NOT or (base_form(word) != word and base_form(word) in verbs())
+    return word in _NEGATED_FORMS or (base_form(word) != word and base_form(word) in load_verbs())
 
 
 def is_adverb(word: str) -> bool:
     """Whether a word may stand between a subject and its verb."""
-    return word in _BESIDE or (word.endswith("ly") and len(word) > 4)
+    return word in _ADVERBS or (word.endswith("ly") and len(word) > 4)
 
 
-def agreeing(word: str, subject: str) -> str:
+def inflect_for_subject(word: str, subject: str) -> str:
     """The form of a verb that goes with "I" or "you"; the past tense stays."""
     if word in ("was", "were"):
         return "was" if subject == "I" else "were"

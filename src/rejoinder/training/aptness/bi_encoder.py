@@ -16,10 +16,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder
-from rejoinder.training.batch import Texts, cut, keep, stacked
-from rejoinder.training.optimizer import Average, Schedule, optimizer_of
-from rejoinder.training.packed import utterance_vectors
-from rejoinder.training.sampling import UTTERANCE_TOKENS, Corpus, Places, Vocabulary, roughened, spoiled
+from rejoinder.training.batch import TokenRows, keep_tokens, stack_rows, truncate_rows
+from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import utterance_vectors
+from rejoinder.training.sampling import (
+    UTTERANCE_TOKENS,
+    ResponsePlaces,
+    TokenCorpus,
+    TokenProperties,
+    roughen_texts,
+    spoiled,
+)
 from rejoinder.training.tokens import BETWEEN
 
 
@@ -42,9 +49,9 @@ class BiRecipe:
 
 def train_bi_encoder(
     network: BiEncoder,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     weights: Tensor,
-    words: Vocabulary,
+    words: TokenProperties,
     recipe: BiRecipe,
     generator: torch.Generator,
     base: Tensor | None,
@@ -54,9 +61,9 @@ def train_bi_encoder(
     scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
-    optimizer = optimizer_of([(trunk, recipe.rate), (heads, recipe.head_rate), ([scale], 1e-3)])
+    optimizer = build_optimizer([(trunk, recipe.rate), (heads, recipe.head_rate), ([scale], 1e-3)])
     schedule = Schedule(optimizer, recipe.steps)
-    average = Average(network, recipe.average)
+    average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, 1, generator=generator)
@@ -69,7 +76,9 @@ def train_bi_encoder(
     network.eval()
 
 
-def _windows(corpus: Corpus, which: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _sample_windows(
+    corpus: TokenCorpus, which: Tensor, count: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
     """Turn numbers of windows of neighbouring turns, and which of them lie in the dialogue."""
     turn = corpus.random_turns(which.expand(count), generator)
     first, last = corpus.first[corpus.dialogue[turn]], corpus.first[corpus.dialogue[turn] + 1] - 1
@@ -81,31 +90,31 @@ def _windows(corpus: Corpus, which: Tensor, count: int, generator: torch.Generat
 
 def _loss(
     network: BiEncoder,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     which: Tensor,
-    words: Vocabulary,
+    words: TokenProperties,
     recipe: BiRecipe,
     generator: torch.Generator,
     base: Tensor | None,
     scale: Tensor,
 ) -> Tensor:
     device = corpus.device
-    windows, inside = _windows(corpus, which, recipe.windows, generator)
+    windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
     turns = windows[inside]
     places = corpus.random_places(which.expand(recipe.merged), generator)
     one_text = corpus.contexts(places)
-    one_text = keep(one_text, one_text.ids != BETWEEN)
+    one_text = keep_tokens(one_text, one_text.ids != BETWEEN)
     replies = corpus.texts(places.reply)
-    spoil = Places(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
+    spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
     kinds = torch.randint(0, 5, spoil.reply.shape, generator=generator, device=device)
-    true = Texts(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
+    true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
     false = spoiled(corpus, spoil, true, words, generator, kinds)
-    natural = stacked([corpus.texts(turns), one_text, replies])
-    texts = stacked([roughened(natural, words, generator), cut(false, UTTERANCE_TOKENS, "right")])
+    natural = stack_rows([corpus.texts(turns), one_text, replies])
+    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
     vectors = utterance_vectors(network, texts)
 
     n, m = len(turns), recipe.merged
-    pieces, mask, reply_place = _contexts_of_windows(inside, generator)
+    pieces, mask, reply_place = _window_contexts(inside, generator)
     of_windows = network.context(vectors[:n][pieces], mask)
     alone = vectors[n : n + m, None]
     one = torch.zeros(m, UTTERANCES, device=device)
@@ -116,7 +125,7 @@ def _loss(
     own = torch.cat([reply_place, torch.arange(n, n + m, device=device)])
     # What the candidates are: texts that are equal to the true reply are no false ones; spoiled ones equal nothing.
     spoiled_ones = torch.full((len(kinds),), -1, device=device)
-    known = Known(
+    known = CandidateInfo(
         torch.cat([turns, places.reply, spoil.reply - 1]),
         torch.cat([corpus.same[turns], corpus.same[places.reply], spoiled_ones]),
         torch.cat([corpus.dialogue[turns], corpus.dialogue[places.reply], corpus.dialogue[spoil.reply]]),
@@ -134,7 +143,7 @@ def _loss(
     return loss
 
 
-def _contexts_of_windows(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Of each turn but a window's first: the places of those before it, newest first; which exist; its own place."""
     device = inside.device
     place = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
@@ -148,16 +157,16 @@ def _contexts_of_windows(inside: Tensor, generator: torch.Generator) -> tuple[Te
     return place[rows[:, None], back.clamp(min=0)], mask.float(), place[rows, columns]
 
 
-class Known(NamedTuple):
+class CandidateInfo(NamedTuple):
     """What is known of each candidate."""
 
     turn: Tensor
     same: Tensor
     dialogue: Tensor
 
-    def at(self, places: Tensor) -> Known:
+    def at(self, places: Tensor) -> CandidateInfo:
         """Of some of the candidates."""
-        return Known(self.turn[places], self.same[places], self.dialogue[places])
+        return CandidateInfo(self.turn[places], self.same[places], self.dialogue[places])
 
     def log_weights(self, own: Tensor, recipe: BiRecipe) -> Tensor:
         """Added to the logits: 0 for the true reply and for other dialogues, minus much for equal texts."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.stats.calibration import calibration as reliability
-from rejoinder.training.aptness.held_out import OTHERS, SPOILED, Raw, summary
+from rejoinder.training.aptness.evaluation import CORRUPTIONS, NEGATIVES, RawScores, summarize_scores
 
 _SPOILED_WEIGHT = 0.1  # of all kinds together, where the other replies count 1
 _RIDGE = 1e-4
@@ -22,12 +22,13 @@ _RIDGE = 1e-4
 Floats = NDArray[np.float64]
 
 
-def calibrate(raw: Raw) -> dict[str, dict[str, float]]:
+def calibrate(raw: RawScores) -> dict[str, dict[str, float]]:
     """The weights of the features for ``both``, ``bi`` and ``cross``."""
     weights = _fit(
-        [raw.bi, raw.cross], np.r_[np.ones(OTHERS), np.full(len(SPOILED), _SPOILED_WEIGHT * OTHERS / len(SPOILED))]
+        [raw.bi, raw.cross],
+        np.r_[np.ones(NEGATIVES), np.full(len(CORRUPTIONS), _SPOILED_WEIGHT * NEGATIVES / len(CORRUPTIONS))],
     )
-    plain = np.ones(OTHERS)
+    plain = np.ones(NEGATIVES)
     total = weights[0] * raw.bi + weights[1] * raw.cross
     scale, bias = _fit([total], plain)
     found = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
@@ -60,7 +61,9 @@ def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
     return found
 
 
-def measured_on(raw: Raw, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def measure_calibration(
+    raw: RawScores, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
     """Figures for the card: of pairs won, of first places among 20, by attack, and the calibration error by corpus."""
     found: dict[str, Any] = {"places": len(raw.corpus), "pairs": {}, "first_of_20": {}, "attacks": {}, "ece": {}}
     for model, weights in calibration.items():
@@ -68,18 +71,20 @@ def measured_on(raw: Raw, corpora: tuple[str, ...], calibration: Mapping[str, Ma
         for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
             if name in weights:
                 odds = odds + weights[name] * scores
-        reached = summary(odds, raw.corpus, corpora)
+        reached = summarize_scores(odds, raw.corpus, corpora)
         found["pairs"][model] = round(reached.pairs, 4)
         found["first_of_20"][model] = round(reached.top, 4)
         found["attacks"][model] = reached.spoiled
         found["ece"][model] = {
-            name: round(_error(odds[raw.corpus == i]), 4) for i, name in enumerate(corpora) if (raw.corpus == i).any()
+            name: round(_calibration_error(odds[raw.corpus == i]), 4)
+            for i, name in enumerate(corpora)
+            if (raw.corpus == i).any()
         }
     return found
 
 
-def _error(odds: NDArray[np.float64]) -> float:
+def _calibration_error(odds: NDArray[np.float64]) -> float:
     """The expected calibration error: the true replies weigh as much as the others together."""
-    probability = 1 / (1 + np.exp(-np.clip(odds[:, : 1 + OTHERS], -60, 60)))
-    true, others = np.repeat(probability[:, 0], OTHERS), probability[:, 1:].ravel()
+    probability = 1 / (1 + np.exp(-np.clip(odds[:, : 1 + NEGATIVES], -60, 60)))
+    true, others = np.repeat(probability[:, 0], NEGATIVES), probability[:, 1:].ravel()
     return reliability(np.r_[true, others], np.r_[np.ones(len(true)), np.zeros(len(others))]).error

@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
-from rejoinder.training.batch import Pairs, Texts, cut, joined, stacked
-from rejoinder.training.optimizer import Average, Schedule, optimizer_of
-from rejoinder.training.packed import pair_log_odds
-from rejoinder.training.sampling import REPLY_TOKENS, Corpus, Vocabulary, merged, roughened, spoiled
+from rejoinder.training.batch import PairRows, TokenRows, join_pairs, stack_rows, truncate_rows
+from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import pair_log_odds
+from rejoinder.training.sampling import REPLY_TOKENS, TokenCorpus, TokenProperties, merge_turns, roughen_texts, spoiled
 
 _KINDS = 6  # a true reply and five false ones
 
@@ -41,9 +41,9 @@ class CrossRecipe:
 
 def train_cross_encoder(
     network: CrossEncoder,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     weights: Tensor,
-    words: Vocabulary,
+    words: TokenProperties,
     recipe: CrossRecipe,
     generator: torch.Generator,
     said: Callable[[int, float], None],
@@ -51,13 +51,13 @@ def train_cross_encoder(
     """Train in place; the word embeddings stay the bi-encoder's, which are shared."""
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
     heads = [*network.gather.parameters(), *network.head.parameters()]
-    optimizer = optimizer_of([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
+    optimizer = build_optimizer([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
     schedule = Schedule(optimizer, recipe.steps)
-    average = Average(network, recipe.average)
+    average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, recipe.places, replacement=True, generator=generator)
-        pairs, weight = _step(corpus, which, words, recipe, generator)
+        pairs, weight = _sample_step(corpus, which, words, recipe, generator)
         loss = _loss(network, pairs, weight, recipe)
         schedule.step(loss, network)
         average.update(network)
@@ -67,14 +67,14 @@ def train_cross_encoder(
     network.eval()
 
 
-def _step(
-    corpus: Corpus, which: Tensor, words: Vocabulary, recipe: CrossRecipe, generator: torch.Generator
-) -> tuple[Pairs, Tensor]:
+def _sample_step(
+    corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
+) -> tuple[PairRows, Tensor]:
     """The pairs of a step, kind by kind, the true ones first, and the weight of each."""
     device = corpus.device
     n = len(which)
     places = corpus.random_places(which, generator)
-    contexts = roughened(merged(corpus.contexts(places), 0.35, generator), words, generator)
+    contexts = roughen_texts(merge_turns(corpus.contexts(places), 0.35, generator), words, generator)
     true = corpus.texts(places.reply, REPLY_TOKENS)
     others = [corpus.random_turns(which, generator) for _ in range(2)]
     anywhere = torch.randint(0, corpus.tokens.turns, (n,), generator=generator, device=device)
@@ -83,9 +83,9 @@ def _step(
     nearby = first + (share * (after - first)).long()
     turns = [places.reply, *others, anywhere, nearby]
     kinds = torch.randint(0, 5, (n,), generator=generator, device=device)
-    natural = stacked([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
-    rough = roughened(natural, words, generator)
-    false = cut(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+    natural = stack_rows([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
+    rough = roughen_texts(natural, words, generator)
+    false = truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
     weight = torch.tensor(
         [recipe.true, recipe.same_corpus, recipe.same_corpus, recipe.any_corpus, recipe.same_dialogue, recipe.spoiled],
         device=device,
@@ -93,11 +93,11 @@ def _step(
     equal = torch.stack([corpus.same[turn] == corpus.same[places.reply] for turn in turns[1:]])
     few = (kinds == 0) & (true.lengths < 4)  # a short reply reversed may be as good
     off = torch.cat([torch.zeros(1, n, dtype=torch.bool, device=device), equal, few[None]])
-    contexts = Texts(contexts.ids.repeat(_KINDS, 1), contexts.lengths.repeat(_KINDS))
-    return joined(contexts, stacked([rough, false])), weight.masked_fill(off, 0.0).contiguous()
+    contexts = TokenRows(contexts.ids.repeat(_KINDS, 1), contexts.lengths.repeat(_KINDS))
+    return join_pairs(contexts, stack_rows([rough, false])), weight.masked_fill(off, 0.0).contiguous()
 
 
-def _loss(network: CrossEncoder, pairs: Pairs, weight: Tensor, recipe: CrossRecipe) -> Tensor:
+def _loss(network: CrossEncoder, pairs: PairRows, weight: Tensor, recipe: CrossRecipe) -> Tensor:
     """The mean loss of the places: of each reply by itself, and of the true one among its place's."""
     logits = pair_log_odds(network, pairs).view(_KINDS, -1)
     label = torch.zeros_like(logits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.models.device import torch_device
 from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
-from rejoinder.training.aptness.calibration import calibrate, measured_on
+from rejoinder.training.aptness.calibration import calibrate, measure_calibration
 from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder
-from rejoinder.training.aptness.held_out import raw_scores
-from rejoinder.training.base import open_base, open_trunk
-from rejoinder.training.licence import LICENCES, licence_of
-from rejoinder.training.packed import utterance_vectors
-from rejoinder.training.sampling import Corpus, Vocabulary
+from rejoinder.training.aptness.evaluation import compute_raw_scores
+from rejoinder.training.base_encoder import open_base_encoder, open_trunk
+from rejoinder.training.licence import LICENCES, weights_licence
+from rejoinder.training.packing import utterance_vectors
+from rejoinder.training.sampling import TokenCorpus, TokenProperties
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
 
@@ -56,25 +56,27 @@ def train_aptness(
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train both networks and write their folder; what was measured on ``test``."""
-    on = device_of(device)
-    folder, tokenizer = open_base(base)
+    on = training_device(device)
+    folder, tokenizer = open_base_encoder(base)
     splits = read_tokens(dialogues, tokenizer, recipe.corpora)
     check_splits(splits, ("valid", "test"))
-    _make(target)
+    _make_folder(target)
     say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
-    words = Vocabulary.of(tokenizer, generic_replies(), on)
+    words = TokenProperties.of(tokenizer, read_generic_responses(), on)
     bi, cross = train_networks(folder, splits["train"], words, recipe, on, say)
-    calibration = calibrate(raw_scores(bi, cross, Corpus(splits["valid"], on), words, recipe.places))
-    test = Corpus(splits["test"], on)
-    measured = measured_on(raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration)
+    calibration = calibrate(compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], on), words, recipe.places))
+    test = TokenCorpus(splits["test"], on)
+    measured = measure_calibration(
+        compute_raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration
+    )
     say(f"on test: the true reply beats another in {100 * measured['pairs']['both']:.1f}% (macro average of corpora)")
     about = {
         "version": "1",
-        "licence": licence_of(splits["train"].corpora),
+        "licence": weights_licence(splits["train"].corpora),
         "base": base,
         "seed": recipe.seed,
         "data": {corpus: LICENCES.get(corpus, "not known") for corpus in splits["train"].corpora},
-        "recipe": _plain(asdict(recipe)),
+        "recipe": _as_json(asdict(recipe)),
         "measured": measured,
     }
     export_pair(bi, cross, tokenizer, calibration, about, target)
@@ -84,7 +86,7 @@ def train_aptness(
 def train_networks(
     base: Path,
     tokens: CorpusTokens,
-    words: Vocabulary,
+    words: TokenProperties,
     recipe: AptnessRecipe,
     device: torch.device,
     say: Callable[[str], None],
@@ -93,20 +95,20 @@ def train_networks(
     torch.manual_seed(recipe.seed)
     torch.set_float32_matmul_precision("high")
     generator = torch.Generator(device).manual_seed(recipe.seed)
-    corpus = Corpus(tokens, device)
+    corpus = TokenCorpus(tokens, device)
     weights = corpus_weights(corpus, recipe)
     bi = BiEncoder(open_trunk(base)).to(device)
-    similar = base_vectors(bi, corpus)
-    told = _telling("bi-encoder", recipe.bi.steps, say)
+    similar = encode_turns(bi, corpus)
+    told = _step_reporter("bi-encoder", recipe.bi.steps, say)
     train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, told)
     del similar
     cross = CrossEncoder(copy.deepcopy(bi.trunk)).to(device)
-    told = _telling("cross-encoder", recipe.cross.steps, say)
+    told = _step_reporter("cross-encoder", recipe.cross.steps, say)
     train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, told)
     return bi, cross
 
 
-def device_of(name: str | None) -> torch.device:
+def training_device(name: str | None) -> torch.device:
     """The device of a name; without one what $REJOINDER_DEVICE says, else a GPU where there is one."""
     if name is None:
         return torch.device(torch_device())
@@ -121,7 +123,7 @@ def device_of(name: str | None) -> torch.device:
 
 
 @torch.no_grad()
-def base_vectors(bi: BiEncoder, corpus: Corpus) -> Tensor:
+def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
     """The vector of each turn before training: what similarities are kept by."""
     bi.eval()
     order = torch.argsort(corpus.end - corpus.begin)
@@ -132,19 +134,19 @@ def base_vectors(bi: BiEncoder, corpus: Corpus) -> Tensor:
     return found
 
 
-def corpus_weights(corpus: Corpus, recipe: AptnessRecipe) -> Tensor:
+def corpus_weights(corpus: TokenCorpus, recipe: AptnessRecipe) -> Tensor:
     """How often each corpus is drawn from."""
     sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** recipe.power
     liked = [recipe.preferences.get(name, 1.0) for name in corpus.tokens.corpora]
     return (sizes * torch.tensor(liked, device=corpus.device)).float()
 
 
-def generic_replies() -> list[str]:
+def read_generic_responses() -> list[str]:
     """Replies that fit nearly everywhere: false ones in training."""
     return (resources.files(__package__) / "generic.txt").read_text(encoding="utf-8").splitlines()
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     """Make the folder before the training, not after it: so that nothing is lost where that cannot be done."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -152,12 +154,36 @@ def _make(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
 
 
-def _telling(what: str, steps: int, say: Callable[[str], None]) -> Callable[[int, float], None]:
+def _step_reporter(what: str, steps: int, say: Callable[[str], None]) -> Callable[[int, float], None]:
     return lambda step, loss: say(f"{what}: step {step:,} of {steps:,}, loss {loss:.3f}")
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """A recipe as JSON holds it."""
     if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _as_json(part) for key, part in value.items()}
     return list(value) if isinstance(value, tuple) else value
+
+
+def scale_recipe(
+    recipe: AptnessRecipe,
+    bi_steps: int | None = None,
+    cross_steps: int | None = None,
+    batch: float = 1.0,
+    places: int | None = None,
+) -> AptnessRecipe:
+    """The recipe with other numbers of steps, a step's size as a share, and other numbers of held-out places."""
+    bi, cross = recipe.bi, recipe.cross
+    bi = replace(
+        bi,
+        steps=bi_steps or bi.steps,
+        windows=_scale_count(bi.windows, batch),
+        merged=_scale_count(bi.merged, batch),
+        spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
+    )
+    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
+    return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
+
+
+def _scale_count(number: int, share: float) -> int:
+    return max(2, round(number * share))

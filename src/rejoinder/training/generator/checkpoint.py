@@ -19,7 +19,7 @@ ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
 
 
 @dataclass
-class Standing:
+class TrainingState:
     """All that the next step depends on, beside the weights and the moments of the optimiser."""
 
     best: dict[str, Any]
@@ -31,11 +31,11 @@ class Standing:
     history: list[list[float]] = field(default_factory=list)
 
 
-def save(
+def save_checkpoint(
     folder: Path,
     network: GeneratorNetwork,
     optimizer: torch.optim.Adam,
-    standing: Standing,
+    standing: TrainingState,
     recipe: Any,
     examples: int,
 ) -> None:
@@ -51,7 +51,7 @@ def save(
     arrays = {k: v.detach().float().cpu().numpy() for k, v in tensors.items()}
     scratch = folder / f"{ARRAYS}.{standing.step}"
     write_tensors(scratch, arrays)
-    note = {k: v for k, v in vars(standing).items() if k != "best"} | {"of": _of(recipe, examples)}
+    note = {k: v for k, v in vars(standing).items() if k != "best"} | {"of": _training_id(recipe, examples)}
     part = folder / (NOTE + ".part")
     part.write_bytes(orjson.dumps(note))
     part.replace(folder / NOTE)
@@ -60,15 +60,15 @@ def save(
             old.unlink()
 
 
-def resume(
+def resume_checkpoint(
     folder: Path, network: GeneratorNetwork, optimizer: torch.optim.Adam, recipe: Any, examples: int
-) -> Standing:
+) -> TrainingState:
     """The checkpoint of a folder put into the network and the optimiser; a new start where there is none."""
     if not (folder / NOTE).is_file():
-        return Standing({name: value.detach().clone() for name, value in network.state_dict().items()})
+        return TrainingState({name: value.detach().clone() for name, value in network.state_dict().items()})
     try:
         note = orjson.loads((folder / NOTE).read_bytes())
-        if note.pop("of") != _of(recipe, examples):
+        if note.pop("of") != _training_id(recipe, examples):
             raise InputError(f"{folder}: holds another training (other data or options); name another folder")
         arrays = read_tensors(folder / f"{ARRAYS}.{note['step']}")
     except (KeyError, ValueError):
@@ -86,10 +86,10 @@ def resume(
         for number, (name, _) in enumerate(network.named_parameters())
     }
     optimizer.load_state_dict(known)
-    return Standing(best, **note)
+    return TrainingState(best, **note)
 
 
-def _of(recipe: Any, examples: int) -> str:
+def _training_id(recipe: Any, examples: int) -> str:
     """What is being trained; more steps of it are the same training."""
     told = asdict(recipe)
     del told["steps"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rejoinder.errors import InputError
-from rejoinder.models.generator.text import BEGIN, END, PADDING, TurnReader
+from rejoinder.models.generator.text import BEGIN, END, PADDING, TurnTokenizer
 from rejoinder.types import Dialogue
 
 Numbers = NDArray[np.int64]
@@ -45,16 +45,16 @@ class Examples:
         return Examples(self.ids, self.context[which], self.reply[which])
 
 
-def of_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
+def select_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
     """The dialogues of a split; a smaller fraction is a part of a larger one, drawn by the dialogues' ids."""
     found = [d for d in dialogues if d.split == split and len(d.turns) > 1]
-    kept = [d for d in found if _share(d.id) < fraction] if fraction < 1 else found
+    kept = [d for d in found if _hash_fraction(d.id) < fraction] if fraction < 1 else found
     if not kept:
         raise InputError(f"no dialogue of two turns or more has the split {split!r}; a generator needs train and valid")
     return kept
 
 
-def examples_of(dialogues: Sequence[Dialogue], reader: TurnReader) -> Examples:
+def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Examples:
     """The examples of dialogues; an empty turn is nobody's reply."""
     turns = iter(reader.ids([turn.text for dialogue in dialogues for turn in dialogue.turns]))
     rows: list[Sequence[int]] = []
@@ -69,7 +69,7 @@ def examples_of(dialogues: Sequence[Dialogue], reader: TurnReader) -> Examples:
     return Examples(ids, places[::2], places[1::2])
 
 
-def batches_of(examples: Examples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
+def make_batches(examples: Examples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
     """Batches of about one length with so many tokens each, filling counted, in an order of the epoch's own."""
     random = np.random.default_rng((seed, epoch))
     context, reply = examples.context[:, 1], examples.reply[:, 1]
@@ -85,7 +85,7 @@ def batches_of(examples: Examples, tokens: int, seed: int, epoch: int) -> list[N
     return [found[i] for i in random.permutation(len(found))]
 
 
-class Feeder:
+class BatchLoader:
     """Examples on the device that they are computed on: a batch is gathered there."""
 
     def __init__(self, examples: Examples, device: torch.device) -> None:
@@ -101,7 +101,7 @@ class Feeder:
 
     def all(self, tokens: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Every example once."""
-        yield from map(self.batch, batches_of(self._examples, tokens, 0, 0))
+        yield from map(self.batch, make_batches(self._examples, tokens, 0, 0))
 
     def _gather(self, places: NDArray[Any]) -> tuple[Tensor, Tensor]:
         begin, length = (torch.from_numpy(np.ascontiguousarray(column)) for column in places.T)
@@ -112,5 +112,5 @@ class Feeder:
         return torch.where(at < far, self._ids[index], PADDING).long(), length
 
 
-def _share(name: str) -> float:
+def _hash_fraction(name: str) -> float:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") / 2**64

@@ -17,14 +17,14 @@ import torch
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.device import threads
+from rejoinder.models.device import count_threads
 from rejoinder.models.generator.model import save_generator
-from rejoinder.models.generator.network import GeneratorNetwork, Shape
-from rejoinder.models.generator.text import PADDING, Limits, TurnReader, learn_pieces
-from rejoinder.training.aptness.recipe import device_of
-from rejoinder.training.generator.checkpoint import Standing, resume, save
-from rejoinder.training.generator.data import Examples, Feeder, batches_of, examples_of, of_split
-from rejoinder.training.licence import licence_of
+from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape
+from rejoinder.models.generator.text import PADDING, GeneratorLimits, TurnTokenizer, train_tokenizer
+from rejoinder.training.aptness.recipe import training_device
+from rejoinder.training.generator.checkpoint import TrainingState, resume_checkpoint, save_checkpoint
+from rejoinder.training.generator.data import BatchLoader, Examples, build_examples, make_batches, select_split
+from rejoinder.training.licence import weights_licence
 from rejoinder.types import Dialogue
 
 CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
@@ -34,8 +34,8 @@ CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
 class GeneratorRecipe:
     """All that decides a generator beside the dialogues."""
 
-    shape: Shape = field(default_factory=Shape)
-    limits: Limits = field(default_factory=Limits)
+    shape: GeneratorShape = field(default_factory=GeneratorShape)
+    limits: GeneratorLimits = field(default_factory=GeneratorLimits)
     seed: int = 0
     steps: int = 30_000
     tokens: int = 6_000  # a step, of contexts and replies, filling counted
@@ -46,16 +46,16 @@ class GeneratorRecipe:
 
 
 @dataclass
-class Training:
+class TrainingRun:
     """A training on its way."""
 
     recipe: GeneratorRecipe
     network: GeneratorNetwork
     optimizer: torch.optim.Adam
-    train: Feeder
-    valid: Feeder
+    train: BatchLoader
+    valid: BatchLoader
     examples: Examples
-    standing: Standing
+    standing: TrainingState
     say: Callable[[str], None]
 
 
@@ -74,39 +74,44 @@ def train_generator(
     ``pieces`` is the ``tokenizer.json`` of another generator, so that several share one vocabulary; without it one is
     learned from all turns of ``train``.
     """
-    on = device_of(device)
+    on = training_device(device)
     known = list(dialogues)
-    whole = of_split(known, "train")
+    whole = select_split(known, "train")
     if pieces is None:
-        pieces = learn_pieces((t.text for d in whole for t in d.turns), recipe.shape.vocabulary)
-    reader = TurnReader(pieces, recipe.limits)
+        pieces = train_tokenizer((t.text for d in whole for t in d.turns), recipe.shape.vocabulary)
+    reader = TurnTokenizer(pieces, recipe.limits)
     if reader.size > recipe.shape.vocabulary:
         raise InputError(f"the vocabulary has {reader.size:,} pieces, more than the {recipe.shape.vocabulary:,} wanted")
-    used = of_split(whole, "train", recipe.fraction)
-    examples = examples_of(used, reader)
-    held = examples_of(of_split(known, "valid"), reader).some(recipe.held_out, 0)
+    used = select_split(whole, "train", recipe.fraction)
+    examples = build_examples(used, reader)
+    held = build_examples(select_split(known, "valid"), reader).some(recipe.held_out, 0)
     say(f"{len(examples):,} replies of {len(used):,} dialogues to train on, {len(held):,} held out, on {on}")
-    training = _begin(recipe, examples, held, on, target, say)
+    training = _start_training(recipe, examples, held, on, target, say)
     corpora = sorted({d.corpus or "" for d in used})
-    about = {"recipe": asdict(recipe), "corpora": corpora, "licence": licence_of(corpora), "citation": CITATION}
-    _run(training, target, sorted(snapshots), lambda folder, told: _write(training, folder, reader, about | told))
+    about = {"recipe": asdict(recipe), "corpora": corpora, "licence": weights_licence(corpora), "citation": CITATION}
+    _run_training(
+        training,
+        target,
+        sorted(snapshots),
+        lambda folder, told: _write_generator(training, folder, reader, about | told),
+    )
     standing = training.standing
     training.network.load_state_dict(standing.best)
     measured = {"valid_loss": round(standing.best_loss, 4), "step": standing.best_step, "history": standing.history}
-    _write(training, target, reader, about | {"measured": measured})
+    _write_generator(training, target, reader, about | {"measured": measured})
     return measured
 
 
-def _begin(
+def _start_training(
     recipe: GeneratorRecipe,
     examples: Examples,
     held: Examples,
     device: torch.device,
     target: Path,
     say: Callable[[str], None],
-) -> Training:
+) -> TrainingRun:
     torch.manual_seed(recipe.seed)
-    torch.set_num_threads(threads())
+    torch.set_num_threads(count_threads())
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
         torch.backends.cuda.enable_cudnn_sdp(
@@ -114,17 +119,21 @@ def _begin(
         )  # it prepares itself anew for each shape, and each batch has another
     network = GeneratorNetwork(recipe.shape, PADDING).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
-    standing = resume(target, network, optimizer, recipe, len(examples))
+    standing = resume_checkpoint(target, network, optimizer, recipe, len(examples))
     if standing.step:
         say(f"goes on after step {standing.step:,}")
-    return Training(recipe, network, optimizer, Feeder(examples, device), Feeder(held, device), examples, standing, say)
+    return TrainingRun(
+        recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held, device), examples, standing, say
+    )
 
 
-def _run(training: Training, target: Path, snapshots: list[int], write: Callable[[Path, dict[str, Any]], None]) -> None:
+def _run_training(
+    training: TrainingRun, target: Path, snapshots: list[int], write: Callable[[Path, dict[str, Any]], None]
+) -> None:
     recipe, now = training.recipe, training.standing
     begun, begun_at = time.monotonic(), now.step
     while now.step < recipe.steps:
-        batches = batches_of(training.examples, recipe.tokens, recipe.seed, now.epoch)
+        batches = make_batches(training.examples, recipe.tokens, recipe.seed, now.epoch)
         for at in range(now.at, len(batches)):
             loss = _step(training, batches[at])
             now.step, now.at = now.step + 1, at + 1
@@ -132,13 +141,13 @@ def _run(training: Training, target: Path, snapshots: list[int], write: Callable
                 write(target / f"step-{now.step}", {"measured": {"valid_loss": held_out_loss(training)}})
             if now.step % recipe.check == 0 or now.step == recipe.steps:
                 rate = (now.step - begun_at) / (time.monotonic() - begun)
-                _check(training, target, float(loss), rate)
+                _check_held_out(training, target, float(loss), rate)
             if now.step == recipe.steps:
                 return
         now.epoch, now.at = now.epoch + 1, 0
 
 
-def _step(training: Training, which: Any) -> torch.Tensor:
+def _step(training: TrainingRun, which: Any) -> torch.Tensor:
     now = training.standing
     torch.manual_seed((training.recipe.seed << 32) + now.step)  # of dropout: what a resumed training must repeat
     training.network.train()
@@ -164,7 +173,7 @@ def _loss(
     )
 
 
-def _check(training: Training, target: Path, loss: float, rate: float) -> None:
+def _check_held_out(training: TrainingRun, target: Path, loss: float, rate: float) -> None:
     now = training.standing
     held = held_out_loss(training)
     now.history.append([now.step, round(loss, 4), round(held, 4)])
@@ -175,11 +184,11 @@ def _check(training: Training, target: Path, loss: float, rate: float) -> None:
         f"step {now.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held:.3f} "
         f"(perplexity {math.exp(held):.1f}), {rate:.1f} steps a second"
     )
-    save(target, training.network, training.optimizer, now, training.recipe, len(training.examples))
+    save_checkpoint(target, training.network, training.optimizer, now, training.recipe, len(training.examples))
 
 
 @torch.no_grad()
-def held_out_loss(training: Training) -> float:
+def held_out_loss(training: TrainingRun) -> float:
     """The cross-entropy a token on the held-out examples."""
     training.network.eval()
     total, count = 0.0, 0
@@ -189,5 +198,5 @@ def held_out_loss(training: Training) -> float:
     return total / count
 
 
-def _write(training: Training, folder: Path, reader: TurnReader, about: dict[str, Any]) -> None:
+def _write_generator(training: TrainingRun, folder: Path, reader: TurnTokenizer, about: dict[str, Any]) -> None:
     save_generator(folder, training.network, reader.serialized, training.recipe.limits, about)

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rejoinder.data.questions import DISTRACTORS, RELEVANT, WHOLE, ranks, shown
+from rejoinder.data.questions import DISTRACTORS, RELEVANT, WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.aptness.card import Marks
-from rejoinder.models.ranker.rows import RankerLimits, plain, request_ids, texts_of
+from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.ranker.rows import RankerLimits, question_texts, request_ids, strip_brackets
 from rejoinder.types import Question
 
 Encode = Callable[[Sequence[str]], list[list[int]]]
@@ -18,7 +18,7 @@ REFERENCE, DISTRACTOR = "reference", "distractor"
 
 
 @dataclass(frozen=True)
-class Statement:
+class StatementExample:
     """A statement's ids, and whether it matters (None where nobody said)."""
 
     ids: Ids
@@ -26,7 +26,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateExample:
     """A candidate's ids, its grade as a number, and the question that it was written for, where known."""
 
     ids: Ids
@@ -35,7 +35,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Example:
+class RankerExample:
     """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known."""
 
     id: str
@@ -43,19 +43,19 @@ class Example:
     polarity: str
     request: Ids
     goal: Ids
-    candidates: tuple[Candidate, ...]
-    situations: dict[str, tuple[Statement, ...]]
+    candidates: tuple[CandidateExample, ...]
+    situations: dict[str, tuple[StatementExample, ...]]
 
 
-def examples_of(
-    questions: Sequence[Question], encode: Encode, marks: Marks, limits: RankerLimits
-) -> tuple[list[Example], int]:
+def build_examples(
+    questions: Sequence[Question], encode: Encode, marks: SpecialTokens, limits: RankerLimits
+) -> tuple[list[RankerExample], int]:
     """The examples of questions, and how many were left out because all their candidates have one grade."""
     useful = [question for question in questions if len(set(_gains(question))) > 1]
-    known = _Known(encode)
-    known.read([text for question in useful for part in texts_of(question) for text in part])
-    known.read([plain(str(question.meta.get("goal", ""))) for question in useful])
-    made = [_example(question, known, marks, limits) for question in useful]
+    known = _TokenTable(encode)
+    known.read([text for question in useful for part in question_texts(question) for text in part])
+    known.read([strip_brackets(str(question.meta.get("goal", ""))) for question in useful])
+    made = [_build_example(question, known, marks, limits) for question in useful]
     found = [one for one in made if len({candidate.grade for candidate in one.candidates}) > 1]
     if not found:
         raise InputError("there is nothing to train a ranker on: no question has candidates of different grades")
@@ -64,7 +64,7 @@ def examples_of(
 
 def _gains(question: Question) -> list[float]:
     """The grades as numbers that nDCG can sum up."""
-    found = ranks(question)
+    found = rank_grades(question)
     if found and min(found) < 0:
         raise InputError(
             f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
@@ -72,7 +72,7 @@ def _gains(question: Question) -> list[float]:
     return found
 
 
-class _Known:
+class _TokenTable:
     """The ids of every text that was read."""
 
     def __init__(self, encode: Encode) -> None:
@@ -89,34 +89,38 @@ class _Known:
         return self._ids[text]
 
 
-def _example(question: Question, known: _Known, marks: Marks, limits: RankerLimits) -> Example:
+def _build_example(question: Question, known: _TokenTable, marks: SpecialTokens, limits: RankerLimits) -> RankerExample:
     situations = {WHOLE: _statements(question, known)}
     if not question.situation or any(statement.relevant is not None for statement in question.situation):
         situations[RELEVANT] = tuple(found for found in situations[WHOLE] if found.relevant)
     for count in DISTRACTORS:
         if question.meta.get("expanded") and count in question.meta.get("distractors", {}):
-            situations[count] = _statements(shown([question], count)[0], known)
-    context = [known[plain(turn.text)] for turn in question.context]
-    return Example(
+            situations[count] = _statements(limit_situation([question], count)[0], known)
+    context = [known[strip_brackets(turn.text)] for turn in question.context]
+    return RankerExample(
         question.id,
         " ".join(turn.text for turn in question.context),
         str(question.meta.get("polarity", "")),
         tuple(request_ids(context, marks, limits)),
-        known[plain(str(question.meta.get("goal", "")))],
+        known[strip_brackets(str(question.meta.get("goal", "")))],
         tuple(
-            Candidate(known[plain(one.text)], grade, {REFERENCE: question.id, DISTRACTOR: one.id}.get(one.source or ""))
-            for one, grade in zip(question.candidates, ranks(question), strict=True)
+            CandidateExample(
+                known[strip_brackets(one.text)],
+                grade,
+                {REFERENCE: question.id, DISTRACTOR: one.id}.get(one.source or ""),
+            )
+            for one, grade in zip(question.candidates, rank_grades(question), strict=True)
             if one.text.strip()
         ),
         situations,
     )
 
 
-def _statements(question: Question, known: _Known) -> tuple[Statement, ...]:
-    return tuple(Statement(known[plain(one.text)], one.relevant) for one in question.situation)
+def _statements(question: Question, known: _TokenTable) -> tuple[StatementExample, ...]:
+    return tuple(StatementExample(known[strip_brackets(one.text)], one.relevant) for one in question.situation)
 
 
-def without_others(examples: Sequence[Example]) -> list[Example]:
+def drop_held_out_references(examples: Sequence[RankerExample]) -> list[RankerExample]:
     """The examples without candidates that are the references of questions not among them.
 
     SUGAR's distractors are references of other questions, also of held-out ones: who trains on those as bad replies
@@ -131,18 +135,18 @@ def without_others(examples: Sequence[Example]) -> list[Example]:
     return found
 
 
-def best_replies(examples: Sequence[Example]) -> dict[str, list[tuple[str, Candidate]]]:
+def collect_best_responses(examples: Sequence[RankerExample]) -> dict[str, list[tuple[str, CandidateExample]]]:
     """The best replies of all examples with the request that they answer, by polarity."""
-    found: dict[str, list[tuple[str, Candidate]]] = {}
+    found: dict[str, list[tuple[str, CandidateExample]]] = {}
     for example in examples:
         best = max(example.candidates, key=lambda one: one.grade)
         found.setdefault(example.polarity, []).append((example.asked, best))
     return found
 
 
-def with_negatives(
-    example: Example, others: dict[str, list[tuple[str, Candidate]]], count: int, drawn: random.Random
-) -> Example:
+def add_negatives(
+    example: RankerExample, others: dict[str, list[tuple[str, CandidateExample]]], count: int, drawn: random.Random
+) -> RankerExample:
     """The example with some replies to other requests, of its polarity, among its candidates: as bad as its worst."""
     pool = others[example.polarity]
     worst = min(one.grade for one in example.candidates)

@@ -21,16 +21,16 @@ from torch.nn import functional
 from rejoinder.data.knowledge import read_triples
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.ranker.rows import pair_row
+from rejoinder.models.ranker.rows import candidate_row
 from rejoinder.training.ranker.recipe import RankerRecipe
-from rejoinder.training.ranker.steps import Steps, half, tensors
+from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, row_tensors
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
-    from rejoinder.training.ranker.start import Start
+    from rejoinder.training.ranker.start import RankerStart
 
-SEEN = 5
-_MOST_WORDS = 7
+MIN_REQUESTS = 5
+_MAX_WORDS = 7
 _REQUEST = re.compile(
     r"\b(?:please|can you|could you|would you|will you|can i|could i|may i|i would like to|i'd like to|i want to|"
     r"help me|let me|let us|let's)(?: please| also| just| help me| kindly)? ([a-z][a-z' -]*)"
@@ -51,12 +51,12 @@ class Pursuit:
     helps: tuple[str, ...]
 
 
-def mine(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen: int = SEEN) -> list[Pursuit]:
+def mine_pursuits(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen: int = MIN_REQUESTS) -> list[Pursuit]:
     """The pursuits in which somebody may ask for one thing and be offered another."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in knowledge:
         for triple in read_triples(path):
-            for goal, need in _pairs(triple.head, triple.relation, triple.tail):
+            for goal, need in _goal_pairs(triple.head, triple.relation, triple.tail):
                 needs[goal].add(need)
     phrases = {_key(need): need for found in needs.values() for need in found}
     counts = request_counts(dialogues, set(phrases))
@@ -78,14 +78,14 @@ def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[s
     for dialogue in dialogues:
         for turn in dialogue.turns:
             for phrase in _REQUEST.findall(turn.text.lower()):
-                words = [word for word in phrase.split() if word not in _SMALL][:_MOST_WORDS]
+                words = [word for word in phrase.split() if word not in _SMALL][:_MAX_WORDS]
                 for end in range(1, len(words) + 1):
                     if (key := " ".join(words[:end])) in wanted:
                         found[key] += 1
     return found
 
 
-def _pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
+def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
     """(goal, need) of a triple, where it has them."""
     both = {
         "xNeed": (head, tail),
@@ -106,14 +106,14 @@ def _phrase(text: str) -> str:
     spoken_of = _SUBJECT.sub("", found)
     if spoken_of != found:  # "PersonX opens a window": to open a window
         first, _, rest = spoken_of.partition(" ")
-        found = f"{_base(first)} {rest}".strip()
+        found = f"{_base_verb(first)} {rest}".strip()
     found = _PERSON.sub("someone", _TO.sub("", found)).strip()
     words = found.split()
-    fits = 1 <= len(words) <= _MOST_WORDS and "_" not in found and not _STATE.match(found)
+    fits = 1 <= len(words) <= _MAX_WORDS and "_" not in found and not _STATE.match(found)
     return found if fits else ""
 
 
-def _base(verb: str) -> str:
+def _base_verb(verb: str) -> str:
     """A verb without the ending of the third person, as far as its letters tell."""
     irregular = {"goes": "go", "does": "do", "has": "have", "is": "be"}
     if verb in irregular:
@@ -129,7 +129,7 @@ def _key(phrase: str) -> str:
     return " ".join(word for word in phrase.split() if word not in _SMALL)
 
 
-Mined = Sequence[Pursuit]
+Pursuits = Sequence[Pursuit]
 _REQUESTS = (
     "Please {}.",
     "Can you help me {}?",
@@ -146,46 +146,48 @@ _OFFERS = (
     "Sorry, that is not possible now. Would you like to {} instead?",
 )
 _GOAL = "The user wants to {}."
-_OFFERED, _QUESTIONS, _TOLD = 6, 64, 0.3
+_OFFER_COUNT, _QUESTIONS, _GOAL_SHARE = 6, 64, 0.3
 
 
-def train_on_mined(start: Start, mined: Mined, recipe: RankerRecipe, place: torch.device, drawn: random.Random) -> str:
+def train_on_pursuits(
+    start: RankerStart, mined: Pursuits, recipe: RankerRecipe, place: torch.device, drawn: random.Random
+) -> str:
     """Train the reader for some steps; what came of it, in one line."""
     offers = {help_ for one in mined for help_ in one.helps}
     mined = [one for one in mined if len(one.helps) < len(offers)]
     if not mined:
         raise InputError("the mined pursuits all need the same things, so none has a wrong offer; give more knowledge")
     network = start.reader.to(place)
-    steps = Steps(network, recipe.mined, recipe.mined_rate, recipe)
+    steps = RankerOptimizer(network, recipe.mined, recipe.mined_rate, recipe)
     known: dict[str, Ids] = {}
     loss = torch.zeros(())
     for _ in range(recipe.mined):
-        texts = [_question(drawn, mined) for _ in range(_QUESTIONS)]
+        texts = [_make_question(drawn, mined) for _ in range(_QUESTIONS)]
         flat = list(dict.fromkeys(text for parts in texts for text in parts if text not in known))
         known.update(zip(flat, map(tuple, start.encode(flat)), strict=True))
         rows = [
-            pair_row([known[goal]] if goal else [], known[asked], known[offer], start.marks, recipe.limits)
+            candidate_row([known[goal]] if goal else [], known[asked], known[offer], start.marks, recipe.limits)
             for goal, asked, *offers in texts
             for offer in offers
         ]
         network.train()
-        with half(place):
-            scores = network(*tensors(rows, start.marks.padding, place)).float().view(-1, _OFFERED)
+        with autocast_half(place):
+            scores = network(*row_tensors(rows, start.marks.padding, place)).float().view(-1, _OFFER_COUNT)
         loss = -functional.log_softmax(scores, 1)[:, 0].mean()
         steps.step([loss])
     return f"{recipe.mined} steps on {len(mined):,} mined pursuits: loss {float(loss.detach()):.3f}"
 
 
-def _question(drawn: random.Random, mined: Mined) -> tuple[str, ...]:
+def _make_question(drawn: random.Random, mined: Pursuits) -> tuple[str, ...]:
     """The goal (mostly not told), a request, the offer that serves the goal, and offers of other pursuits."""
     one = drawn.choice(mined)
     asked = drawn.choice(one.asked)
     helps = drawn.choice([help_ for help_ in one.helps if help_ != asked])
     wording = drawn.choice(_OFFERS)
     others: list[str] = []
-    while len(others) < _OFFERED - 1:
+    while len(others) < _OFFER_COUNT - 1:
         other = drawn.choice(drawn.choice(mined).helps)
         if other not in one.helps:
             others.append(wording.format(other))
-    goal = _GOAL.format(one.goal) if drawn.random() < _TOLD else ""
+    goal = _GOAL.format(one.goal) if drawn.random() < _GOAL_SHARE else ""
     return (goal, drawn.choice(_REQUESTS).format(asked), wording.format(helps), *others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rejoinder.data.questions import WHOLE
-from rejoinder.models.ranker.card import EMBEDDED, Choice, Kind
+from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementChoice
 from rejoinder.models.ranker.rows import RankerLimits
 
 
@@ -13,7 +13,7 @@ from rejoinder.models.ranker.rows import RankerLimits
 class RankerRecipe:
     """SUGAR's settings (section 4.2), with a rate that suits small encoders."""
 
-    kind: Kind = "situated"
+    kind: RankerKind = "situated"
     given: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
     encoder: str = EMBEDDED
     seed: int = 0
@@ -35,5 +35,5 @@ class RankerRecipe:
     chooser_rate: float = 1e-4
     chooser_layers: int = 3
     inner: int = 2  # parts: what a chooser tells of a training question is told by one that has not seen it
-    choice: Choice = field(default_factory=Choice)
+    choice: StatementChoice = field(default_factory=StatementChoice)
     limits: RankerLimits = field(default_factory=RankerLimits)

@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError
 from rejoinder.models.aptness import card as aptness_card
-from rejoinder.models.aptness.card import Marks
+from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.network import float_networks
-from rejoinder.models.catalog.manifest import require
+from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import EMBEDDED, RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
-from rejoinder.models.ranker.statement_choice import Words
+from rejoinder.models.ranker.statement_choice import WordTable
 from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.steps import freeze_words
 
 if TYPE_CHECKING:
-    from rejoinder.training.ranker.chooser import Reading
+    from rejoinder.training.ranker.chooser import ReadingPlan
 
 
 @dataclass(frozen=True)
-class Start:
+class RankerStart:
     """The reader to be trained, the trunk that choosers start from, and how texts become ids."""
 
     reader: Any
     trunk: Any
-    marks: Marks
-    words: Words
+    marks: SpecialTokens
+    words: WordTable
     tokenizer: TextTokenizer
     limits: RankerLimits
 
@@ -41,28 +41,32 @@ class Start:
         return self.tokenizer.pieces
 
 
-def start_of(recipe: RankerRecipe) -> Start:
+def open_start(recipe: RankerRecipe) -> RankerStart:
     """What a recipe starts from."""
-    shipped = require("aptness")
-    card = aptness_card.read(shipped)
-    words = Words(shipped / aptness_card.EMBEDDINGS, card.dimensions)
+    shipped = require_model("aptness")
+    card = aptness_card.read_card(shipped)
+    words = WordTable(shipped / aptness_card.EMBEDDINGS, card.dimensions)
     if recipe.encoder == EMBEDDED:
         bi, cross = float_networks(shipped)
         freeze_words(cross)
         tokenizer = read_tokenizer(shipped / cards.TOKENIZER, recipe.limits.row_tokens)
-        return Start(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits)
+        return RankerStart(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits)
     if recipe.kind != "cross":
         raise InputError(
             "a situated ranker starts from the embedded networks; leave out --encoder, or take --kind cross"
         )
-    from rejoinder.models.ranker.transformers import limits_of, marks_of, open_hub_reader
+    from rejoinder.models.ranker.transformers import find_special_tokens, fit_limits, open_hub_reader
 
     reader, serialized = open_hub_reader(recipe.encoder)
-    limits = limits_of(reader, recipe.limits)
-    return Start(reader, None, marks_of(serialized), words, TextTokenizer(serialized, limits.row_tokens), limits)
+    limits = fit_limits(reader, recipe.limits)
+    return RankerStart(
+        reader, None, find_special_tokens(serialized), words, TextTokenizer(serialized, limits.row_tokens), limits
+    )
 
 
-def finish(start: Start, reading: Reading, recipe: RankerRecipe, about: dict[str, Any], target: Path) -> None:
+def write_ranker(
+    start: RankerStart, reading: ReadingPlan, recipe: RankerRecipe, about: dict[str, Any], target: Path
+) -> None:
     """Write the trained ranker."""
     if recipe.encoder == EMBEDDED:
         from rejoinder.models.ranker.export import export_ranker

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.cross_encoder import Row
+from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import pad
 from rejoinder.training.ranker.recipe import RankerRecipe
 
-_ROWS = 256  # at a time, where nothing is learned
+_SCORING_ROWS = 256  # at a time, where nothing is learned
 _TOKENS = 3_072  # at a time on a CPU, where something is: more takes gigabytes, and is no faster
 
 
-def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """The ids, which of them are real, and which belong to the candidate."""
     tokens, mask = pad([row.ids for row in rows], padding)
     begins = np.array([row.reply_at for row in rows])
@@ -27,7 +27,7 @@ def tensors(rows: Sequence[Row], padding: int, device: torch.device) -> tuple[Te
     return ids, real, of_candidate
 
 
-def parts_of(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
+def split_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
     """What a step computes at a time, each question by the lengths of its rows: all of it on a GPU, some on a CPU.
 
     Questions of about the same length go together.
@@ -46,7 +46,7 @@ def parts_of(lengths: Sequence[Sequence[int]], device: torch.device) -> list[lis
     return parts
 
 
-class Steps:
+class RankerOptimizer:
     """AdamW with a linear warm-up and a linear way down, and a bound on the gradient."""
 
     def __init__(self, network: Any, steps: int, rate: float, recipe: RankerRecipe) -> None:
@@ -79,22 +79,22 @@ def freeze_words(network: Any) -> None:
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
 
 
-def half(device: torch.device) -> Any:
+def autocast_half(device: torch.device) -> Any:
     """bfloat16 on a GPU and on a CPU that computes it fast, float32 elsewhere."""
     fast = device.type == "cuda" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     return torch.autocast(device.type, torch.bfloat16, enabled=fast)
 
 
 @torch.no_grad()
-def scores_of(network: nn.Module, rows: Sequence[Row], padding: int, device: torch.device) -> Numbers:
+def score_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
     """The score of each row; rows of about the same length together."""
     network.eval()
     order = np.argsort([len(row.ids) for row in rows], kind="stable")
     found = np.empty(len(rows))
-    for start in range(0, len(rows), _ROWS):
-        batch = order[start : start + _ROWS]
+    for start in range(0, len(rows), _SCORING_ROWS):
+        batch = order[start : start + _SCORING_ROWS]
         # In float32: bfloat16 keeps so few digits that candidates would tie.
-        found[batch] = network(*tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+        found[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
     return found
 
 
@@ -103,11 +103,11 @@ def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float
 
     Where these are only some of the questions of a step, ``of`` is how many pairs all of them have.
     """
-    pairs = pairs_of(grades, questions)
+    pairs = better_pairs(grades, questions)
     lost = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
     return lost.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
 
 
-def pairs_of(grades: Tensor, questions: Tensor) -> Tensor:
+def better_pairs(grades: Tensor, questions: Tensor) -> Tensor:
     """Whether one candidate is better than another of its question."""
     return (questions[:, None] == questions[None]) & (grades[:, None] > grades[None])

@@ -19,21 +19,35 @@ from typing import Any
 import numpy as np
 import torch
 
-from rejoinder.data.questions import REQUEST, shown
+from rejoinder.data.questions import REQUEST, limit_situation
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.cross_encoder import Row
-from rejoinder.models.ranker.rows import pair_row
+from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.ranker.rows import candidate_row
 from rejoinder.stats.ndcg import ndcg
-from rejoinder.training.aptness.recipe import device_of
-from rejoinder.training.ranker.chooser import Reading, every_statement, situated_reading
-from rejoinder.training.ranker.examples import Example, best_replies, examples_of, with_negatives, without_others
-from rejoinder.training.ranker.mining import Mined, train_on_mined
+from rejoinder.training.aptness.recipe import training_device
+from rejoinder.training.ranker.chooser import ReadingPlan, plan_situated_reading, read_every_statement
+from rejoinder.training.ranker.examples import (
+    RankerExample,
+    add_negatives,
+    build_examples,
+    collect_best_responses,
+    drop_held_out_references,
+)
+from rejoinder.training.ranker.mining import Pursuits, train_on_pursuits
 from rejoinder.training.ranker.recipe import RankerRecipe
-from rejoinder.training.ranker.start import Start, finish, start_of
-from rejoinder.training.ranker.steps import Steps, half, margin_loss, pairs_of, parts_of, scores_of, tensors
+from rejoinder.training.ranker.start import RankerStart, open_start, write_ranker
+from rejoinder.training.ranker.steps import (
+    RankerOptimizer,
+    autocast_half,
+    better_pairs,
+    margin_loss,
+    row_tensors,
+    score_rows,
+    split_batch,
+)
 from rejoinder.types import Question
 
-Say = Callable[[str], None]
+Reporter = Callable[[str], None]
 
 
 def train_ranker(
@@ -42,22 +56,22 @@ def train_ranker(
     target: Path,
     recipe: RankerRecipe,
     about: dict[str, Any],
-    mined: Mined | None = None,
+    mined: Pursuits | None = None,
     device: str | None = None,
-    say: Say = print,
+    say: Reporter = print,
 ) -> dict[str, Any]:
     """Train on ``train``, keep the epoch that is best on ``valid``, write the folder; what was measured."""
     begun = time.time()
-    place = device_of(device)
-    _check(train, valid, recipe)
+    place = training_device(device)
+    _check_questions(train, valid, recipe)
     torch.manual_seed(recipe.seed)
     drawn = random.Random(recipe.seed)
-    start = start_of(recipe)
+    start = open_start(recipe)
     recipe = replace(recipe, limits=start.limits)
-    examples, same = examples_of(train, start.encode, start.marks, recipe.limits)
+    examples, same = build_examples(train, start.encode, start.marks, recipe.limits)
     fair = [question for question in valid if question.meta.get("has_bad") is not False]  # as the paper does
-    held, _ = examples_of(fair or valid, start.encode, start.marks, recipe.limits)
-    learned = without_others(examples) if recipe.own else examples
+    held, _ = build_examples(fair or valid, start.encode, start.marks, recipe.limits)
+    learned = drop_held_out_references(examples) if recipe.own else examples
     if not learned:
         raise InputError(
             "there is nothing to train a ranker on: no question keeps candidates of different grades without those "
@@ -65,15 +79,15 @@ def train_ranker(
         )
     say(f"{len(learned):,} questions to train on ({same} with one grade left out), {len(held)} held out, on {place}")
     if mined is not None and recipe.mined:
-        say(train_on_mined(start, mined, recipe, place, drawn))
-    reading = _reading(start, learned, held, recipe, place, drawn, say)
+        say(train_on_pursuits(start, mined, recipe, place, drawn))
+    reading = _plan_reading(start, learned, held, recipe, place, drawn, say)
     measured = _fit(start, learned, held, reading, recipe, place, drawn, say)
     measured |= reading.measured | {"seconds": round(time.time() - begun), "questions": len(learned)}
-    finish(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
+    write_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
 
 
-def _check(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
+def _check_questions(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
     """Raise where a question stands twice, or has not what a cross ranker is to be shown."""
     seen: set[str] = set()
     for question in (*train, *valid):
@@ -84,46 +98,46 @@ def _check(train: Sequence[Question], valid: Sequence[Question], recipe: RankerR
             )
         seen.add(question.id)
     if recipe.kind == "cross":
-        shown([*train, *valid], recipe.given)
+        limit_situation([*train, *valid], recipe.given)
 
 
-def _reading(
-    start: Start,
-    examples: Sequence[Example],
-    held: Sequence[Example],
+def _plan_reading(
+    start: RankerStart,
+    examples: Sequence[RankerExample],
+    held: Sequence[RankerExample],
     recipe: RankerRecipe,
     place: torch.device,
     drawn: random.Random,
-    say: Say,
-) -> Reading:
+    say: Reporter,
+) -> ReadingPlan:
     if recipe.kind == "cross":
-        return every_statement(recipe.given)
-    return situated_reading(start, examples, held, recipe, place, drawn, say)
+        return read_every_statement(recipe.given)
+    return plan_situated_reading(start, examples, held, recipe, place, drawn, say)
 
 
 def _fit(
-    start: Start,
-    examples: Sequence[Example],
-    held: Sequence[Example],
-    reading: Reading,
+    start: RankerStart,
+    examples: Sequence[RankerExample],
+    held: Sequence[RankerExample],
+    reading: ReadingPlan,
     recipe: RankerRecipe,
     place: torch.device,
     drawn: random.Random,
-    say: Say,
+    say: Reporter,
 ) -> dict[str, Any]:
     """Train the reader; it ends as it was after its best epoch."""
     network = start.reader.to(place)
-    steps = Steps(network, recipe.epochs * math.ceil(len(examples) / recipe.batch), recipe.rate, recipe)
+    steps = RankerOptimizer(network, recipe.epochs * math.ceil(len(examples) / recipe.batch), recipe.rate, recipe)
     order = list(examples)
-    others = best_replies(examples)
+    others = collect_best_responses(examples)
     best: tuple[float, dict[str, float], int, Any] = (-1.0, {}, 0, None)
     for epoch in range(1, recipe.epochs + 1):
         drawn.shuffle(order)
         lost = []
         for at in range(0, len(order), recipe.batch):
-            batch = [with_negatives(one, others, recipe.negatives, drawn) for one in order[at : at + recipe.batch]]
+            batch = [add_negatives(one, others, recipe.negatives, drawn) for one in order[at : at + recipe.batch]]
             lost.append(steps.step(_losses(start, batch, reading, recipe, place, drawn)))
-        found = held_out(start, held, reading, recipe, place)
+        found = measure_held_out(start, held, reading, recipe, place)
         mean = float(np.mean(list(found.values())))
         told = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
         say(f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(lost).mean()):.3f}, held-out nDCG@3 {told}")
@@ -134,15 +148,15 @@ def _fit(
 
 
 def _losses(
-    start: Start,
-    batch: Sequence[Example],
-    reading: Reading,
+    start: RankerStart,
+    batch: Sequence[RankerExample],
+    reading: ReadingPlan,
     recipe: RankerRecipe,
     place: torch.device,
     drawn: random.Random,
 ) -> Iterator[torch.Tensor]:
     """The parts of a batch's loss."""
-    rows: list[list[Row]] = []
+    rows: list[list[PairRow]] = []
     given = drawn.choice(reading.inputs)  # one for the batch: rows of about the same length
     for example in batch:
         rows.append([])
@@ -151,39 +165,39 @@ def _losses(
             statements = list(reading.read(example, c, given))
             drawn.shuffle(statements)
             request = example.goal if by_goal else example.request
-            rows[-1].append(pair_row(statements, request, candidate.ids, start.marks, recipe.limits))
+            rows[-1].append(candidate_row(statements, request, candidate.ids, start.marks, recipe.limits))
     graded = [[one.grade for one in example.candidates] for example in batch]
-    pairs = int(pairs_of(*_graded(graded, range(len(batch)))).sum())
+    pairs = int(better_pairs(*_collect_grades(graded, range(len(batch)))).sum())
     start.reader.train()
-    for part in parts_of([[len(row.ids) for row in of] for of in rows], place):
-        grades, questions = (found.to(place) for found in _graded(graded, part))
-        with half(place):
-            read = tensors([row for n in part for row in rows[n]], start.marks.padding, place)
+    for part in split_batch([[len(row.ids) for row in of] for of in rows], place):
+        grades, questions = (found.to(place) for found in _collect_grades(graded, part))
+        with autocast_half(place):
+            read = row_tensors([row for n in part for row in rows[n]], start.marks.padding, place)
             scores = start.reader(*read).float()
         yield margin_loss(scores, grades, questions, recipe.margin, pairs)
 
 
-def _graded(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """The grades of the candidates of some questions, and which question each is of."""
     found = torch.tensor([[grade, n] for n in part for grade in graded[n]])
     return found[:, 0], found[:, 1]
 
 
-def held_out(
-    start: Start, held: Sequence[Example], reading: Reading, recipe: RankerRecipe, place: torch.device
+def measure_held_out(
+    start: RankerStart, held: Sequence[RankerExample], reading: ReadingPlan, recipe: RankerRecipe, place: torch.device
 ) -> dict[str, float]:
     """nDCG@3 on held-out questions, by input."""
     found = {}
     for given in dict.fromkeys(reading.inputs):
         some = [example for example in held if given == REQUEST or given in example.situations]
         rows = [
-            pair_row(reading.read(example, c, given), example.request, one.ids, start.marks, recipe.limits)
+            candidate_row(reading.read(example, c, given), example.request, one.ids, start.marks, recipe.limits)
             for example in some
             for c, one in enumerate(example.candidates)
         ]
         if not rows:
             continue
-        scores = scores_of(start.reader, rows, start.marks.padding, place)
+        scores = score_rows(start.reader, rows, start.marks.padding, place)
         at, values = 0, []
         for example in some:
             n = len(example.candidates)

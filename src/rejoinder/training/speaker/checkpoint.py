@@ -18,7 +18,7 @@ CHECKPOINT = "checkpoint.npz"
 
 
 @dataclass
-class State:
+class ScorerState:
     """Where a training stands: all that its next step depends on."""
 
     weights: dict[str, Array]
@@ -34,7 +34,7 @@ class State:
     history: list[dict[str, float]] = field(default_factory=list)  # the losses of each epoch
 
     @classmethod
-    def at_start(cls, weights: dict[str, Array]) -> State:
+    def at_start(cls, weights: dict[str, Array]) -> ScorerState:
         """Before the first step."""
         zeros = [{name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2)]
         copy = {name: array.copy() for name, array in weights.items()}
@@ -44,7 +44,7 @@ class State:
 _ARRAYS = ("weights", "means", "spreads", "best")
 
 
-def save(path: Path, state: State, of: str) -> None:
+def save_state(path: Path, state: ScorerState, of: str) -> None:
     """Write a checkpoint; ``of`` names what is being trained. It is whole or not there."""
     told = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
     told["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
@@ -56,7 +56,7 @@ def save(path: Path, state: State, of: str) -> None:
     scratch.replace(path)
 
 
-def load(path: Path, of: str) -> State:
+def load_state(path: Path, of: str) -> ScorerState:
     """Read a checkpoint; one of another training is an error."""
     try:
         with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as held:
@@ -69,4 +69,4 @@ def load(path: Path, of: str) -> State:
     if told.pop("of") != of:
         raise InputError(f"{path}: is of another training (other data or options); give those, or another folder")
     told["best_loss"] = float("inf") if told["best_loss"] is None else told["best_loss"]
-    return State(**parts, **told)
+    return ScorerState(**parts, **told)

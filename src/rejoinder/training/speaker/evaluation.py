@@ -9,23 +9,23 @@ import numpy as np
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.metric import parse
-from rejoinder.models.speaker.model import F, SpeakerScorer
+from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer
 from rejoinder.models.speaker.network import Array
 from rejoinder.stats.correlation import midranks
-from rejoinder.training.speaker.places import split_turns, views_of
+from rejoinder.training.speaker.places import context_views, select_split_turns
 from rejoinder.training.turn_vectors import TurnVectors
 from rejoinder.types import Item, Pair, Reference, Response
 
 TRUE = "true"
 COLUMNS = (TRUE, *SETS)
-_AT_ONCE = 2_048
+_BATCH_PLACES = 2_048
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class SetScores:
     """f of the true reply of each place and of one reply from each set (NaN where a set has none)."""
 
     turns: Numbers  # the true replies, as the corpus numbers them; each as often as was drawn
@@ -33,7 +33,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Apart:
+class SetDistance:
     """How far a set lies from the true replies, over the places that have a reply from it."""
 
     n: int
@@ -45,64 +45,66 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Measured:
+class ScorerEvaluation:
     """What a scorer tells apart on some places."""
 
     places: int
     true: float  # mean score of the true replies
-    sets: dict[str, Apart]
+    sets: dict[str, SetDistance]
     first: float  # how often the true reply has the highest score of the five; chance is .2
     first_places: int  # that have a reply from each set
 
 
-def told_apart(
+def score_sets(
     scorer: SpeakerScorer,
     vectors: TurnVectors,
     split: str = "test",
     seed: int = 0,
     draws: int = 1,
     exclusive: bool = False,
-) -> Told:
+) -> SetScores:
     """Score the places of a split with replies from each set; ``exclusive`` takes the sets without the smaller ones."""
-    turns = split_turns(vectors, split, scorer.card.views)
+    turns = select_split_turns(vectors, split, scorer.card.views)
     kinds = [SpeakerSet(name, exclusive and name in ("same_partner", "same_speaker")) for name in SETS]
     sample = vectors.corpus.speakers.sample
     found = []
     for draw in range(draws):
-        for start in range(0, len(turns), _AT_ONCE):
-            part = turns[start : start + _AT_ONCE]
-            views = views_of(vectors, part, scorer.card.views)
+        for start in range(0, len(turns), _BATCH_PLACES):
+            part = turns[start : start + _BATCH_PLACES]
+            views = context_views(vectors, part, scorer.card.views)
             drawn = [part]
-            drawn += [sample(of, part, 1, keys_of(part, seed + draw, salt))[:, 0] for salt, of in enumerate(kinds)]
+            drawn += [sample(of, part, 1, draw_keys(part, seed + draw, salt))[:, 0] for salt, of in enumerate(kinds)]
             found.append(np.stack([scorer.raw(views, vectors.replies(replies)) for replies in drawn], axis=1))
-    return Told(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *found]))
+    return SetScores(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *found]))
 
 
-def measure(told: Told) -> Measured:
+def evaluate_scores(told: SetScores) -> ScorerEvaluation:
     """Means, gaps and how often the true reply wins."""
     scores = told.scores
     true = scores[:, 0]
     whole = ~np.isnan(scores).any(axis=1)
     first = np.asarray((scores[whole, :1] > scores[whole, 1:]).all(axis=1))
-    return Measured(
+    return ScorerEvaluation(
         len(scores),
         float(true.mean()) if len(true) else float("nan"),
-        {name: _apart(true, scores[:, column]) for column, name in enumerate(COLUMNS) if column},
+        {name: _measure_set(true, scores[:, column]) for column, name in enumerate(COLUMNS) if column},
         float(first.mean()) if len(first) else float("nan"),
         int(whole.sum()),
     )
 
 
-def _apart(true: Array, other: Array) -> Apart:
+def _measure_set(true: Array, other: Array) -> SetDistance:
     there = ~np.isnan(other)
     n = int(there.sum())
     if not n:
-        return Apart(0, *[float("nan")] * 5)
+        return SetDistance(0, *[float("nan")] * 5)
     true, other = true[there], other[there]
     spread = float(np.sqrt((true.var() + other.var()) / 2))
     won = float(np.mean((true > other) + 0.5 * (true == other)))
     gap = float(true.mean() - other.mean())
-    return Apart(n, float(other.mean()), float(true.mean()), gap / spread if spread else 0.0, auc(true, other), won)
+    return SetDistance(
+        n, float(other.mean()), float(true.mean()), gap / spread if spread else 0.0, auc(true, other), won
+    )
 
 
 def auc(true: Array, other: Array) -> float:
@@ -111,7 +113,7 @@ def auc(true: Array, other: Array) -> float:
     return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
 
 
-def plain(measured: Measured) -> dict[str, Any]:
+def card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
     """What a card says of it."""
     return {
         "places": measured.places,
@@ -139,21 +141,21 @@ def bounds_of(
         raise SpecError(f"g compares a reply with references only; {reference!r} needs {sorted(metric.needs)}")
     order = np.random.default_rng([seed, 2]).permutation(train)[:_PLACES]
     values = []
-    for start in range(0, len(order), _AT_ONCE):
-        turns = order[start : start + _AT_ONCE]
-        views = views_of(vectors, turns, scorer.card.views)
+    for start in range(0, len(order), _BATCH_PLACES):
+        turns = order[start : start + _BATCH_PLACES]
+        views = context_views(vectors, turns, scorer.card.views)
         values += [scorer.raw(views, vectors.replies(replies)) for replies in _replies(vectors.corpus, turns, seed)]
     pairs = _pairs(vectors.corpus, order[:_REFERENCED], seed)
     return {
-        F: _ends(np.concatenate(values), "f"),
-        str(metric): _ends(np.array(metric.score(pairs)), reference),
+        F_BOUNDS: _find_bounds(np.concatenate(values), "f"),
+        str(metric): _find_bounds(np.array(metric.score(pairs)), reference),
     }
 
 
 def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
     """The true replies of some places, and one from each set; -1 where there is none."""
     drawn = [
-        corpus.speakers.sample(SpeakerSet(name), turns, 1, keys_of(turns, seed, salt))[:, 0]
+        corpus.speakers.sample(SpeakerSet(name), turns, 1, draw_keys(turns, seed, salt))[:, 0]
         for salt, name in enumerate(SETS)
     ]
     return [turns, *drawn]
@@ -170,7 +172,7 @@ def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
     return pairs
 
 
-def _ends(values: Array, name: str) -> tuple[float, float]:
+def _find_bounds(values: Array, name: str) -> tuple[float, float]:
     known = values[~np.isnan(values)]
     if not len(known):
         raise InputError(f"{name} can say nothing of the replies in training, so it has no bounds; take another one")

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.draws import keys_of
+from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
-from rejoinder.models.speaker.model import View
-from rejoinder.models.speaker.network import Array, Kind, centred, side_by_side
-from rejoinder.models.speaker.vectors import Utterances
+from rejoinder.models.speaker.model import ContextView
+from rejoinder.models.speaker.network import Array, Kind, center_vectors, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors
 from rejoinder.training.turn_vectors import TurnVectors
 
 NEGATIVES: dict[Kind, tuple[tuple[SpeakerSet, int], ...]] = {
@@ -30,12 +30,12 @@ NEGATIVES: dict[Kind, tuple[tuple[SpeakerSet, int], ...]] = {
     "ruber": ((SpeakerSet("random"), 1),),
 }
 _COPY = 99  # the salt of a copy's draw, beside those of the sets
-_AT_ONCE = 65_536
-_PART = 4_096  # rows that are in memory together while a matrix is made
+_BATCH_PLACES = 65_536
+_BLOCK_ROWS = 4_096  # rows that are in memory together while a matrix is made
 _REPLIES, _CONTEXTS = "replies.npy", "contexts.npy"
 
 
-class Rows(NamedTuple):
+class PlaceRows(NamedTuple):
     """Some places as a network reads them; ``there`` says which replies are, the true one (the first) always."""
 
     contexts: Array  # (n, views * d)
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     there: NDArray[np.bool_]
 
 
-def split_turns(vectors: TurnVectors, split: str, views: tuple[View, ...]) -> Numbers:
+def select_split_turns(vectors: TurnVectors, split: str, views: tuple[ContextView, ...]) -> Numbers:
     """The places of a split."""
     corpus = vectors.corpus
     names = np.array([name == split for name, _ in corpus.groups])
@@ -51,11 +51,11 @@ def split_turns(vectors: TurnVectors, split: str, views: tuple[View, ...]) -> Nu
     turns = turns[names[corpus.group[corpus.dialogue[turns]]]]
     turns = turns[vectors.said(turns) > 0]
     most = max(view.turns for view in views)
-    parts = [turns[start : start + _AT_ONCE] for start in range(0, len(turns), _AT_ONCE)]
-    return np.concatenate([np.zeros(0, np.int64), *(part[_context_says(vectors, part, most)] for part in parts)])
+    parts = [turns[start : start + _BATCH_PLACES] for start in range(0, len(turns), _BATCH_PLACES)]
+    return np.concatenate([np.zeros(0, np.int64), *(part[_has_context(vectors, part, most)] for part in parts)])
 
 
-def _context_says(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.bool_]:
+def _has_context(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.bool_]:
     first = vectors.corpus.starts[vectors.corpus.dialogue[turns]]
     says = np.zeros(len(turns), bool)
     for age in range(1, int(min(most, (turns - first).max(initial=0))) + 1):
@@ -64,10 +64,11 @@ def _context_says(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np
     return says
 
 
-def negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
+def sample_negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
     """The turns that are drawn as negatives of some places, a line each; -1 where a set has nothing."""
     drawn = [
-        corpus.speakers.sample(of, turns, k, keys_of(turns, seed, salt)) for salt, (of, k) in enumerate(NEGATIVES[kind])
+        corpus.speakers.sample(of, turns, k, draw_keys(turns, seed, salt))
+        for salt, (of, k) in enumerate(NEGATIVES[kind])
     ]
     return np.concatenate(drawn, axis=1)
 
@@ -75,48 +76,48 @@ def negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
 def copies(corpus: Corpus, turns: Numbers, seed: int, most: int) -> Numbers:
     """A turn of each place's context: what a reply that copies would say."""
     first = np.maximum(corpus.starts[corpus.dialogue[turns]], turns - most)
-    random = (keys_of(turns, seed, _COPY) >> np.uint64(11)).astype(np.float64) / 2**53
+    random = (draw_keys(turns, seed, _COPY) >> np.uint64(11)).astype(np.float64) / 2**53
     chosen: Numbers = first + (random * (turns - first)).astype(np.int64)
     return chosen
 
 
-def views_of(vectors: TurnVectors, turns: Numbers, views: tuple[View, ...]) -> list[Utterances]:
+def context_views(vectors: TurnVectors, turns: Numbers, views: tuple[ContextView, ...]) -> list[WeightedVectors]:
     """The views of what was said before some turns."""
     return [vectors.contexts(turns, view.decay, view.turns) for view in views]
 
 
-def mean_of(vectors: TurnVectors, turns: Numbers) -> Array:
+def mean_vector(vectors: TurnVectors, turns: Numbers) -> Array:
     """The mean of the true replies of some places, at half precision: what is trained on is what is stored."""
     total = np.zeros(vectors.matrix.shape[1])
-    for start in range(0, len(turns), _PART):
-        total += vectors.replies(turns[start : start + _PART]).vectors.sum(axis=0, dtype=np.float64)
+    for start in range(0, len(turns), _BLOCK_ROWS):
+        total += vectors.replies(turns[start : start + _BLOCK_ROWS]).vectors.sum(axis=0, dtype=np.float64)
     return np.asarray((total / len(turns)).astype(np.float16).astype(np.float32))
 
 
-class Inputs:
+class VectorInputs:
     """The vectors of places and replies as networks read them, worked out once and memory-mapped in a folder."""
 
     def __init__(
-        self, vectors: TurnVectors, turns: Numbers, views: tuple[View, ...], mean: Array, folder: Path
+        self, vectors: TurnVectors, turns: Numbers, views: tuple[ContextView, ...], mean: Array, folder: Path
     ) -> None:
         self._row, self._there = vectors.row, vectors.weights > 0
         self._turns = turns  # sorted
 
         def replies(begin: int, end: int) -> Array:
-            return centred(vectors.matrix[begin:end], mean)
+            return center_vectors(vectors.matrix[begin:end], mean)
 
         def contexts(begin: int, end: int) -> Array:
-            return side_by_side(views_of(vectors, turns[begin:end], views), mean)
+            return join_views(context_views(vectors, turns[begin:end], views), mean)
 
-        self._replies = _mapped(folder / _REPLIES, vectors.matrix.shape, replies)
-        self._contexts = _mapped(folder / _CONTEXTS, (len(turns), len(views) * len(mean)), contexts)
+        self._replies = _map_matrix(folder / _REPLIES, vectors.matrix.shape, replies)
+        self._contexts = _map_matrix(folder / _CONTEXTS, (len(turns), len(views) * len(mean)), contexts)
 
-    def rows(self, turns: Numbers, drawn: Numbers) -> Rows:
+    def rows(self, turns: Numbers, drawn: Numbers) -> PlaceRows:
         """Some places with their true replies and negatives."""
         candidates = np.concatenate([turns[:, None], drawn], axis=1)
         row = self._row[np.maximum(candidates, 0)]
         there = (candidates >= 0) & self._there[row]
-        return Rows(self._contexts[np.searchsorted(self._turns, turns)], self._replies[row], there)
+        return PlaceRows(self._contexts[np.searchsorted(self._turns, turns)], self._replies[row], there)
 
 
 def remove_inputs(folder: Path) -> None:
@@ -125,13 +126,13 @@ def remove_inputs(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _mapped(path: Path, shape: tuple[int, ...], part: Callable[[int, int], Array]) -> Array:
+def _map_matrix(path: Path, shape: tuple[int, ...], part: Callable[[int, int], Array]) -> Array:
     """A matrix in a file, computed part by part unless it is there; the file appears when it is whole."""
     if not path.is_file():
         scratch = path.with_suffix(".part")
         matrix = np.lib.format.open_memmap(scratch, "w+", np.dtype(np.float32), shape)
-        for begin in range(0, shape[0], _PART):
-            end = min(begin + _PART, shape[0])
+        for begin in range(0, shape[0], _BLOCK_ROWS):
+            end = min(begin + _BLOCK_ROWS, shape[0])
             matrix[begin:end] = part(begin, end)
         matrix.flush()
         scratch.replace(path)
@@ -143,7 +144,7 @@ def check_sets(corpus: Corpus, kind: Kind, turns: Numbers) -> str:
     if not len(turns):
         raise InputError("no dialogue of the split 'train' has two turns that say something known; give longer ones")
     found = [
-        int((corpus.speakers.sample(of, turns, 1, keys_of(turns, 0))[:, 0] >= 0).sum()) for of, _ in NEGATIVES[kind]
+        int((corpus.speakers.sample(of, turns, 1, draw_keys(turns, 0))[:, 0] >= 0).sum()) for of, _ in NEGATIVES[kind]
     ]
     names = [of.name.replace("_", " ") for of, _ in NEGATIVES[kind]]
     if not found[-1]:

@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.indexes.corpus import Numbers
-from rejoinder.models.speaker.network import Array, Network, Weights
-from rejoinder.training.speaker.checkpoint import State
-from rejoinder.training.speaker.places import Rows
+from rejoinder.models.speaker.network import Array, ScorerNetwork, Weights
+from rejoinder.training.speaker.checkpoint import ScorerState
+from rejoinder.training.speaker.places import PlaceRows
 
 Loss: TypeAlias = Literal["classification", "ranking", "margin"]
 MARGIN = 0.5  # by which RUBER's true reply must be ahead of its negative
-STEP = 0.1  # by which, in the ranking loss, a reply must be ahead of that of the next set
+RANK_STEP = 0.1  # by which, in the ranking loss, a reply must be ahead of that of the next set
 
 
-class Lost(NamedTuple):
+class LossResult(NamedTuple):
     """A loss and its slopes."""
 
     loss: float
     slopes: Array
 
 
-def classification(scores: Array, there: NDArray[np.bool_], temperature: float) -> Lost:
+def classification_loss(scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
     """Minus the log-likelihood of the true reply among those that are there (Bak and Oh 2020, equations 4 and 5).
 
     The likelihood goes by exp(f / temperature); the paper's temperature is 1.
@@ -43,10 +43,10 @@ def classification(scores: Array, there: NDArray[np.bool_], temperature: float) 
     slopes = chances / total
     loss = float((np.log(total[:, 0]) - odds[:, 0]).mean())
     slopes[:, 0] -= 1
-    return Lost(loss, slopes / (temperature * len(scores)))
+    return LossResult(loss, slopes / (temperature * len(scores)))
 
 
-def ranking(scores: Array, there: NDArray[np.bool_], step: float = STEP) -> Lost:
+def ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STEP) -> LossResult:
     """How far each two replies are from their order: true, same conversation, partner, speaker, random.
 
     A pair whose sets stand d apart in that order must be apart by d steps; what is missing counts, as a mean over the
@@ -63,34 +63,34 @@ def ranking(scores: Array, there: NDArray[np.bool_], step: float = STEP) -> Lost
             loss += np.where(short, behind, 0) / pairs
             slopes[:, i] -= short / pairs
             slopes[:, j] += short / pairs
-    return Lost(float(loss.mean()), slopes / len(scores))
+    return LossResult(float(loss.mean()), slopes / len(scores))
 
 
-def margin(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> Lost:
+def margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> LossResult:
     """How far the true reply is from being ahead of each negative by a margin (Tao et al. 2018)."""
     behind = np.where(there[:, 1:], ahead - scores[:, :1] + scores[:, 1:], 0)
     short = (behind > 0).astype(scores.dtype)
     count = np.maximum(there[:, 1:].sum(axis=1, keepdims=True), 1)
     slopes = np.concatenate([-(short / count).sum(axis=1, keepdims=True), short / count], axis=1)
     loss = float((np.maximum(behind, 0) / count).sum(axis=1).mean())
-    return Lost(loss, slopes / len(scores))
+    return LossResult(loss, slopes / len(scores))
 
 
-def loss_of(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> Lost:
+def compute_loss(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
     """The loss of a name."""
     if name == "classification":
-        return classification(scores, there, temperature)
-    return ranking(scores, there) if name == "ranking" else margin(scores, there)
+        return classification_loss(scores, there, temperature)
+    return ranking_loss(scores, there) if name == "ranking" else margin_loss(scores, there)
 
 
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 _LEAST_RATE = 0.02  # of the first; the rate falls evenly from the first step to the last
-_SECONDS = 30.0  # between two checkpoints in mid-epoch
-_TOLD = 2.0  # seconds between two lines of progress
-_AHEAD = 16  # batches whose negatives are drawn together
+_CHECKPOINT_SECONDS = 30.0  # between two checkpoints in mid-epoch
+_REPORT_SECONDS = 2.0  # seconds between two lines of progress
+_BATCHES_AHEAD = 16  # batches whose negatives are drawn together
 
 
-class Problem(Protocol):
+class TrainingProblem(Protocol):
     """What is trained on: places by their number, and the loss."""
 
     @property
@@ -102,21 +102,21 @@ class Problem(Protocol):
         """The negatives of some places in an epoch."""
         ...
 
-    def rows(self, places: Numbers, drawn: Numbers) -> Rows:
+    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
         """The places as a network reads them."""
         ...
 
-    def loss(self, scores: Array, rows: Rows) -> Lost:
+    def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
         """The loss of a batch's scores."""
         ...
 
-    def held_out(self, network: Network, weights: dict[str, Array]) -> float:
+    def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
         """The loss over held-out places; for a likelihood, minus its logarithm."""
         ...
 
 
 @dataclass(frozen=True)
-class Pace:
+class TrainingPace:
     """How a training steps."""
 
     epochs: int
@@ -127,19 +127,19 @@ class Pace:
     seed: int
 
 
-def fit(
-    network: Network,
-    problem: Problem,
-    state: State,
+def train_weights(
+    network: ScorerNetwork,
+    problem: TrainingProblem,
+    state: ScorerState,
     start: Weights,
-    pace: Pace,
-    keep: Callable[[State], None],
+    pace: TrainingPace,
+    keep: Callable[[ScorerState], None],
     say: Callable[[str], None],
-) -> State:
+) -> ScorerState:
     """Train to the end, from wherever the state stands; ``start``: the first weights, ``keep``: writes a checkpoint."""
     while state.epoch < pace.epochs and state.epoch - state.best_epoch <= pace.patience:
         begun = time.perf_counter()
-        _epoch(network, problem, state, start, pace, keep, say)
+        _run_epoch(network, problem, state, start, pace, keep, say)
         held_out = problem.held_out(network, state.weights)
         loss = state.lost / problem.n
         if held_out < state.best_loss:
@@ -153,20 +153,20 @@ def fit(
     return state
 
 
-def _epoch(
-    network: Network,
-    problem: Problem,
-    state: State,
+def _run_epoch(
+    network: ScorerNetwork,
+    problem: TrainingProblem,
+    state: ScorerState,
     start: Weights,
-    pace: Pace,
-    keep: Callable[[State], None],
+    pace: TrainingPace,
+    keep: Callable[[ScorerState], None],
     say: Callable[[str], None],
 ) -> None:
     order = np.random.default_rng([pace.seed, state.epoch]).permutation(problem.n)
     total = pace.epochs * -(-problem.n // pace.batch)
     kept = told = begun = time.perf_counter()
     from_here = state.begin
-    ahead = pace.batch * _AHEAD
+    ahead = pace.batch * _BATCHES_AHEAD
     while state.begin < problem.n:
         # Blocks begin at multiples of their size, wherever a training goes on.
         block = order[state.begin : (state.begin // ahead + 1) * ahead]
@@ -182,19 +182,19 @@ def _epoch(
             state.lost += lost.loss * len(places)
             state.begin += len(places)
             now = time.perf_counter()
-            if now - told > _TOLD:
+            if now - told > _REPORT_SECONDS:
                 rate = (state.begin - from_here) / (now - begun)
                 done = 100 * state.begin / problem.n
                 say(
                     f"epoch {state.epoch + 1}, {done:.0f}%: loss {state.lost / state.begin:.4f}, {rate:,.0f} contexts/s"
                 )
                 told = now
-            if now - kept > _SECONDS:
+            if now - kept > _CHECKPOINT_SECONDS:
                 keep(state)
                 kept = now
 
 
-def _step(state: State, gradient: Weights, start: Weights, pace: Pace, total: int) -> None:
+def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
     """One step of Adam; the pull back to the start stands apart from the gradient (Loshchilov and Hutter 2019)."""
     rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
     state.step += 1

@@ -18,27 +18,27 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.models.speaker import model as cards
-from rejoinder.models.speaker.model import F, ScorerCard, SpeakerScorer, View
-from rejoinder.models.speaker.network import Array, Kind, Network, network_of
+from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
+from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_network
 from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
-from rejoinder.training.licence import LICENCES, licence_of
-from rejoinder.training.speaker.checkpoint import CHECKPOINT, State, load, save
-from rejoinder.training.speaker.evaluation import bounds_of, measure, plain, told_apart
+from rejoinder.training.licence import LICENCES, weights_licence
+from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_state, save_state
+from rejoinder.training.speaker.evaluation import bounds_of, card_figures, evaluate_scores, score_sets
 from rejoinder.training.speaker.places import (
-    Inputs,
-    Rows,
+    PlaceRows,
+    VectorInputs,
     check_sets,
     copies,
-    mean_of,
-    negatives,
+    mean_vector,
     remove_inputs,
-    split_turns,
+    sample_negatives,
+    select_split_turns,
 )
-from rejoinder.training.speaker.steps import Loss, Lost, Pace, fit, loss_of
-from rejoinder.training.turn_vectors import TurnVectors, turn_vectors
+from rejoinder.training.speaker.steps import Loss, LossResult, TrainingPace, compute_loss, train_weights
+from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
-_FEW = 100  # numbers a vector
+_SHORT_VECTOR = 100  # numbers a vector
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ScorerRecipe:
     loss: Loss | None = None  # classification; for ruber margin
     copies: bool = False  # a turn of the context as one more negative
     temperature: float = 0.25  # of the classification; the paper's is 1
-    views: tuple[View, ...] = (View(1.0, 1), View(0.6, 6), View(1.0, 40))
+    views: tuple[ContextView, ...] = (ContextView(1.0, 1), ContextView(0.6, 6), ContextView(1.0, 40))
     scale: float = 3.0  # of the identity that M begins with
     rate: float = 1e-3
     pull: float = 1.0  # of the weights back to their start, with each step times the rate
@@ -74,14 +74,14 @@ class ScorerRecipe:
         return {**asdict(self), "views": [list(view) for view in self.views]}
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> TrainingPace:
         """How the training steps."""
-        return Pace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
+        return TrainingPace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
 
 
-def recipe_of(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
+def make_recipe(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
     """The recipe of a scorer over some V, with what is chosen otherwise; short vectors are learned faster."""
-    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _FEW else {}
+    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
     return ScorerRecipe(kind, **{**few, **chosen})
 
 
@@ -93,7 +93,7 @@ _HELD_OUT_SEED = 2**40  # its negatives are never those of an epoch
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TrainingPlaces:
     """The places of a training as its loop asks for them."""
 
     recipe: ScorerRecipe
@@ -101,7 +101,7 @@ class Places:
     train: Numbers
     valid: Numbers
     mean: Array
-    inputs: Inputs
+    inputs: VectorInputs
 
     @property
     def n(self) -> int:
@@ -112,16 +112,16 @@ class Places:
         """The negatives of some places in an epoch."""
         return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
 
-    def rows(self, places: Numbers, drawn: Numbers) -> Rows:
+    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
         """Some places as a network reads them."""
         return self.inputs.rows(self.train[places], drawn)
 
-    def loss(self, scores: Array, rows: Rows) -> Lost:
+    def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
         """The loss of a batch."""
         # A copy is the worst of negatives wherever the order of the sets counts.
-        return loss_of(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
+        return compute_loss(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
 
-    def held_out(self, network: Network, weights: dict[str, Array]) -> float:
+    def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
         """The loss over ``valid``, its negatives always the same."""
         total = 0.0
         for start in range(0, len(self.valid), self.recipe.batch):
@@ -132,7 +132,7 @@ class Places:
 
     def _negatives(self, turns: Numbers, seed: int) -> Numbers:
         corpus = self.corpus
-        found = negatives(corpus, self.recipe.kind, turns, seed)
+        found = sample_negatives(corpus, self.recipe.kind, turns, seed)
         if not self.recipe.copies:
             return found
         most = max(view.turns for view in self.recipe.views)
@@ -152,12 +152,12 @@ def train_scorer(
     """Train a scorer and write its folder; with ``resume``, go on from the folder's checkpoint where it has one."""
     opened = open_utterance_vectors(encoder)
     corpus = read_corpus(dialogues, corpora, recipe.seed)
-    vectors = turn_vectors(corpus, opened, say)
+    vectors = open_turn_vectors(corpus, opened, say)
     if not (resume and (target / CHECKPOINT).is_file()):
         remove_inputs(target)  # of another training
-    places = open_places(recipe, vectors, target, say)
+    places = prepare_places(recipe, vectors, target, say)
     state = train_places(places, target, opened, resume, say)
-    weights = {**state.best, cards.MEAN: places.mean}
+    weights = {**state.best, cards.MEAN_NAME: places.mean}
     names = sorted({str(name) for _, name in corpus.groups if name is not None})
     about = {
         "recipe": recipe.plain(),
@@ -168,20 +168,22 @@ def train_scorer(
         "history": state.history,
         "best_epoch": state.best_epoch + 1,
     }
-    unbound = ScorerCard(recipe.kind, encoder, opened.digest, recipe.views, {F: (0.0, 1.0)}, "", about)
+    unbound = ScorerCard(recipe.kind, encoder, opened.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about)
     scorer = SpeakerScorer(unbound, weights, opened)
     say("bounds of f and g over places of training")
     bounds = bounds_of(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
-    about["measured"] = measured_by_corpus(scorer, vectors)
-    card = cards.write(target, replace(unbound, bounds=bounds), weights)
+    about["measured"] = evaluate_by_corpus(scorer, vectors)
+    card = cards.write_scorer(target, replace(unbound, bounds=bounds), weights)
     (target / CHECKPOINT).unlink(missing_ok=True)
     remove_inputs(target)
     return card
 
 
-def open_places(recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: Callable[[str], None]) -> Places:
+def prepare_places(
+    recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: Callable[[str], None]
+) -> TrainingPlaces:
     """The places of the splits ``train`` and ``valid``; what they are read from is kept in a folder."""
-    train, valid = (split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
+    train, valid = (select_split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
     say(check_sets(vectors.corpus, recipe.kind, train))
     if not len(valid):
         raise InputError(
@@ -189,30 +191,30 @@ def open_places(recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: C
             "'split' which are held out"
         )
     kept = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
-    mean = mean_of(vectors, train)
+    mean = mean_vector(vectors, train)
     folder.mkdir(parents=True, exist_ok=True)
-    inputs = Inputs(vectors, np.sort(np.concatenate([train, kept])), recipe.views, mean, folder)
-    return Places(recipe, vectors.corpus, train, kept, mean, inputs)
+    inputs = VectorInputs(vectors, np.sort(np.concatenate([train, kept])), recipe.views, mean, folder)
+    return TrainingPlaces(recipe, vectors.corpus, train, kept, mean, inputs)
 
 
 def train_places(
-    places: Places, target: Path, opened: UtteranceVectors, resume: bool, say: Callable[[str], None]
-) -> State:
+    places: TrainingPlaces, target: Path, opened: UtteranceVectors, resume: bool, say: Callable[[str], None]
+) -> ScorerState:
     """Train over places, with a checkpoint in a folder; the state at the end has the best weights."""
-    recipe, network = places.recipe, network_of(places.recipe.kind)
-    of = _name(recipe, opened, places.corpus)
+    recipe, network = places.recipe, build_network(places.recipe.kind)
+    of = _training_digest(recipe, opened, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
     start = network.start(opened.dimensions, len(recipe.views), recipe.scale, random)
-    state = State.at_start({name: array.copy() for name, array in start.items()})
+    state = ScorerState.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
-        state = load(path, of)
+        state = load_state(path, of)
         done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
         say(f"going on {done if state.epoch < recipe.epochs else 'after the last epoch'}")
-    return fit(network, places, state, start, recipe.pace, lambda at: save(path, at, of), say)
+    return train_weights(network, places, state, start, recipe.pace, lambda at: save_state(path, at, of), say)
 
 
-def _name(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
+def _training_digest(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
     """What a training is, for its checkpoint."""
     parts = [orjson.dumps(recipe.plain()).decode(), opened.digest, corpus.digest]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -232,10 +234,10 @@ def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed
 def _with_split(dialogues: Iterable[Dialogue], corpora: Sequence[str], seed: int) -> Iterator[Dialogue]:
     for dialogue in dialogues:
         if not corpora or dialogue.corpus in corpora:
-            yield dialogue if dialogue.split else replace(dialogue, split=split_of(dialogue.id, seed))
+            yield dialogue if dialogue.split else replace(dialogue, split=assign_split(dialogue.id, seed))
 
 
-def split_of(name: str, seed: int = 0) -> str:
+def assign_split(name: str, seed: int = 0) -> str:
     """The split of a dialogue that has none: of ten, eight to learn from, one to stop by, one to report on."""
     number = int.from_bytes(hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest(), "little")
     return ("valid", "test", *["train"] * 8)[number % 10]
@@ -243,20 +245,20 @@ def split_of(name: str, seed: int = 0) -> str:
 
 def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
     """The licence of weights that come from corpora and from vectors: the stricter one, where both are known."""
-    of_data = licence_of(corpora)
+    of_data = weights_licence(corpora)
     if "not known" in (of_data, vectors.licence):
         return "not known"
     return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data
 
 
-def measured_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
+def evaluate_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
     """What is told apart on the split ``test`` of each corpus."""
-    told = told_apart(scorer, vectors, "test")
+    told = score_sets(scorer, vectors, "test")
     corpus = vectors.corpus
     of = np.array([name for _, name in corpus.groups], object)[corpus.group[corpus.dialogue[told.turns]]]
     names = sorted({str(name) for name in of})
     return {
-        name: plain(measure(replace(told, turns=told.turns[mine], scores=told.scores[mine])))
+        name: card_figures(evaluate_scores(replace(told, turns=told.turns[mine], scores=told.scores[mine])))
         for name in names
         if (mine := of.astype(str) == name).any()
     }

@@ -13,8 +13,8 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes.base import Hit, Index, Passage
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.paths import cache_home
-from rejoinder.sources._base import Place
-from rejoinder.sources._places import OUTSIDE, Places
+from rejoinder.sources._base import ResponsePlace
+from rejoinder.sources._places import OUTSIDE, CorpusPlaces
 from rejoinder.types import Candidate, Item
 
 # What an index is asked for: the whole context, its last turn, or the true reply (a reference, for an item).
@@ -22,7 +22,7 @@ Query: TypeAlias = Literal["context", "last", "reply"]
 _SPARE = 8  # hits beyond k that are asked for at once, since some say what must not be proposed
 
 
-def passages(corpus: Corpus) -> Iterator[Passage]:
+def corpus_passages(corpus: Corpus) -> Iterator[Passage]:
     """Every turn of a corpus, to be indexed."""
     for number, name in enumerate(corpus.ids):
         start, end = int(corpus.starts[number]), int(corpus.starts[number + 1])
@@ -30,7 +30,7 @@ def passages(corpus: Corpus) -> Iterator[Passage]:
             yield Passage(name, turn - start, corpus.text(turn), split=corpus.split(turn))
 
 
-def folder_of(corpus: Corpus, kind: str) -> Path:
+def index_folder(corpus: Corpus, kind: str) -> Path:
     """Where the index of a corpus lies in the cache."""
     return cache_home() / "indexes" / f"{kind}-{corpus.digest}"
 
@@ -44,12 +44,12 @@ class RetrievalProposer:
     corpus: Corpus
     index: Index
 
-    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+    def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
         """The k best candidates of each place; nothing is drawn, so the seed decides nothing."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
         found: list[list[Candidate]] = [[] for _ in places]
-        located = Places.of(places, self.corpus)
+        located = CorpusPlaces.of(places, self.corpus)
         asked = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(located.turns[i])))}
         groups: dict[tuple[bool, str | None], list[int]] = {}
         for number in asked:
@@ -59,7 +59,7 @@ class RetrievalProposer:
         for (inside, split), rows in groups.items():
             size = k + _SPARE
             while rows:
-                hits = self._search([asked[n] for n in rows], size, split, [_home(places[n]) for n in rows])
+                hits = self._search([asked[n] for n in rows], size, split, [_own_dialogue(places[n]) for n in rows])
                 for number, of_row in zip(rows, hits, strict=True):
                     good = [h for h in of_row if not inside or h.split == split]
                     found[number] = self._choose(number, good, located, k)
@@ -70,7 +70,7 @@ class RetrievalProposer:
     def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
         return self.index.search(texts, k, split=split, exclude_dialogues=homes)
 
-    def _ask(self, place: Place, turn: int) -> str | None:
+    def _ask(self, place: ResponsePlace, turn: int) -> str | None:
         """What to look for; None where an item has no reference to look for."""
         if isinstance(place, Item):
             context = [t.text for t in place.context]
@@ -82,7 +82,7 @@ class RetrievalProposer:
         wanted = {"context": " ".join(context), "last": context[-1] if context else None, "reply": reply}
         return wanted[self.query]
 
-    def _choose(self, number: int, hits: list[Hit], located: Places, k: int) -> list[Candidate]:
+    def _choose(self, number: int, hits: list[Hit], located: CorpusPlaces, k: int) -> list[Candidate]:
         """The first k hits that say something new."""
         turn, said = int(located.turns[number]), set()
         chosen: list[Candidate] = []
@@ -99,7 +99,7 @@ class RetrievalProposer:
         return chosen
 
 
-def _home(place: Place) -> list[str]:
+def _own_dialogue(place: ResponsePlace) -> list[str]:
     """The dialogue that a place must not be given anything of."""
     return [place.dialogue] if place.dialogue is not None else []
 

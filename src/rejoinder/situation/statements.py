@@ -12,17 +12,68 @@ are l. Statements that overlap a candidate, that keywords rule out, or of whose 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.situation.statement_pool import Shelf
-from rejoinder.stats.arrays import Bools, Floats
+from rejoinder.data.seeds import Seed
+from rejoinder.situation.contradictions import Contradictions, Keywords, find_contradictions
+from rejoinder.situation.overlap import OverlapIndex
+from rejoinder.situation.seed_vectors import Encode
+from rejoinder.situation.settings import SituationSettings
+from rejoinder.stats.arrays import Bools, Floats, Ints
+from rejoinder.types import Statement
+
+# Of these a situation has one value at most.
+SINGLE_VALUED = ("time", "date", "behavior", "location")
+
+
+@dataclass(frozen=True, eq=False)
+class StatementPool:
+    """Statements in the order in which the seeds have them."""
+
+    statements: tuple[Statement, ...]
+    vectors: Floats
+    categories: Ints  # places in CATEGORIES
+    contradictions: Contradictions
+    overlaps: OverlapIndex
+    places: dict[tuple[str, str], int] = field(repr=False)
+
+    def place(self, statement: Statement) -> int:
+        """Where a statement of the seeds stands."""
+        return self.places[statement.text, str(statement.category)]
+
+    def barred_by(self, place: int) -> Bools:
+        """Which statements can no longer be added to a situation that has the one in that place."""
+        barred = self.contradictions.with_(place) | self.overlaps.same(self.statements[place].text)
+        if CATEGORIES[self.categories[place]] in SINGLE_VALUED:
+            barred = barred | (self.categories == self.categories[place])
+        return barred
+
+
+def collect_statements(
+    seeds: Sequence[Seed], settings: SituationSettings, keywords: Keywords, encode: Encode
+) -> StatementPool:
+    """The statements of seeds."""
+    places: dict[tuple[str, str], int] = {}
+    for seed in seeds:
+        for one in seed.statements:
+            places.setdefault((one.text, str(one.category)), len(places))
+    texts = [text for text, _ in places]
+    overlaps = OverlapIndex(texts)
+    return StatementPool(
+        tuple(Statement(text, category) for text, category in places),
+        encode(texts).astype(np.float64),
+        np.array([CATEGORIES.index(category) for _, category in places], np.int64),
+        find_contradictions(texts, keywords, overlaps, settings.overlap),
+        overlaps,
+        places,
+    )
 
 
 @dataclass(frozen=True)
-class Situation:
+class StatementChoice:
     """Places on the shelf: what is relevant, what was added to it for the distractors and from all seeds, and more.
 
     ``further`` are drawn at random from what may still be added: the distractors beyond those of l.
@@ -39,10 +90,12 @@ class Situation:
         return (*self.near, *self.filled)
 
 
-class Choosing:
+class StatementChooser:
     """A situation that grows by one statement after the other."""
 
-    def __init__(self, shelf: Shelf, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float):
+    def __init__(
+        self, shelf: StatementPool, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float
+    ):
         """Begin with the relevant statements; the candidates are given by texts and by vectors."""
         self._shelf = shelf
         self._gain: Floats = (shelf.vectors @ replies.T).max(axis=1)
@@ -88,14 +141,16 @@ class Choosing:
         return added
 
 
-def situation_of(choosing: Choosing, relevant: Sequence[int], of_distractors: Bools, size: int) -> Situation:
+def choose_statements(
+    choosing: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
+) -> StatementChoice:
     """What is relevant and what was added to it; more than ``size`` where so much is relevant."""
     near = choosing.grow(of_distractors, size, least=0.0)
     filled = choosing.grow(np.ones_like(of_distractors), size)
-    return Situation(tuple(relevant), tuple(near), tuple(filled))
+    return StatementChoice(tuple(relevant), tuple(near), tuple(filled))
 
 
-def further(choosing: Choosing, n: int, random: np.random.Generator) -> tuple[int, ...]:
+def further(choosing: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
     """So many more statements at random of what may still be added (SUGAR, section 4.4); fewer where few are left."""
     drawn: list[int] = []
     while len(drawn) < n and choosing.free.any():

@@ -9,49 +9,49 @@ import orjson
 import torch
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import Limits
-from rejoinder.models.catalog.manifest import require
-from rejoinder.models.device import quiet
+from rejoinder.models.aptness.card import AptnessLimits
+from rejoinder.models.catalog.manifest import require_model
+from rejoinder.models.device import silence_transformers
 from rejoinder.training.batch import FIRST, LAST, MASKED
 from rejoinder.training.tokens import BETWEEN
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")
-_MARKS = {"[PAD]": 0, "[unused0]": BETWEEN, "[CLS]": FIRST, "[SEP]": LAST, "[MASK]": MASKED}
+_SPECIAL_IDS = {"[PAD]": 0, "[unused0]": BETWEEN, "[CLS]": FIRST, "[SEP]": LAST, "[MASK]": MASKED}
 
 
-class Base(NamedTuple):
+class BaseEncoder(NamedTuple):
     """A folder with a BERT as transformers saves it, and the text of its ``tokenizer.json``."""
 
     folder: Path
     tokenizer: str
 
 
-def open_base(name: str) -> Base:
+def open_base_encoder(name: str) -> BaseEncoder:
     """A model of the catalog that can be trained further; what is wrong with it is told before any training."""
-    folder = require(name)
+    folder = require_model(name)
     for file in _FILES:
         if not (folder / file).is_file():
             raise InputError(
                 f"the model {name!r} cannot be trained further: it has no {file}; name a BERT, e.g. minilm"
             )
-    found = Base(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-    if trouble := _trouble(orjson.loads((folder / "config.json").read_bytes()), found.tokenizer):
+    found = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if trouble := _find_problem(orjson.loads((folder / "config.json").read_bytes()), found.tokenizer):
         raise InputError(f"the model {name!r} cannot be trained further: {trouble}; name another BERT, e.g. minilm")
     return found
 
 
-def _trouble(config: dict[str, Any], tokenizer: str) -> str | None:
+def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
     """Why a network and its tokeniser do not do: what batches and the packed pass take for granted."""
     from tokenizers import Tokenizer
 
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
         return f"it is no BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
-    limits = Limits()
+    limits = AptnessLimits()
     needed = max(limits.utterance_tokens, limits.context_tokens + limits.reply_tokens + 3)
     if config.get("max_position_embeddings", 0) < needed:
         return f"it reads {config.get('max_position_embeddings', 0)} tokens and {needed} are needed"
     reader = Tokenizer.from_str(tokenizer)
-    for mark, wanted in _MARKS.items():
+    for mark, wanted in _SPECIAL_IDS.items():
         if (found := reader.token_to_id(mark)) != wanted:
             return f"its tokeniser has {mark} as {'nothing' if found is None else found}, not as {wanted}"
     return None
@@ -61,5 +61,5 @@ def open_trunk(folder: Path) -> Any:
     """The BERT of a folder, without its pooling layer."""
     from transformers import BertModel
 
-    with quiet():
+    with silence_transformers():
         return BertModel.from_pretrained(folder, add_pooling_layer=False, dtype=torch.float32)

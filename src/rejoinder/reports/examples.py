@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.comparison.trust import Trust
-from rejoinder.reports.chart import shown
+from rejoinder.reports.chart import cell_text
 from rejoinder.reports.findings import Findings
-from rejoinder.reports.leaderboard import WAYS
+from rejoinder.reports.leaderboard import DIRECTIONS
 from rejoinder.stats.correlation import midranks
 from rejoinder.types import Pair, Reference
 
 BEST = 5
-APART = 3
-_FAR = 0.2  # of the replies must lie between the two places for it to be called disagreement
+DISAGREEMENTS = 3
+_MIN_RANK_GAP = 0.2  # of the replies must lie between the two places for it to be called disagreement
 _TITLES = {True: ("Best", "Worst"), False: ("Best", "Worst"), None: ("Highest", "Lowest")}
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class ResponseExample:
     """One reply as it is shown: with its context, its scores, what people said, and why it is here."""
 
     pair: Pair
@@ -36,31 +36,31 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Selection:
+class ExampleGroup:
     """Some exhibits under a title, and what was left out."""
 
     title: str
-    exhibits: Sequence[Exhibit]
+    exhibits: Sequence[ResponseExample]
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Gallery:
+class MetricExamples:
     """The selections of one metric; the reason says why there are none."""
 
     metric: str
     way: str
-    selections: Sequence[Selection]
+    selections: Sequence[ExampleGroup]
     reason: str = ""
 
 
-def galleries(findings: Findings) -> list[Gallery]:
+def select_examples(findings: Findings) -> list[MetricExamples]:
     """A gallery for every metric."""
-    curator = _Curator(findings)
+    curator = _ExampleSelector(findings)
     return [curator.gallery(spec) for spec in findings.scores.metrics]
 
 
-class _Curator:
+class _ExampleSelector:
     """Chooses by place in the run; knows what else is known of each reply."""
 
     def __init__(self, findings: Findings) -> None:
@@ -74,42 +74,42 @@ class _Curator:
                 said = f"{mean:.2f} ({n} {'rating' if n == 1 else 'ratings'})"
                 self._ratings.setdefault(response, {})[evidence.aspect] = said
 
-    def gallery(self, spec: str) -> Gallery:
+    def gallery(self, spec: str) -> MetricExamples:
         better = self._scores.facts[spec].higher_is_better
         column = self._scores[spec]
         known = np.flatnonzero(~np.isnan(column))
         if not len(known):
-            return Gallery(spec, WAYS[better], (), "No reply has a score.")
+            return MetricExamples(spec, DIRECTIONS[better], (), "No reply has a score.")
         if len(known) > 1 and np.ptp(column[known]) == 0:
             reason = (
-                f"All {len(known):,} scores are the same ({shown(float(column[known[0]]))}): none is best or worst."
+                f"All {len(known):,} scores are the same ({cell_text(float(column[known[0]]))}): none is best or worst."
             )
-            return Gallery(spec, WAYS[better], (), reason)
+            return MetricExamples(spec, DIRECTIONS[better], (), reason)
         upward = -column if better is False else column
         selections = self._extremes(spec, upward, known, _TITLES[better])
         if better is not None:
             for found in self._findings.trusts:
                 selections += self._disagreements(spec, found)
-        return Gallery(spec, WAYS[better], selections)
+        return MetricExamples(spec, DIRECTIONS[better], selections)
 
     def _extremes(
         self, spec: str, upward: NDArray[np.float64], known: NDArray[np.int64], titles: tuple[str, str]
-    ) -> list[Selection]:
+    ) -> list[ExampleGroup]:
         """The replies at both ends; of equal ones, those that come first in the file."""
         if len(known) == 1:
-            return [Selection("The only reply with a score", [self._exhibit(spec, int(known[0]))])]
+            return [ExampleGroup("The only reply with a score", [self._exhibit(spec, int(known[0]))])]
         values = upward[known]
         best = [i for i in known[np.argsort(-values, kind="stable")].tolist() if upward[i] > values.min()]
         best = best[: min(BEST, math.ceil(len(known) / 2))]
         rest = [i for i in known[np.argsort(values, kind="stable")].tolist() if upward[i] < values.max()]
         worst = [i for i in rest if i not in best][:BEST]
         return [
-            Selection(title, [self._exhibit(spec, i) for i in chosen], _more_like(upward, chosen))
+            ExampleGroup(title, [self._exhibit(spec, i) for i in chosen], _describe_ties(upward, chosen))
             for title, chosen in zip(titles, (best, worst), strict=True)
             if chosen
         ]
 
-    def _disagreements(self, spec: str, found: Trust) -> list[Selection]:
+    def _disagreements(self, spec: str, found: Trust) -> list[ExampleGroup]:
         """The replies whose places by score and by rating are farthest apart."""
         evidence = found.evidence
         scores, ratings = evidence.scores[spec], evidence.mean
@@ -121,7 +121,11 @@ class _Curator:
         selections = []
         aspect = evidence.aspect
         for sign, title in ((1, f"Liked by {spec}, not by people"), (-1, f"Liked by people, not by {spec}")):
-            far = [i for i in np.argsort(-sign * apart, kind="stable")[:APART].tolist() if sign * apart[i] > _FAR]
+            far = [
+                i
+                for i in np.argsort(-sign * apart, kind="stable")[:DISAGREEMENTS].tolist()
+                if sign * apart[i] > _MIN_RANK_GAP
+            ]
             exhibits = [
                 self._exhibit(
                     spec,
@@ -131,19 +135,19 @@ class _Curator:
                 for i in far
             ]
             if exhibits:
-                selections.append(Selection(f"{title} ({aspect})", exhibits))
+                selections.append(ExampleGroup(f"{title} ({aspect})", exhibits))
         return selections
 
-    def _exhibit(self, spec: str, place: int, why: str = "") -> Exhibit:
+    def _exhibit(self, spec: str, place: int, why: str = "") -> ResponseExample:
         response = self._scores.responses[place]
         scores = {name: float(column[place]) for name, column in self._scores.values.items()}
         pair, flags = self._findings.data.pair(response), self._findings.flags.get(response, ())
         best = self._scores.matched[spec][place] if spec in self._scores.matched else None
         matched = None if best is None else pair.item.references[best]
-        return Exhibit(pair, scores[spec], scores, self._ratings.get(response, {}), flags, why, matched)
+        return ResponseExample(pair, scores[spec], scores, self._ratings.get(response, {}), flags, why, matched)
 
 
-def _more_like(upward: NDArray[np.float64], chosen: Sequence[int]) -> str:
+def _describe_ties(upward: NDArray[np.float64], chosen: Sequence[int]) -> str:
     """How many replies that are not shown have the score of the last one that is."""
     if not chosen:
         return ""

@@ -14,14 +14,14 @@ from rejoinder.stats.arrays import (
     Floats,
     Labels,
     Numbers,
-    at_least,
-    encode,
-    floats,
-    generator,
-    same_length,
+    as_floats,
+    check_at_least,
+    check_same_length,
+    encode_labels,
+    make_generator,
 )
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.resampling import Kind, percentile_interval
+from rejoinder.stats.resampling import IntervalKind, percentile_interval
 
 
 class RatingMatrix(NamedTuple):
@@ -34,10 +34,10 @@ class RatingMatrix(NamedTuple):
 
 def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatrix:
     """The matrix of ratings that are given one a row; a rater may rate a unit once."""
-    values = floats(ratings, "ratings")
-    same_length(units=units, raters=raters, ratings=values)
-    unit, unit_names = encode(units, "units")
-    rater, rater_names = encode(raters, "raters")
+    values = as_floats(ratings, "ratings")
+    check_same_length(units=units, raters=raters, ratings=values)
+    unit, unit_names = encode_labels(units, "units")
+    rater, rater_names = encode_labels(raters, "raters")
     matrix = np.full((len(unit_names), len(rater_names)), NAN)
     _, first_rows, counts = np.unique(unit * len(rater_names) + rater, return_index=True, return_counts=True)
     for row in first_rows[counts > 1][:1]:
@@ -53,13 +53,13 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
     return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))
 
 
-def compact(ratings: Numbers) -> Floats:
+def compact_ratings(ratings: Numbers) -> Floats:
     """The ratings of each unit moved to the left, and no more columns than a unit has ratings.
 
     Columns are no raters any more; for what does not ask who rated, this is the same data and much faster when
     everybody rated little.
     """
-    matrix = floats(ratings, "ratings", ndim=2)
+    matrix = as_floats(ratings, "ratings", ndim=2)
     missing = np.isnan(matrix)
     width = int((~missing).sum(axis=1).max(initial=0))
     moved: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
@@ -74,19 +74,19 @@ def unit_interval(
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
-    kind: Kind = "expanded",
+    kind: IntervalKind = "expanded",
 ) -> Interval:
     """Any statistic of a matrix of ratings with a bootstrap interval that draws units, or clusters of them, again."""
-    matrix = floats(ratings, "ratings", ndim=2)
-    at_least(n_resamples, 1, "n_resamples")
+    matrix = as_floats(ratings, "ratings", ndim=2)
+    check_at_least(n_resamples, 1, "n_resamples")
     n_missing = int(np.isnan(matrix).sum())
-    codes = np.arange(len(matrix)) if clusters is None else encode(clusters, "clusters")[0]
-    same_length(ratings=matrix, clusters=codes)
+    codes = np.arange(len(matrix)) if clusters is None else encode_labels(clusters, "clusters")[0]
+    check_same_length(ratings=matrix, clusters=codes)
     size = int(codes.max(initial=-1)) + 1
     counts = matrix.size - n_missing, n_missing, size
     if not matrix.size:
         return Interval(NAN, NAN, NAN, *counts, "no ratings")
-    random = generator(seed)
+    random = make_generator(seed)
     members = [np.flatnonzero(codes == code) for code in range(size)] if clusters is not None else list(codes[:, None])
     drawn = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
     samples = np.array([statistic(matrix[rows]) for rows in drawn])

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from rejoinder.types import Reference, Turn
 
 
-def digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
+def content_digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
     """Sixteen bytes that tell one content from another."""
     hashed = hashlib.blake2b(digest_size=16)
     for part in parts:
-        texts = [part] if isinstance(part, str) else [t for p in part for t in _texts(p)]
+        texts = [part] if isinstance(part, str) else [t for p in part for t in _part_texts(p)]
         # The lengths keep ("ab", "c") apart from ("a", "bc").
         hashed.update(f"{len(texts)}:".encode())
         for text in texts:
@@ -22,13 +22,13 @@ def digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
     return hashed.digest()
 
 
-def _texts(part: Turn | Reference) -> tuple[str, str]:
+def _part_texts(part: Turn | Reference) -> tuple[str, str]:
     if isinstance(part, Turn):
         return part.speaker or "", part.text
     return part.source, part.text
 
 
-class Names:
+class IdAssigner:
     """Ids given out so far: the same content gets its id again, other content gets another."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Names:
         return name, True
 
 
-class Replies:
+class ResponsePlacer:
     """What each system said to each content, so that one item never holds two replies of one system."""
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class Replies:
 
     def place(self, content: bytes, system: str, text: str) -> tuple[bytes, bool]:
         """The content of the item that this reply belongs to, and whether it was not said before."""
-        said = (content, system, digest(text))
+        said = (content, system, content_digest(text))
         known = self._said.get(said)
         if known is not None:
             return known, False
         number = self._number[content, system]
         self._number[content, system] += 1
-        own = content if number == 0 else digest(content.hex(), str(number))
+        own = content if number == 0 else content_digest(content.hex(), str(number))
         self._said[said] = own
         return own, True

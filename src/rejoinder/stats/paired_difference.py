@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, at_least, encode, finite, generator, same_length
+from rejoinder.stats.arrays import (
+    NAN,
+    Floats,
+    Ints,
+    Labels,
+    Numbers,
+    as_finite,
+    check_at_least,
+    check_same_length,
+    encode_labels,
+    make_generator,
+)
 from rejoinder.stats.interval import Interval, scaled_mean
-from rejoinder.stats.resampling import Kind, percentile_interval, resample_counts
+from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 from rejoinder.stats.significance import Significance
 
 _CELLS = 2**18
@@ -24,17 +35,17 @@ def difference_interval(
     n_resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
-    kind: Kind = "expanded",
+    kind: IntervalKind = "expanded",
 ) -> Interval:
     """The mean of first minus second, with a bootstrap interval that draws whole clusters again."""
-    at_least(n_resamples, 1, "n_resamples")
+    check_at_least(n_resamples, 1, "n_resamples")
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n_clusters = int(codes.max(initial=-1)) + 1
     if not len(differences):
         return Interval(NAN, NAN, NAN, 0, n_missing, 0, "no pairs")
     mean = scaled_mean(differences)
     sums, sizes = np.bincount(codes, weights=differences - mean), np.bincount(codes)
-    random = generator(seed)
+    random = make_generator(seed)
     samples = []
     at_once = max(1, _CELLS // n_clusters)
     for start in range(0, n_resamples, at_once):
@@ -56,7 +67,7 @@ def sign_flip_test(
     """Approximate randomisation (Noreen 1989): in how many ways to swap the systems, cluster by cluster, is the mean
     difference at least as large? Where there are no more ways than ``n_permutations``, all are tried and p is exact.
     """
-    at_least(n_permutations, 1, "n_permutations")
+    check_at_least(n_permutations, 1, "n_permutations")
     differences, codes, n_missing = paired_differences(first, second, clusters)
     nothing = Significance(NAN, NAN, len(differences), n_missing)
     if not len(differences):
@@ -71,7 +82,7 @@ def sign_flip_test(
     if len(sums) <= 30 and 2 ** len(sums) <= n_permutations:
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
         return nothing._replace(statistic=mean, p=float((np.abs(signs @ sums) >= enough).mean()))
-    random = generator(seed)
+    random = make_generator(seed)
     as_large = 0
     at_once = max(1, _CELLS // len(sums))
     for start in range(0, n_permutations, at_once):
@@ -83,13 +94,13 @@ def sign_flip_test(
 
 def paired_differences(first: Numbers, second: Numbers, clusters: Labels | None) -> tuple[Floats, Ints, int]:
     """The differences that exist, the cluster of each, and how many are missing."""
-    x, y = finite(first, "first"), finite(second, "second")
-    same_length(first=x, second=y)
+    x, y = as_finite(first, "first"), as_finite(second, "second")
+    check_same_length(first=x, second=y)
     codes = np.arange(len(x))
     if clusters is not None:
-        same_length(first=x, clusters=clusters)
-        codes, _ = encode(clusters, "clusters")
+        check_same_length(first=x, clusters=clusters)
+        codes, _ = encode_labels(clusters, "clusters")
     with np.errstate(over="ignore"):
-        differences = finite(x - y, "differences")
+        differences = as_finite(x - y, "differences")
     known = ~np.isnan(differences)
     return differences[known], np.unique(codes[known], return_inverse=True)[1], int((~known).sum())

@@ -1,4 +1,4 @@
-"""Sentence vectors for metrics, and what a signature says of the encoder."""
+"""Models as metrics use them: sentence vectors, texts that are too long, and what a signature says of a model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.language_model.model import open_language_model
 from rejoinder.types import Pair
 
 
@@ -22,7 +23,7 @@ def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
     return found
 
 
-def too_long(pairs: Sequence[Pair], encoder: str) -> list[bool]:
+def find_truncated(pairs: Sequence[Pair], encoder: str) -> list[bool]:
     """Which pairs hold a reply or a reference that is longer than the encoder reads."""
     texts = [[pair.response.text, *(r.text for r in pair.item.references)] for pair in pairs]
     cut = iter(load_encoder(encoder).truncated([text for of_pair in texts for text in of_pair]))
@@ -33,3 +34,9 @@ def encoder_details(encoder: str) -> dict[str, str]:
     """What a signature says of an encoder; raises where it is absent."""
     opened = load_encoder(encoder)
     return {"model": f"{Path(opened.name).name} {opened.digest[:12]}"}
+
+
+def language_model_details(name: str) -> dict[str, str]:
+    """The digest of a language model and how it reads turns; raises where it is absent."""
+    found = open_language_model(name).details()
+    return {"weights": found["digest"], "join": found["join"], "window": found["window"]}

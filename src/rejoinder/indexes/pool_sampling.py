@@ -22,7 +22,7 @@ Allowed: TypeAlias = Callable[[Numbers, Numbers], NDArray[np.bool_]]
 
 _ROUNDS = 12  # a draw that is refused so often is settled by going through the whole pool
 _SMALL = 16  # pools up to so many turns a candidate are gone through at once
-_AT_ONCE = 2**20  # turns that are gone through together
+_BATCH_TURNS = 2**20  # turns that are gone through together
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -48,13 +48,13 @@ class Pools:
         return self.turn_at(places)
 
 
-def keys_of(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
+def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
     """A key for each row from a number that names it, the seed, and a number for the source that draws."""
     base = _mix(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
     return _mix(names.astype(np.uint64) ^ base)
 
 
-def draw(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Numbers:
+def draw_turns(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Numbers:
     """Up to k turns from each pool, in a line a row, -1 where there are no more.
 
     Every turn of a pool that is allowed has the same chance at each draw; once a turn is drawn, no other that says the
@@ -64,13 +64,15 @@ def draw(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Num
     size = pools.size
     few = np.flatnonzero((size > 0) & (size <= _SMALL * k))
     many = np.flatnonzero(size > _SMALL * k)
-    left = np.concatenate([few, _refused(pools, k, keys, said, allowed, many, found)])
-    for rows in _portions(left, size[left]):
-        found[rows] = _thorough(pools, k, keys, said, allowed, rows)
+    left = np.concatenate([few, _draw_by_trying(pools, k, keys, said, allowed, many, found)])
+    for rows in _split_rows(left, size[left]):
+        found[rows] = _draw_by_sorting(pools, k, keys, said, allowed, rows)
     return found
 
 
-def _refused(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers, found: Numbers) -> Numbers:
+def _draw_by_trying(
+    pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers, found: Numbers
+) -> Numbers:
     """Draw for large pools by trying; the rows for which some draw was refused too often."""
     size = pools.size.astype(np.uint64)
     given_up = []
@@ -92,7 +94,7 @@ def _refused(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, ro
     return np.concatenate([np.zeros(0, dtype=np.int64), *given_up])
 
 
-def _thorough(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+def _draw_by_sorting(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
     """Draw by giving every turn of every pool a random number and taking the k smallest that may be taken."""
     size = pools.size[rows]
     line = np.repeat(np.arange(len(rows)), size)
@@ -114,10 +116,10 @@ def _thorough(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, r
     return found
 
 
-def _portions(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
+def _split_rows(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
     """The rows in portions whose pools are not too much together."""
     if len(rows):
-        portion = np.cumsum(sizes) // _AT_ONCE
+        portion = np.cumsum(sizes) // _BATCH_TURNS
         yield from np.split(rows, np.flatnonzero(np.diff(portion)) + 1)
 
 

@@ -18,11 +18,11 @@ from rejoinder.errors import SpecError
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.model import AptnessModel, Contexts, open_aptness
 from rejoinder.models.base import Vectors
-from rejoinder.models.encoder.cache import VectorStore
-from rejoinder.models.encoder.factory import PREFIX
+from rejoinder.models.encoder.cache import VectorCache
+from rejoinder.models.encoder.factory import HUB_PREFIX
 from rejoinder.paths import cache_home
 
-DEFAULT = "aptness"
+DEFAULT_ENCODER = "aptness"
 _CHUNK = 512  # pairs that are computed between two writes: what a killed process may lose
 
 
@@ -43,23 +43,23 @@ class PairEncoder(Protocol):
         ...
 
 
-def load_pair_encoder(name: str = DEFAULT, cache: bool = True) -> PairEncoder:
+def load_pair_encoder(name: str = DEFAULT_ENCODER, cache: bool = True) -> PairEncoder:
     """The pair encoder of a name; its vectors are kept in the cache unless told otherwise."""
     found = _open(name)
-    return CachedPairs(found) if cache else found
+    return CachedPairEncoder(found) if cache else found
 
 
 def _open(name: str) -> PairEncoder:
-    if name == DEFAULT:
-        return AptnessPairs(open_aptness(), name)
-    if not name.startswith(PREFIX) and (Path(name) / cards.NAME).is_file():
-        return AptnessPairs(open_aptness(name), name)
-    from rejoinder.models.next_sentence import open_next_sentence_pairs
+    if name == DEFAULT_ENCODER:
+        return AptnessPairEncoder(open_aptness(), name)
+    if not name.startswith(HUB_PREFIX) and (Path(name) / cards.CARD_FILE).is_file():
+        return AptnessPairEncoder(open_aptness(name), name)
+    from rejoinder.models.next_sentence import open_next_sentence_encoder
 
-    return open_next_sentence_pairs(name)
+    return open_next_sentence_encoder(name)
 
 
-class AptnessPairs:
+class AptnessPairEncoder:
     """The pairs of a cross-encoder of `aptness`: its vector before the head."""
 
     def __init__(self, model: AptnessModel, name: str) -> None:
@@ -79,12 +79,12 @@ class AptnessPairs:
         return self._model.cut(contexts, replies, "cross")
 
 
-class CachedPairs:
+class CachedPairEncoder:
     """A pair encoder that looks its vectors up before it computes them."""
 
     def __init__(self, encoder: PairEncoder) -> None:
         self._encoder = encoder
-        self._store = VectorStore(cache_home() / "pairs" / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
+        self._store = VectorCache(cache_home() / "pairs" / f"{encoder.digest[:32]}.sqlite", encoder.dimensions)
         self.name, self.digest = encoder.name, encoder.digest
         self.dimensions, self.licence = encoder.dimensions, encoder.licence
 
@@ -101,7 +101,7 @@ class CachedPairs:
         place = {key: i for i, key in enumerate(pairs)}
         vectors = np.full((len(pairs) + 1, self.dimensions), np.nan, np.float32)  # the last row is of those unsaid
         known = self._store.get(list(pairs), vectors)
-        missing = sorted((key for key in pairs if key not in known), key=lambda key: _length(*pairs[key]))
+        missing = sorted((key for key in pairs if key not in known), key=lambda key: _text_length(*pairs[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
             found = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
@@ -124,5 +124,5 @@ def _key(context: Sequence[str], reply: str) -> bytes:
     return digest.digest()
 
 
-def _length(context: Sequence[str], reply: str) -> int:
+def _text_length(context: Sequence[str], reply: str) -> int:
     return sum(map(len, context)) + len(reply)

@@ -39,7 +39,7 @@ class Column:
 
 
 @contextmanager
-def growing(folder: Path, name: str, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> Iterator[Column]:
+def open_column(folder: Path, name: str, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> Iterator[Column]:
     """A new column; ``shape`` is that of a row."""
     column = Column(folder / f"{name}.npy", dtype, shape)
     yield column

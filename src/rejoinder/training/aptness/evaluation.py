@@ -10,16 +10,23 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
-from rejoinder.training.batch import Pairs, Texts, cut, joined
-from rejoinder.training.packed import pair_log_odds, utterance_vectors
-from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, Corpus, Places, Vocabulary, spoiled
+from rejoinder.training.batch import PairRows, TokenRows, join_pairs, truncate_rows
+from rejoinder.training.packing import pair_log_odds, utterance_vectors
+from rejoinder.training.sampling import (
+    CONTEXT_TOKENS,
+    REPLY_TOKENS,
+    ResponsePlaces,
+    TokenCorpus,
+    TokenProperties,
+    spoiled,
+)
 
-OTHERS = 19  # replies of the same corpus beside the true one
-SPOILED = ("reversed", "repeated", "copy", "near_copy", "generic")
+NEGATIVES = 19  # replies of the same corpus beside the true one
+CORRUPTIONS = ("reversed", "repeated", "copy", "near_copy", "generic")
 _PASS = 4_096
 
 
-class Raw(NamedTuple):
+class RawScores(NamedTuple):
     """The raw scores of each held-out place: the true reply, OTHERS of the same corpus, the spoiled, the next turn."""
 
     corpus: NDArray[np.int64]
@@ -28,7 +35,7 @@ class Raw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Summary:
+class HeldOutSummary:
     """How often the true reply wins, averaged over corpora."""
 
     top: float  # first of 20
@@ -37,14 +44,16 @@ class Summary:
     spoiled: dict[str, float]
 
 
-def held_out(corpus: Corpus, words: Vocabulary, a_corpus: int, seed: int = 0) -> tuple[Places, list[Texts]]:
+def sample_held_out(
+    corpus: TokenCorpus, words: TokenProperties, a_corpus: int, seed: int = 0
+) -> tuple[ResponsePlaces, list[TokenRows]]:
     """Places spread evenly over the corpora, and the replies that each is scored with."""
     generator = torch.Generator(corpus.device).manual_seed(seed)
     which = torch.arange(len(corpus.tokens.corpora), device=corpus.device).repeat_interleave(a_corpus)
     places = corpus.random_places(which, generator)
     true = corpus.texts(places.reply, REPLY_TOKENS)
     replies = [true]
-    for _ in range(OTHERS):
+    for _ in range(NEGATIVES):
         turns = corpus.random_turns(which, generator)
         for _ in range(5):
             bad = (corpus.same[turns] == corpus.same[places.reply]) | (
@@ -52,29 +61,36 @@ def held_out(corpus: Corpus, words: Vocabulary, a_corpus: int, seed: int = 0) ->
             )
             turns = torch.where(bad, corpus.random_turns(which, generator), turns)
         replies.append(corpus.texts(turns, REPLY_TOKENS))
-    for kind in range(len(SPOILED)):
+    for kind in range(len(CORRUPTIONS)):
         kinds = torch.full_like(places.reply, kind)
-        replies.append(cut(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"))
+        replies.append(truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"))
     after = torch.minimum(places.reply + 1, corpus.first[corpus.dialogue[places.reply] + 1] - 1)
     replies.append(corpus.texts(after, REPLY_TOKENS))
     return places, replies
 
 
 @torch.no_grad()
-def raw_scores(
-    bi: BiEncoder | None, cross: CrossEncoder | None, corpus: Corpus, words: Vocabulary, a_corpus: int, seed: int = 0
-) -> Raw:
+def compute_raw_scores(
+    bi: BiEncoder | None,
+    cross: CrossEncoder | None,
+    corpus: TokenCorpus,
+    words: TokenProperties,
+    a_corpus: int,
+    seed: int = 0,
+) -> RawScores:
     """The raw scores of held-out places."""
-    places, replies = held_out(corpus, words, a_corpus, seed)
+    places, replies = sample_held_out(corpus, words, a_corpus, seed)
     n = len(places.reply)
     which = np.repeat(np.arange(len(corpus.tokens.corpora)), a_corpus)
     shape = (n, len(replies))
     of_bi = _bi_scores(bi, corpus, places, replies) if bi is not None else np.full(shape, np.nan)
     of_cross = _cross_scores(cross, corpus, places, replies) if cross is not None else np.full(shape, np.nan)
-    return Raw(which, of_bi, of_cross)
+    return RawScores(which, of_bi, of_cross)
 
 
-def _bi_scores(bi: BiEncoder, corpus: Corpus, places: Places, replies: list[Texts]) -> NDArray[np.float64]:
+def _bi_scores(
+    bi: BiEncoder, corpus: TokenCorpus, places: ResponsePlaces, replies: list[TokenRows]
+) -> NDArray[np.float64]:
     n = len(places.reply)
     back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=corpus.device)
     mask = back >= places.start[:, None]
@@ -85,43 +101,45 @@ def _bi_scores(bi: BiEncoder, corpus: Corpus, places: Places, replies: list[Text
     return torch.stack(scores, 1).double().cpu().numpy()
 
 
-def _vectors(bi: BiEncoder, texts: Texts) -> torch.Tensor:
+def _vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
     order = torch.argsort(texts.lengths)
     found = []
     for part in torch.split(order, _PASS):
         width = int(texts.lengths[part].max())
-        found.append(utterance_vectors(bi, Texts(texts.ids[part, :width], texts.lengths[part])))
+        found.append(utterance_vectors(bi, TokenRows(texts.ids[part, :width], texts.lengths[part])))
     return torch.cat(found)[torch.argsort(order)]
 
 
-def _cross_scores(cross: CrossEncoder, corpus: Corpus, places: Places, replies: list[Texts]) -> NDArray[np.float64]:
+def _cross_scores(
+    cross: CrossEncoder, corpus: TokenCorpus, places: ResponsePlaces, replies: list[TokenRows]
+) -> NDArray[np.float64]:
     contexts = corpus.contexts(places, CONTEXT_TOKENS)
     found = []
     for texts in replies:
-        pairs = joined(contexts, texts)
+        pairs = join_pairs(contexts, texts)
         order = torch.argsort(pairs.lengths)
         scores = []
         for part in torch.split(order, _PASS):
             width = int(pairs.lengths[part].max())
             scores.append(
-                pair_log_odds(cross, Pairs(pairs.ids[part, :width], pairs.lengths[part], pairs.kinds[part, :width]))
+                pair_log_odds(cross, PairRows(pairs.ids[part, :width], pairs.lengths[part], pairs.kinds[part, :width]))
             )
         found.append(torch.cat(scores)[torch.argsort(order)])
     return torch.stack(found, 1).double().cpu().numpy()
 
 
-def summary(scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]) -> Summary:
+def summarize_scores(scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]) -> HeldOutSummary:
     """How often the true reply of a place has the highest score; ties count half."""
-    true, others = scores[:, :1], scores[:, 1 : 1 + OTHERS]
+    true, others = scores[:, :1], scores[:, 1 : 1 + NEGATIVES]
     wins = (true > others) + 0.5 * (true == others)
     top = (true > others.max(1, keepdims=True))[:, 0]
     each = [float(wins[corpus == c].mean()) for c in range(len(names))]
     first = [float(top[corpus == c].mean()) for c in range(len(names))]
-    rest = scores[:, 1 + OTHERS :]
+    rest = scores[:, 1 + NEGATIVES :]
     kinds = {}
-    for i, kind in enumerate((*SPOILED, "other_speaker")):
+    for i, kind in enumerate((*CORRUPTIONS, "other_speaker")):
         won = (true[:, 0] > rest[:, i]) + 0.5 * (true[:, 0] == rest[:, i])
         kinds[kind] = round(float(np.mean([won[corpus == c].mean() for c in range(len(names))])), 4)
-    return Summary(
+    return HeldOutSummary(
         float(np.mean(first)), float(np.mean(each)), dict(zip(names, (round(e, 4) for e in each), strict=True)), kinds
     )

@@ -15,36 +15,36 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.parts import damaged
-from rejoinder.indexes.passage_store import load
-from rejoinder.indexes.sharded.column import Column, growing
+from rejoinder.indexes.column import Column, open_column
+from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.passage_store import load_array
 
 ROLE = "vocabulary"
-WORDS = "words.txt"
+WORDS_FILE = "words.txt"
 _BLOCK = 2**16  # bytes of each shard's words that are held at a time
 _ENTRIES = 2**13  # numbers that are held before they are written
 
 
-def save(folder: Path, words: Iterable[str]) -> None:
+def save_words(folder: Path, words: Iterable[str]) -> None:
     """Write words that are in order."""
-    with (folder / WORDS).open("wb") as file:
+    with (folder / WORDS_FILE).open("wb") as file:
         for word in words:
             file.write(word.encode() + b"\n")
 
 
-def merge(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
+def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
     """Write the words of all shards into a folder, with the number of passages that have each; how many there are.
 
     For each shard, the numbers that its words have in the whole are written as a column into ``numbers``.
     """
     count, offset = 0, 0
-    with ExitStack() as stack, (folder / WORDS).open("wb") as file:
+    with ExitStack() as stack, (folder / WORDS_FILE).open("wb") as file:
         enter = stack.enter_context
-        places = _Buffer(enter(growing(folder, "offsets", np.int64)))
-        frequencies = _Buffer(enter(growing(folder, "frequencies", np.int64)))
-        own = [_Buffer(enter(growing(numbers, str(shard), np.int64))) for shard in range(len(postings))]
+        places = _Buffer(enter(open_column(folder, "offsets", np.int64)))
+        frequencies = _Buffer(enter(open_column(folder, "frequencies", np.int64)))
+        own = [_Buffer(enter(open_column(numbers, str(shard), np.int64))) for shard in range(len(postings))]
         places.add(0)
-        streams = [_entries(path, shard) for shard, path in enumerate(postings)]
+        streams = [_read_entries(path, shard) for shard, path in enumerate(postings)]
         for word, entries in groupby(heapq.merge(*streams), key=itemgetter(0)):
             total = 0
             for _, shard, frequency in entries:
@@ -76,19 +76,19 @@ class _Buffer:
         self._held.clear()
 
 
-def _entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
+def _read_entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
     """Each word of a shard, the shard's number, and how many of its passages have the word; files are not kept open."""
     first, offset = 0, 0
     while True:
-        with (folder / WORDS).open("rb") as file:
+        with (folder / WORDS_FILE).open("rb") as file:
             file.seek(offset)
             words = file.readlines(_BLOCK)
             offset = file.tell()
         if not words:
             return
-        starts = load(folder, "starts")[first : first + len(words) + 1]
+        starts = load_array(folder, "starts")[first : first + len(words) + 1]
         if len(starts) != len(words) + 1:
-            raise damaged(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not belong together")
         frequencies = np.diff(starts).tolist()
         del starts
         first += len(words)
@@ -96,17 +96,19 @@ def _entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
             yield word[:-1], shard, frequency
 
 
-class Words:
+class WordIndex:
     """The words of a whole index, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
-        self._offsets: NDArray[np.int64] = load(folder, "offsets")
-        self.frequencies: NDArray[np.int64] = load(folder, "frequencies")
+        self._offsets: NDArray[np.int64] = load_array(folder, "offsets")
+        self.frequencies: NDArray[np.int64] = load_array(folder, "frequencies")
         if len(self._offsets) != len(self.frequencies) + 1:
-            raise damaged(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not belong together")
         self._bytes: NDArray[np.uint8] = np.empty(0, np.uint8)
         if len(self.frequencies):
-            self._bytes = np.asarray(np.memmap(folder / WORDS, mode="r", dtype=np.uint8))  # slices of it are lighter
+            self._bytes = np.asarray(
+                np.memmap(folder / WORDS_FILE, mode="r", dtype=np.uint8)
+            )  # slices of it are lighter
 
     def __len__(self) -> int:
         return len(self.frequencies)

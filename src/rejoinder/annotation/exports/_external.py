@@ -1,4 +1,4 @@
-"""Taking in what was judged elsewhere: answer by answer, each checked as if it came from a page."""
+"""Judgements that were made elsewhere: recorded answer by answer, each checked as if it came from a page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from rejoinder.annotation.errors import AnnotationError, AnsweredError, AnswerError, NotYoursError
 from rejoinder.annotation.fields import NONE
 from rejoinder.annotation.store.base import Store
-from rejoinder.seeded import draw
+from rejoinder.seeded import stable_hash
 
 
-class TakenIn(NamedTuple):
+class ImportSummary(NamedTuple):
     """How many judgements came in, how many were there already, and what was left out, with numbers."""
 
     added: int
@@ -20,7 +20,7 @@ class TakenIn(NamedTuple):
     left_out: dict[str, int]
 
 
-class Foreign(NamedTuple):
+class ExternalJudgement(NamedTuple):
     """A judgement that was made elsewhere."""
 
     rater: str
@@ -30,7 +30,9 @@ class Foreign(NamedTuple):
     at: float | None = None
 
 
-def taken_in(store: Store, judgements: Iterable[Foreign], left_out: Counter[str] | None = None) -> TakenIn:
+def record_judgements(
+    store: Store, judgements: Iterable[ExternalJudgement], left_out: Counter[str] | None = None
+) -> ImportSummary:
     """Put judgements into the store; one that cannot be is counted under the reason."""
     count: Counter[str] = Counter()
     reasons: Counter[str] = Counter() if left_out is None else left_out
@@ -48,10 +50,10 @@ def taken_in(store: Store, judgements: Iterable[Foreign], left_out: Counter[str]
             reasons[str(error)] += 1
         else:
             count["already" if found is None else "added"] += 1
-    return TakenIn(count["added"], count["already"], dict(reasons))
+    return ImportSummary(count["added"], count["already"], dict(reasons))
 
 
-def put(answer: dict[str, Any], field: str, value: Any) -> None:
+def set_field(answer: dict[str, Any], field: str, value: Any) -> None:
     """Set a field of an answer; labels come one at a time, and where none was given, that is said."""
     if isinstance(value, list):
         value = [label for label in answer.get(field, ()) if label != NONE] + value or [NONE]
@@ -60,4 +62,4 @@ def put(answer: dict[str, Any], field: str, value: Any) -> None:
 
 def pseudonym(store: Store, source: str, worker: str) -> str:
     """A name for somebody who has an id elsewhere that leads to a person."""
-    return f"{source}-{draw(store.project.name, source, worker):016x}"
+    return f"{source}-{stable_hash(store.project.name, source, worker):016x}"

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
-from rejoinder.training.batch import Pairs, Texts, framed
+from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
 
 _DROPOUT = 0.1
 
@@ -21,7 +21,7 @@ _DROPOUT = 0.1
 class Packing:
     """Where each token of the long row belongs."""
 
-    def __init__(self, texts: Texts | Pairs) -> None:
+    def __init__(self, texts: TokenRows | PairRows) -> None:
         self.mask = texts.mask
         self.ids = texts.ids[self.mask]
         rows, self.positions = torch.nonzero(self.mask, as_tuple=True)
@@ -29,7 +29,7 @@ class Packing:
         self.lengths = texts.lengths
         self.longest = texts.ids.shape[1]
         self.ends = functional.pad(torch.cumsum(texts.lengths, 0), (1, 0)).int()
-        self.kinds = texts.kinds[self.mask] if isinstance(texts, Pairs) else None
+        self.kinds = texts.kinds[self.mask] if isinstance(texts, PairRows) else None
 
     def mean(self, states: Tensor, weights: Tensor | None = None) -> Tensor:
         """The mean of the states of each row, in float32."""
@@ -43,7 +43,7 @@ class Packing:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention within each row; (tokens, heads, size) in and out."""
-        if query.is_cuda and query.dtype != torch.float32 and (varlen := _varlen()) is not None:
+        if query.is_cuda and query.dtype != torch.float32 and (varlen := _import_varlen()) is not None:
             found: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
             return found
         query, key, value = (self._padded(part).transpose(1, 2) for part in (query, key, value))
@@ -54,7 +54,7 @@ class Packing:
         return part.new_zeros(*self.mask.shape, *part.shape[1:]).index_put((self.rows, self.positions), part)
 
 
-def _varlen() -> Any:
+def _import_varlen() -> Any:
     """Attention over rows of any length in one kernel; None where torch is too old to have it."""
     try:
         from torch.nn.attention.varlen import varlen_attn
@@ -63,14 +63,14 @@ def _varlen() -> Any:
     return varlen_attn
 
 
-def states_of(trunk: Any, packing: Packing) -> Tensor:
+def compute_states(trunk: Any, packing: Packing) -> Tensor:
     """The last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
     kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
     words = trunk.embeddings
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
     x = words.word_embeddings(packing.ids) + words.position_embeddings(packing.positions)
     x = (x + words.token_type_embeddings(kinds)).to(kind)
-    x = _dropped(_normed(x, words.LayerNorm), trunk)
+    x = _dropout(_layer_norm(x, words.LayerNorm), trunk)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
         own = layer.attention.self
@@ -79,9 +79,9 @@ def states_of(trunk: Any, packing: Packing) -> Tensor:
         both = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
         seen = packing.attend(both[:, 0], both[:, 1], both[:, 2]).reshape(len(x), -1)
         out = layer.attention.output
-        x = _normed(_dropped(_linear(seen, out.dense), trunk) + x, out.LayerNorm)
+        x = _layer_norm(_dropout(_linear(seen, out.dense), trunk) + x, out.LayerNorm)
         grown = functional.gelu(_linear(x, layer.intermediate.dense))
-        x = _normed(_dropped(_linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        x = _layer_norm(_dropout(_linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 
@@ -89,24 +89,24 @@ def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
     return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
 
 
-def _normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+def _layer_norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
     return functional.layer_norm(x, layer.normalized_shape, layer.weight.to(x.dtype), layer.bias.to(x.dtype), layer.eps)
 
 
-def _dropped(x: Tensor, trunk: nn.Module) -> Tensor:
+def _dropout(x: Tensor, trunk: nn.Module) -> Tensor:
     return functional.dropout(x, _DROPOUT, training=trunk.training)
 
 
-def utterance_vectors(network: BiEncoder, texts: Texts) -> Tensor:
+def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
     """The vectors of length 1 of utterances (without [CLS] and [SEP] as they come in)."""
-    packing = Packing(framed(texts))
-    return functional.normalize(packing.mean(states_of(network.trunk, packing)), dim=-1)
+    packing = Packing(add_special_tokens(texts))
+    return functional.normalize(packing.mean(compute_states(network.trunk, packing)), dim=-1)
 
 
-def pair_log_odds(network: CrossEncoder, pairs: Pairs) -> Tensor:
+def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
     """The log-odds of pairs."""
     packing = Packing(pairs)
-    states = states_of(network.trunk, packing)
+    states = compute_states(network.trunk, packing)
     assert packing.kinds is not None
     of_reply = packing.kinds.float()
     first = states[packing.ends[:-1].long()].float()

@@ -11,10 +11,10 @@ import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.draws import Pools, draw, keys_of
+from rejoinder.indexes.pool_sampling import Pools, draw_keys, draw_turns
 from rejoinder.indexes.speakers import SpeakerSet
-from rejoinder.sources._base import Place
-from rejoinder.sources._places import Places
+from rejoinder.sources._base import ResponsePlace
+from rejoinder.sources._places import CorpusPlaces
 from rejoinder.types import Candidate
 
 
@@ -26,11 +26,11 @@ class SetProposer:
     of: SpeakerSet
     corpus: Corpus
 
-    def propose(self, places: Sequence[Place], k: int, seed: int = 0) -> list[list[Candidate]]:
+    def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
         """Up to k candidates for each place, drawn without replacement."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
-        drawn = self.draw(Places.of(places, self.corpus), k, seed)
+        drawn = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
         turns = drawn[drawn >= 0]
         candidates = map(self._candidate, self.corpus.texts(turns), self.corpus.names(turns))
         return [list(itertools.islice(candidates, n)) for n in (drawn >= 0).sum(axis=1).tolist()]
@@ -38,17 +38,17 @@ class SetProposer:
     def _candidate(self, text: str, name: str) -> Candidate:
         return Candidate(text, name, None, self.spec)
 
-    def draw(self, places: Places, k: int, seed: int = 0) -> Numbers:
+    def draw(self, places: CorpusPlaces, k: int, seed: int = 0) -> Numbers:
         """The same as numbers of turns, in a line a place, -1 where there are no more."""
-        keys = keys_of(places.names, seed, zlib.crc32(self.spec.encode()))
+        keys = draw_keys(places.names, seed, zlib.crc32(self.spec.encode()))
         found = np.full((len(keys), k), -1, dtype=np.int64)
         inside, outside = places.inside, places.outside
         found[inside] = self.corpus.speakers.sample(
             self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.untold(inside[rows], turns)
         )
         if self.of.name == "random" and len(outside):
-            everything = _everything(self.corpus, len(outside))
-            found[outside] = draw(
+            everything = _whole_corpus(self.corpus, len(outside))
+            found[outside] = draw_turns(
                 everything,
                 k,
                 keys[outside],
@@ -58,7 +58,7 @@ class SetProposer:
         return found
 
 
-def _everything(corpus: Corpus, n: int) -> Pools:
+def _whole_corpus(corpus: Corpus, n: int) -> Pools:
     """The whole corpus as the pool of n rows."""
     nothing = np.zeros(n, dtype=np.int64)
     return Pools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)
