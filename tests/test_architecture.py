@@ -15,8 +15,8 @@ ROOT = Path(rejoinder.__file__).parent
 # From what knows nothing to what knows everything: a package imports from itself and from lines above its own, so that
 # no two packages can import each other.
 LAYERS = [
-    ("errors", "escape", "paths", "seeded", "types"),
-    ("files", "registry", "table", "text", "user_file"),
+    ("errors", "escape", "seeded", "types"),
+    ("files", "paths", "registry", "table", "text", "user_file"),
     ("engines", "spec"),
     ("metric", "stats"),
     ("data",),
