@@ -31,15 +31,15 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.data.inputs import read_dialogues  # noqa: E402
 from rejoinder.training.aptness.calibration import calibrate, measure_calibration  # noqa: E402
-from rejoinder.training.aptness.evaluation import CORRUPTIONS, NEGATIVES, RawScores  # noqa: E402
+from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores  # noqa: E402
 from rejoinder.training.aptness.recipe import (  # noqa: E402
     AptnessRecipe,
-    read_generic_responses,
     scale_recipe,
     training_device,
 )
 from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
+from rejoinder.training.sampling import CORRUPTIONS, read_generic_responses  # noqa: E402
 
 PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
 COLUMNS = 1 + NEGATIVES + len(CORRUPTIONS) + 1
@@ -117,7 +117,7 @@ def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
 
 
 def test_calibrate_finds_planted_weights() -> None:
-    found = calibrate(planted())
+    found = calibrate(planted(20_000))
     assert found["both"] == pytest.approx({"bi": 5, "cross": 2, "bias": -1}, rel=0.05)
     assert found["bi"] == pytest.approx({"bi": 5, "bias": -1}, rel=0.05)
     assert found["cross"] == pytest.approx({"cross": 2, "bias": 0}, rel=0.05, abs=0.05)
@@ -207,6 +207,15 @@ def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tm
     )
     done = CliRunner().invoke(program, ["score", str(chats), "-m", specs[0], "-o", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
+
+
+def test_permissive_leaves_out_what_companies_may_not_use(with_base: Path, tmp_path: Path) -> None:
+    write(tiny_training.talks(corpora=("chitchat", "friends")), tmp_path / "talks.jsonl")
+    train(tmp_path / "talks.jsonl", "-o", tmp_path / "folder", "--permissive", *SMALL)
+    card = aptness_card.read_card(tmp_path / "folder")
+    assert card.about["data"] == {"chitchat": "MIT"}
+    assert card.licence == "CC-BY-SA-4.0"
+    assert (card.limits.context_tokens, card.limits.reply_tokens) == (256, 256)
 
 
 def test_the_card_tells_what_it_was_made_of(trained: Path) -> None:

@@ -26,6 +26,7 @@ from rejoinder.training.sampling import ResponsePlaces, TokenCorpus, TokenProper
 
 CPU = torch.device("cpu")
 CONTINUED, SIGNS = {7, 8, 9}, {3, 4}  # of the made-up ids from 1 to 19, of which BETWEEN is one
+VERBS, NO, NOT = {12, 13}, 14, 15
 IDS = st.integers(1, 19)
 Rows = list[list[int]]
 ROWS = st.lists(st.lists(IDS, min_size=1, max_size=9), min_size=1, max_size=5)
@@ -58,6 +59,9 @@ def words(generic: Rows | None = None) -> TokenProperties:
         torch.tensor([i in CONTINUED for i in places]),
         torch.tensor([i in SIGNS for i in places]),
         texts(generic or [[5], [5, 6]]),
+        torch.tensor([i in VERBS for i in places]),
+        NO,
+        NOT,
     )
 
 
@@ -179,7 +183,7 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
     corpus, turns = corpus_of(by_corpus), [turn for _, _, turn in turns_of(by_corpus)]
     which = torch.tensor([i % len(by_corpus) for i in range(10)])
     places = corpus.random_places(which, generator(seed))
-    kinds = torch.tensor([i % 5 for i in range(10)])
+    kinds = torch.tensor([i % 6 for i in range(10)])
     generic = [[5], [5, 6], [6, 6, 6]]
     found = rows(sampling.spoiled(corpus, places, corpus.texts(places.reply), words(generic), generator(seed), kinds))
 
@@ -197,18 +201,55 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
         changed = [new if c < 0.15 else old for old, new, c in zip(copied, strange[i], chances[i], strict=False)]
         near = [new for new, c in zip(changed, chances[i], strict=False) if c < 0.92] or changed
         backwards = rows(batch.reverse_words(texts([said]), words().continued))[0]
-        assert found[i] == [backwards, said * 3, copied, near, generic[choice[i]]][i % 5]
+        own = turns[max(reply - 2, start)]
+        contrary = rows(sampling.contradicted(texts([own]), words()))[0]
+        assert found[i] == [backwards, said * 3, copied, near, generic[choice[i]], contrary][i % 6]
+
+
+@few
+@given(CORPORA, SEEDS)
+def test_shuffled_words_stay_whole(by_corpus: dict[str, list[Rows]], seed: int) -> None:
+    made = [turn for _, _, turn in turns_of(by_corpus)]
+    found = rows(batch.shuffled(texts(made), words().continued, generator(seed)))
+
+    def split(row: list[int]) -> list[list[int]]:
+        parts: list[list[int]] = []
+        for i in row:
+            parts = [*parts[:-1], [*parts[-1], i]] if parts and i in CONTINUED else [*parts, [i]]
+        return parts
+
+    for before, after in zip(made, found, strict=True):
+        if before[0] not in CONTINUED:
+            assert sorted(split(before)) == sorted(split(after))
+        assert sorted(before) == sorted(after)
+
+
+def test_a_contradiction_turns_the_first_verb_round() -> None:
+    verb = min(VERBS)
+    found = rows(sampling.contradicted(texts([[5, verb, 6, verb], [verb, NOT, 6], [5, 6], [5, verb]]), words()))
+    assert found == [[5, verb, NOT, 6, verb], [verb, 6], [NO, 5, 6], [5, verb, NOT]]
+
+
+def test_shared_replies_are_never_false_ones() -> None:
+    corpus = corpus_of({"ms_chitchat": [[[5], [6]]] * 9, "chitchat": [[[7], [8]]] * 3, "x": [[[9], [10]]]})
+    bounds = corpus.turn_bounds.tolist()
+    low, high = bounds[1], bounds[2]  # of ms_chitchat
+    assert corpus.tokens.corpora[1] == "ms_chitchat"
+    drawn = generator(0)
+    turns = [*corpus.false_anywhere(200, drawn).tolist(), *corpus.false_turns(torch.ones(50).long(), drawn).tolist()]
+    assert not any(low <= turn < high for turn in turns)
+    assert any(turn >= high for turn in turns)
 
 
 def test_a_long_reply_is_spoiled_within_its_limits() -> None:
-    long = [[i % 18 + 2 for i in range(200)], [i % 17 + 2 for i in range(150)]]
+    long = [[i % 18 + 2 for i in range(400)], [i % 17 + 2 for i in range(300)]]
     corpus, places = corpus_of({"a": [long]}), ResponsePlaces(torch.tensor([0] * 3), torch.tensor([1] * 3))
     true = corpus.texts(places.reply, sampling.REPLY_TOKENS)
     found = rows(sampling.spoiled(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
-    said = long[1][:64]
+    said = long[1][: sampling.REPLY_TOKENS]
     assert found[0] == rows(batch.reverse_words(texts([said]), words().continued))[0]
-    assert found[1] == (said * 3)[:128]
-    assert found[2] == long[0][-64:]
+    assert found[1] == said
+    assert found[2] == long[0][-sampling.REPLY_TOKENS :]
 
 
 # Corpora
@@ -365,23 +406,21 @@ def test_true_replies_weigh_nothing_and_equal_texts_are_out() -> None:
     assert found == pytest.approx([0, math.log(1.0), math.log(0.1), -1e4, -1e4, 0])
 
 
-def test_a_step_of_the_cross_encoder_has_six_replies_a_place() -> None:
+def test_a_step_of_the_cross_encoder_has_seven_replies_per_place() -> None:
     corpus = TokenCorpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
     known = TokenProperties.of(tiny_training.tokenizer(), ["no"], CPU)
-    recipe = cross_encoder.CrossRecipe()
-    which = torch.arange(40) % 2
-    pairs, weight = cross_encoder._sample_step(corpus, which, known, recipe, generator(1))
-    places = corpus.random_places(which, generator(1))
-    assert weight.shape == (6, 40)
-    assert len(pairs.ids) == 240
+    recipe = cross_encoder.CrossRecipe(places=40)
+    pairs, weight, places, replies_read = cross_encoder.draw_step(corpus, torch.ones(2), known, recipe, generator(1))
+    assert weight.shape == (7, 40)
+    assert len(pairs.ids) == len(replies_read.ids) == 280
     assert set(weight[0].tolist()) == {1.5}
-    wanted = [recipe.same_corpus, recipe.same_corpus, recipe.any_corpus, recipe.same_dialogue, recipe.spoiled]
+    wanted = [*[recipe.same_corpus] * 3, recipe.any_corpus, recipe.same_dialogue, recipe.spoiled]
     for row, value in zip(weight[1:], wanted, strict=True):
         assert row.any()
         assert row[row > 0].tolist() == pytest.approx([value] * int((row > 0).sum()))
-    assert (weight[4] == 0).any(), "a reply drawn from its own dialogue is now and then the true one"
+    assert (weight[5] == 0).any(), "a reply drawn from its own dialogue is now and then the true one"
     contexts = [row[1 : row.index(102)] for row in rows(pairs)]
-    assert contexts[:40] * 6 == contexts
+    assert contexts[:40] * 7 == contexts
     true = rows(corpus.texts(places.reply, sampling.REPLY_TOKENS))
     replies = [row[row.index(102) + 1 : -1] for row in rows(pairs)]
     assert sum(a == b for a, b in zip(true, replies[:40], strict=True)) > 20  # the others were roughened

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +17,29 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder  # noqa: E402
 from rejoinder.training import packing  # noqa: E402
-from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
+from rejoinder.training.aptness import bi_encoder, mpnet  # noqa: E402
 from rejoinder.training.aptness import evaluation as selection  # noqa: E402
-from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder  # noqa: E402
-from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder  # noqa: E402
-from rejoinder.training.aptness.evaluation import (  # noqa: E402
-    CORRUPTIONS,
-    NEGATIVES,
-    compute_raw_scores,
-    sample_held_out,
-    summarize_scores,
-)
-from rejoinder.training.aptness.recipe import AptnessRecipe, corpus_weights, encode_turns, read_generic_responses  # noqa: E402
+from rejoinder.training.aptness.bi_encoder import BiRecipe, BiTeacher, encode_turns, train_bi_encoder  # noqa: E402
+from rejoinder.training.aptness.cross_encoder import CrossRecipe, Step, draw_step, gold_loss, train_cross_encoder  # noqa: E402
+from rejoinder.training.aptness.distillation import DistillationRecipe, Teachers, distill_cross_encoders  # noqa: E402
+from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarize_scores  # noqa: E402
+from rejoinder.training.aptness.layers import lengthen, shallow  # noqa: E402
+from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
 from rejoinder.training.batch import TokenRows, add_special_tokens, join_pairs  # noqa: E402
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer  # noqa: E402
-from rejoinder.training.sampling import CONTEXT_TOKENS, REPLY_TOKENS, UTTERANCE_TOKENS, TokenCorpus, TokenProperties  # noqa: E402
+from rejoinder.training.sampling import (  # noqa: E402
+    CONTEXT_TOKENS,
+    CORRUPTIONS,
+    REPLY_TOKENS,
+    UTTERANCE_TOKENS,
+    TokenCorpus,
+    TokenProperties,
+    corpus_weights,
+    read_generic_responses,
+)
 
 CPU = torch.device("cpu")
+RECIPE = AptnessRecipe()
 BI = BiRecipe(steps=30, windows=12, merged=8, spoiled=6, rate=3e-3, head_rate=3e-3)
 CROSS = CrossRecipe(steps=30, places=16, rate=3e-3, head_rate=3e-3)
 
@@ -135,6 +142,56 @@ def test_the_vectors_of_the_base_are_those_of_its_turns(corpus: TokenCorpus) -> 
         assert torch.allclose(found[turn], network(row, torch.ones_like(row))[0], atol=2e-3)  # kept in half precision
 
 
+# MPNet
+
+
+def mpnet_trunk() -> Any:
+    from transformers import MPNetConfig, MPNetModel
+
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = MPNetConfig(vocab_size=30_527, max_position_embeddings=514, initializer_range=0.4, **shape)
+        return MPNetModel(config, add_pooling_layer=False).eval()
+
+
+@torch.no_grad()
+def test_mpnet_in_groups_is_mpnet_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpnet, "_GROUP_TOKENS", 300)  # several groups
+    trunk = mpnet_trunk()
+    texts = drawn(7, 150, 2)  # farther apart than distances are told apart
+    rows = add_special_tokens(texts)
+    states = trunk(input_ids=mpnet.ids_of(rows.ids), attention_mask=rows.mask.long()).last_hidden_state
+    mean = (states * rows.mask[..., None]).sum(1) / rows.lengths[:, None]
+    assert torch.allclose(mpnet.mean_vectors(trunk, texts), mean, atol=1e-5)
+    pairs = join_pairs(texts, drawn(7, 20, 3))
+    states = trunk(input_ids=mpnet.ids_of(pairs.ids), attention_mask=pairs.mask.long()).last_hidden_state
+    first, context, reply = mpnet.pair_vectors(trunk, pairs)
+    of_reply = pairs.kinds[..., None]
+    assert torch.allclose(first, states[:, 0], atol=1e-5)
+    assert torch.allclose(reply, (states * of_reply).sum(1) / of_reply.sum(1), atol=1e-5)
+    of_context = pairs.mask[..., None] * (1 - of_reply)
+    assert torch.allclose(context, (states * of_context).sum(1) / of_context.sum(1), atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_trunk_that_reads_more_reads_short_texts_as_before() -> None:
+    for trunk in (tiny_training.trunk(layers=2), mpnet_trunk()):
+        row = torch.arange(104, 114)[None]
+        before = trunk(input_ids=row).last_hidden_state
+        lengthen(trunk, 600)
+        assert torch.equal(trunk(input_ids=row).last_hidden_state, before)
+        assert trunk(input_ids=torch.full((1, 600), 104)).last_hidden_state.shape[1] == 600
+
+
+def test_a_shallow_trunk_has_the_layers_that_were_asked_for() -> None:
+    trunk = tiny_training.trunk(layers=4)
+    found = shallow(trunk, (0, 3))
+    assert found.config.num_hidden_layers == len(found.encoder.layer) == 2
+    assert trunk.config.num_hidden_layers == 4
+    assert torch.equal(found.encoder.layer[1].output.dense.weight, trunk.encoder.layer[3].output.dense.weight)
+
+
 # Held-out places
 
 
@@ -213,7 +270,7 @@ def bi_trained(
 ) -> tuple[BiEncoder, list[Any]]:
     network, told = bi_network(), []
     base = encode_turns(network, corpus)
-    weights = corpus_weights(corpus, AptnessRecipe())
+    weights = corpus_weights(corpus, RECIPE.power, RECIPE.preferences)
     recipe = BiRecipe(**{**vars(BI), "steps": steps})
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -224,7 +281,7 @@ def bi_trained(
 
 
 def cross_trained(bi: BiEncoder, corpus: TokenCorpus, words: TokenProperties, seed: int = 0) -> CrossEncoder:
-    weights = corpus_weights(corpus, AptnessRecipe())
+    weights = corpus_weights(corpus, RECIPE.power, RECIPE.preferences)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = CrossEncoder(copy.deepcopy(bi.trunk))
@@ -243,9 +300,12 @@ def bi_loss(network: BiEncoder, corpus: TokenCorpus, words: TokenProperties) -> 
 
 @torch.no_grad()
 def cross_loss(network: CrossEncoder, corpus: TokenCorpus, words: TokenProperties) -> float:
-    which = torch.arange(100) % 2
-    pairs, weight = cross_encoder._sample_step(corpus, which, words, CROSS, generator(99))
-    return float(cross_encoder._loss(network.eval(), pairs, weight, CROSS))
+    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=100), generator(99))
+    return float(step_loss(network.eval(), step))
+
+
+def step_loss(network: CrossEncoder, step: Step) -> Any:
+    return gold_loss(packing.pair_log_odds(network, step.pairs).view_as(step.weight), step.weight, CROSS)
 
 
 def test_a_few_steps_lower_the_loss_of_the_bi_encoder(corpus: TokenCorpus, words: TokenProperties) -> None:
@@ -267,11 +327,11 @@ def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: TokenCorpus, wo
 
 def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: TokenCorpus, words: TokenProperties) -> None:
     network = cross_network()
-    pairs, weight = cross_encoder._sample_step(corpus, torch.tensor([0, 1, 0, 1]), words, CROSS, generator(1))
+    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=4), generator(1))
     optimizer = build_optimizer([(list(network.parameters()), 1e-2)])
     losses = []
     for _ in range(40):
-        loss = cross_encoder._loss(network, pairs, weight, CROSS)
+        loss = step_loss(network, step)
         losses.append(float(loss.detach()))
         optimizer.zero_grad()
         loss.backward()
@@ -318,8 +378,60 @@ def test_the_similarities_of_the_base_are_kept(corpus: TokenCorpus, words: Token
 
 def test_a_corpus_is_drawn_from_as_often_as_its_size_and_preference_say(corpus: TokenCorpus) -> None:
     sizes = np.diff(corpus.turn_bounds.numpy())
-    found = corpus_weights(corpus, AptnessRecipe(power=0.5, preferences={"street": 3.0}))
+    found = corpus_weights(corpus, 0.5, {"street": 3.0})
     assert found.tolist() == pytest.approx([sizes[0] ** 0.5, 3 * sizes[1] ** 0.5])
+
+
+# Teachers
+
+
+def bi_teacher(corpus: TokenCorpus, words: TokenProperties) -> BiTeacher:
+    network, _ = bi_trained(corpus, words, steps=20)
+    return BiTeacher(network, encode_turns(network, corpus), 20.0, share=1.0)
+
+
+def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words: TokenProperties) -> None:
+    teacher = bi_teacher(corpus, words)
+    recipe = replace(BI, similarity=0.0)
+    scale = torch.tensor(math.log(20.0))
+
+    @torch.no_grad()
+    def distance(network: BiEncoder) -> float:
+        which = torch.tensor([1])
+        return float(bi_encoder._loss(network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher))
+
+    student = bi_network(1)
+    before = distance(student)
+    weights = torch.ones(2)
+    train_bi_encoder(student, corpus, weights, words, recipe, generator(), None, lambda *_: None, teacher)
+    assert distance(teacher.network) < distance(student) < 0.9 * before
+
+
+def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties) -> None:
+    teacher = bi_teacher(corpus, words)
+    cross = cross_trained(teacher.network, corpus, words)
+    teachers = Teachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
+    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
+    theirs = teachers.log_odds(step)
+    own = packing.pair_log_odds(cross, step.pairs).view_as(theirs)
+    assert ((theirs - own - 0.5).abs() <= 2.0 + 1e-4).all()  # what the bi-encoder adds is at most its weight
+
+    def distance(network: CrossEncoder) -> float:
+        with torch.no_grad():
+            mine = packing.pair_log_odds(network.eval(), step.pairs).view_as(theirs)
+            return float((mine - theirs).square().mean())
+
+    start = bi_network(1).trunk
+    students = [CrossEncoder(copy.deepcopy(start)), CrossEncoder(shallow(start, (1,)))]
+    before = [distance(student) for student in students]
+    told: list[Any] = []
+    recipe = DistillationRecipe(cross=replace(CROSS, steps=40), gold=0.0, odds=1.0)
+    distill_cross_encoders(
+        students, teachers, corpus, torch.ones(2), words, recipe, generator(), lambda *said: told.append(said)
+    )
+    assert all(distance(student) < 0.8 * old for student, old in zip(students, before, strict=True))
+    assert [(step, len(losses)) for step, losses in told] == [(40, 2)]
+    assert torch.equal(students[0].trunk.embeddings.word_embeddings.weight, start.embeddings.word_embeddings.weight)
 
 
 # The optimiser

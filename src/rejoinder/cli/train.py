@@ -71,12 +71,11 @@ def aptness(
     from rejoinder.training.aptness.recipe import AptnessRecipe, scale_recipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
 
-    recipe = scale_recipe(
-        AptnessRecipe(seed=seed, corpora=PERMISSIVE if permissive else corpora), bi_steps, cross_steps, batch, places
-    )
-    train_aptness(
-        read_dialogues(files or DEFAULT_CORPORA), output, recipe, base, device, lambda line: click.echo(line, err=True)
-    )
+    recipe = scale_recipe(AptnessRecipe(seed=seed, corpora=corpora), bi_steps, cross_steps, batch, places)
+    dialogues = read_dialogues(files or DEFAULT_CORPORA)
+    if permissive:
+        dialogues = (dialogue for dialogue in dialogues if dialogue.corpus in PERMISSIVE)
+    train_aptness(dialogues, output, recipe, base, device, lambda line: click.echo(line, err=True))
     click.echo(f'{output}: written; score with it: -m "aptness(folder={str(output)!r})"', err=True)
 
 

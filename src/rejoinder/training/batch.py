@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-FIRST, LAST, MASKED = 101, 102, 103  # [CLS], [SEP] and [MASK] of BERT's vocabulary
+UNKNOWN, FIRST, LAST, MASKED = 100, 101, 102, 103  # [UNK], [CLS], [SEP] and [MASK] of BERT's vocabulary
 
 
 class TokenRows(NamedTuple):
@@ -66,6 +67,22 @@ def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
+def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
+    """The texts with their words in a random order; ``continued`` says which ids go on with a word."""
+    starts = (~continued[texts.ids]) & texts.mask
+    words = torch.cumsum(starts.int(), 1)
+    chance = torch.rand(words.shape[0], words.shape[1] + 1, generator=generator, device=texts.ids.device)
+    order = torch.argsort(torch.where(texts.mask, chance.gather(1, words.long()), 2.0), dim=1, stable=True)
+    return TokenRows(texts.ids.gather(1, order), texts.lengths)
+
+
+def inserted(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
+    """The texts with one more id each, which comes to stand at the place."""
+    at = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
+    moved = functional.pad(texts.ids, (0, 1)).gather(1, at - (at > places[:, None]).long())
+    return TokenRows(torch.where(at == places[:, None], ids[:, None], moved), texts.lengths + 1)
+
+
 def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
     """The texts several times in a row."""
     lengths = texts.lengths * times
@@ -78,7 +95,7 @@ def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
 def stack_rows(parts: list[TokenRows]) -> TokenRows:
     """The rows of several, one after the other."""
     width = max(part.ids.shape[1] for part in parts)
-    ids = [torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in parts]
+    ids = [functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in parts]
     return TokenRows(torch.cat(ids), torch.cat([part.lengths for part in parts]))
 
 
@@ -96,7 +113,7 @@ def truncate_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
 
 def add_special_tokens(texts: TokenRows) -> TokenRows:
     """[CLS] text [SEP]."""
-    ids = torch.nn.functional.pad(texts.ids, (1, 1))
+    ids = functional.pad(texts.ids, (1, 1))
     ids[:, 0] = FIRST
     ids.scatter_(1, (texts.lengths + 1)[:, None], LAST)
     return TokenRows(ids, texts.lengths + 2)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
+from rejoinder.training.aptness import mpnet
+from rejoinder.training.aptness.layers import dropped, linear, normed
 from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
-
-_DROPOUT = 0.1
 
 
 class Packing:
@@ -70,7 +70,7 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
     x = words.word_embeddings(packing.ids) + words.position_embeddings(packing.positions)
     x = (x + words.token_type_embeddings(kinds)).to(kind)
-    x = _dropout(_layer_norm(x, words.LayerNorm), trunk)
+    x = dropped(normed(x, words.LayerNorm), trunk)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
         own = layer.attention.self
@@ -79,38 +79,35 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
         both = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
         seen = packing.attend(both[:, 0], both[:, 1], both[:, 2]).reshape(len(x), -1)
         out = layer.attention.output
-        x = _layer_norm(_dropout(_linear(seen, out.dense), trunk) + x, out.LayerNorm)
-        grown = functional.gelu(_linear(x, layer.intermediate.dense))
-        x = _layer_norm(_dropout(_linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        x = normed(dropped(linear(seen, out.dense), trunk) + x, out.LayerNorm)
+        grown = functional.gelu(linear(x, layer.intermediate.dense))
+        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
-
-
-def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
-    return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
-def _layer_norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
-    return functional.layer_norm(x, layer.normalized_shape, layer.weight.to(x.dtype), layer.bias.to(x.dtype), layer.eps)
-
-
-def _dropout(x: Tensor, trunk: nn.Module) -> Tensor:
-    return functional.dropout(x, _DROPOUT, training=trunk.training)
 
 
 def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
     """The vectors of length 1 of utterances (without [CLS] and [SEP] as they come in)."""
+    if network.trunk.config.model_type == "mpnet":
+        return functional.normalize(mpnet.mean_vectors(network.trunk, texts), dim=-1)
     packing = Packing(add_special_tokens(texts))
     return functional.normalize(packing.mean(compute_states(network.trunk, packing)), dim=-1)
 
 
 def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
     """The log-odds of pairs."""
-    packing = Packing(pairs)
-    states = compute_states(network.trunk, packing)
-    assert packing.kinds is not None
-    of_reply = packing.kinds.float()
-    first = states[packing.ends[:-1].long()].float()
-    context, reply = packing.mean(states, 1 - of_reply), packing.mean(states, of_reply)
+    first, context, reply = _pair_vectors(network.trunk, pairs)
     features = torch.tanh(network.gather(torch.cat([first, context, reply, context * reply], dim=-1)))
     odds: Tensor = network.head(features)
     return odds.squeeze(-1)
+
+
+def _pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
+    if trunk.config.model_type == "mpnet":
+        return mpnet.pair_vectors(trunk, pairs)
+    packing = Packing(pairs)
+    states = compute_states(trunk, packing)
+    assert packing.kinds is not None
+    of_reply = packing.kinds.float()
+    first = states[packing.ends[:-1].long()].float()
+    return first, packing.mean(states, 1 - of_reply), packing.mean(states, of_reply)

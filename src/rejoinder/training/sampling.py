@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from rejoinder.training.batch import (
     MASKED,
+    UNKNOWN,
     TokenRows,
     gather_slices,
+    inserted,
     keep_tokens,
     repeat_texts,
     reverse_words,
+    shuffled,
     truncate_rows,
 )
 from rejoinder.training.tokens import BETWEEN, CorpusTokens
 
-CONTEXT_TOKENS = 96  # of a context that is read as one text
-REPLY_TOKENS = 64
-UTTERANCE_TOKENS = 96
-MAX_TURNS = 5  # of a context
+CONTEXT_TOKENS = 256  # of a context that is read as one text
+REPLY_TOKENS = 256
+UTTERANCE_TOKENS = 256
+# The ways in which a reply is spoiled by rule.
+CORRUPTIONS = ("reversed", "repeated", "copy", "near_copy", "generic", "contradicted", "shuffled")
+MAX_TURNS = 10  # of a context; one in four has one turn, half have at most four
+_LONG_CONTEXTS = 1.7
+SHARED_REPLIES = ("ms_chitchat",)  # corpora in which many contexts share a reply: it is no false one anywhere
+_STAND_IN = "chitchat"  # where their false replies come from
+_AUXILIARIES = "is are was were am do does did can could will would should must have has had may might shall".split()
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,9 @@ class TokenProperties:
     continued: Tensor  # goes on with a word
     punctuation: Tensor
     generic: TokenRows  # replies that fit nearly everywhere
+    auxiliary: Tensor  # a verb that "not" follows
+    no: int
+    negation: int  # "not"
 
     @staticmethod
     def of(tokenizer: str, generic: list[str], device: torch.device) -> TokenProperties:
@@ -52,6 +67,9 @@ class TokenProperties:
             torch.tensor([word.startswith("##") for word in words], device=device),
             torch.tensor([bool(word) and not any(c.isalnum() for c in word) for word in words], device=device),
             TokenRows(ids.to(device), torch.tensor([len(row) for row in rows], device=device)),
+            torch.tensor([word in _AUXILIARIES for word in words], device=device),
+            reader.token_to_id("no") or UNKNOWN,
+            reader.token_to_id("not") or UNKNOWN,
         )
 
 
@@ -74,6 +92,10 @@ class TokenCorpus:
             for part in (tokens.begin, tokens.end, tokens.dialogue, tokens.first, tokens.same)
         )
         self.turn_bounds = torch.from_numpy(tokens.first[tokens.corpus_first]).to(device)
+        names = tokens.corpora
+        stand_in = names.index(_STAND_IN) if _STAND_IN in names else 0
+        of_false = [stand_in if name in SHARED_REPLIES else i for i, name in enumerate(names)]
+        self._of_false = torch.tensor(of_false, device=device)
 
     def random_turns(self, corpora: Tensor, generator: torch.Generator) -> Tensor:
         """One turn of each of the corpora."""
@@ -81,12 +103,24 @@ class TokenCorpus:
         share = torch.rand(corpora.shape, generator=generator, device=self.device, dtype=torch.float64)
         return low + (share * (high - low)).long()  # a share is below 1, in float64 also after the product
 
+    def false_turns(self, corpora: Tensor, generator: torch.Generator) -> Tensor:
+        """One turn of each of the corpora that may be a false reply."""
+        return self.random_turns(self._of_false[corpora], generator)
+
+    def false_anywhere(self, count: int, generator: torch.Generator) -> Tensor:
+        """Turns of all corpora, as often as they come, that may be false replies."""
+        turns = torch.randint(0, self.tokens.turns, (count,), generator=generator, device=self.device)
+        corpora = torch.searchsorted(self.turn_bounds, turns, right=True) - 1
+        allowed = self._of_false[corpora] == corpora
+        return torch.where(allowed, turns, self.false_turns(corpora, generator))
+
     def random_places(self, corpora: Tensor, generator: torch.Generator) -> ResponsePlaces:
         """A reply in each of the corpora, with a context of 1 to MOST_TURNS turns."""
         reply = self.random_turns(corpora, generator)
         first = self.first[self.dialogue[reply]]
         reply = torch.where(reply == first, reply + 1, reply)  # every dialogue has two turns
-        turns = torch.randint(1, MAX_TURNS + 1, reply.shape, generator=generator, device=self.device)
+        share = torch.rand(reply.shape, generator=generator, device=self.device)
+        turns = 1 + (share**_LONG_CONTEXTS * MAX_TURNS).long().clamp(max=MAX_TURNS - 1)
         return ResponsePlaces(torch.maximum(first, reply - turns), reply)
 
     def texts(self, turns: Tensor, most: int = UTTERANCE_TOKENS, side: str = "right") -> TokenRows:
@@ -100,6 +134,18 @@ class TokenCorpus:
         """The ids of the turns before each reply, with BETWEEN between them."""
         begin, end = self.begin[places.start], self.end[places.reply - 1]
         return gather_slices(self.ids, torch.maximum(begin, end - most), end)
+
+
+def corpus_weights(corpus: TokenCorpus, power: float, preferences: Mapping[str, float]) -> Tensor:
+    """How often each corpus is drawn from: as its number of turns to a power, times a preference."""
+    sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** power
+    liked = [preferences.get(name, 1.0) for name in corpus.tokens.corpora]
+    return (sizes * torch.tensor(liked, device=corpus.device)).float()
+
+
+def read_generic_responses() -> list[str]:
+    """Replies that fit nearly everywhere: false ones in training."""
+    return (resources.files("rejoinder.training.aptness") / "generic.txt").read_text(encoding="utf-8").splitlines()
 
 
 def merge_turns(texts: TokenRows, share: float, generator: torch.Generator) -> TokenRows:
@@ -130,7 +176,7 @@ def spoiled(
     generator: torch.Generator,
     kinds: Tensor,
 ) -> TokenRows:
-    """One false reply a place, made by rule: 0 words reversed, 1 repeated, 2 copied, 3 nearly copied, 4 generic."""
+    """One false reply per place, made by rule; ``kinds`` has places in SPOILED."""
     device = replies.ids.device
     span = (places.reply - places.start).clamp(min=1)
     back = (torch.rand(span.shape, generator=generator, device=device) ** 2 * span).long()
@@ -141,15 +187,31 @@ def spoiled(
     near = keep_tokens(near, chance < 0.92)
     choice = torch.randint(0, len(words.generic.ids), span.shape, generator=generator, device=device)
     generic = TokenRows(words.generic.ids[choice], words.generic.lengths[choice])
+    own = corpus.texts(torch.maximum(places.reply - 2, places.start), REPLY_TOKENS, "left")
     made = [
         reverse_words(replies, words.continued),
-        truncate_rows(repeat_texts(replies), 2 * REPLY_TOKENS, "right"),
+        truncate_rows(repeat_texts(replies), REPLY_TOKENS, "right"),
         copied,
         near,
         generic,
+        contradicted(own, words),
+        shuffled(replies, words.continued, generator),
     ]
     width = max(part.ids.shape[1] for part in made)
-    ids = torch.stack([torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in made])
+    ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in made])
     lengths = torch.stack([part.lengths for part in made])
     rows = torch.arange(len(kinds), device=device)
     return TokenRows(ids[kinds, rows], lengths[kinds, rows])
+
+
+def contradicted(texts: TokenRows, words: TokenProperties) -> TokenRows:
+    """The texts with "not" behind their first auxiliary verb, or without the one there; "no" before one without."""
+    verbs = words.auxiliary[texts.ids] & texts.mask
+    has_verb = verbs.any(1)
+    after = torch.where(has_verb, verbs.int().argmax(1) + 1, 0)
+    follower = functional.pad(texts.ids, (0, 1)).gather(1, after[:, None])[:, 0]
+    negated = has_verb & (follower == words.negation)
+    longer = inserted(texts, after, torch.where(has_verb, words.negation, words.no))
+    at = torch.arange(longer.ids.shape[1], device=texts.ids.device)
+    drop = negated[:, None] & ((at == after[:, None]) | (at == after[:, None] + 1))
+    return keep_tokens(longer, ~drop)

@@ -20,6 +20,7 @@ from rejoinder.training.batch import TokenRows, keep_tokens, stack_rows, truncat
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import utterance_vectors
 from rejoinder.training.sampling import (
+    CORRUPTIONS,
     UTTERANCE_TOKENS,
     ResponsePlaces,
     TokenCorpus,
@@ -28,6 +29,8 @@ from rejoinder.training.sampling import (
     spoiled,
 )
 from rejoinder.training.tokens import BETWEEN
+
+_LARGEST_SCALE = 60
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,9 @@ def train_bi_encoder(
     generator: torch.Generator,
     base: Tensor | None,
     said: Callable[[int, float], None],
-) -> None:
-    """Train in place; ``base`` holds a vector of the untrained encoder for each turn of the corpus."""
+    teacher: BiTeacher | None = None,
+) -> float:
+    """Train in place; returns the scale of the cosines. ``base`` holds the untrained encoder's vector of each turn."""
     scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
@@ -67,13 +71,26 @@ def train_bi_encoder(
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, 1, generator=generator)
-        loss = _loss(network, corpus, which, words, recipe, generator, base, scale)
+        loss = _loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
             said(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
+    return float(scale.detach().exp().clamp(max=_LARGEST_SCALE))
+
+
+@torch.no_grad()
+def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
+    """The vector of each turn: what similarities are kept by, and what a teacher says of contexts and replies."""
+    bi.eval()
+    order = torch.argsort(corpus.end - corpus.begin)
+    dimensions = int(bi.trunk.config.hidden_size)
+    found = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
+    for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
+        found[part] = utterance_vectors(bi, corpus.texts(part)).half()
+    return found
 
 
 def _sample_windows(
@@ -97,6 +114,7 @@ def _loss(
     generator: torch.Generator,
     base: Tensor | None,
     scale: Tensor,
+    teacher: BiTeacher | None = None,
 ) -> Tensor:
     device = corpus.device
     windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
@@ -106,7 +124,7 @@ def _loss(
     one_text = keep_tokens(one_text, one_text.ids != BETWEEN)
     replies = corpus.texts(places.reply)
     spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
-    kinds = torch.randint(0, 5, spoil.reply.shape, generator=generator, device=device)
+    kinds = torch.randint(0, len(CORRUPTIONS), spoil.reply.shape, generator=generator, device=device)
     true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
     false = spoiled(corpus, spoil, true, words, generator, kinds)
     natural = stack_rows([corpus.texts(turns), one_text, replies])
@@ -130,17 +148,57 @@ def _loss(
         torch.cat([corpus.same[turns], corpus.same[places.reply], spoiled_ones]),
         torch.cat([corpus.dialogue[turns], corpus.dialogue[places.reply], corpus.dialogue[spoil.reply]]),
     )
-    logits = scale.exp().clamp(max=60) * contexts @ candidates.T
-    forward = functional.cross_entropy(logits + known.log_weights(own, recipe), own)
+    logits = scale.exp().clamp(max=_LARGEST_SCALE) * contexts @ candidates.T
+    weigh = known.log_weights(own, recipe)
+    forward = functional.cross_entropy(logits + weigh, own)
     pairs = torch.arange(len(own), device=device)
-    back = logits[:, own].T + known.at(own).log_weights(pairs, recipe)
-    backward = functional.cross_entropy(back, pairs)
+    weigh_back = known.at(own).log_weights(pairs, recipe)
+    backward = functional.cross_entropy(logits[:, own].T + weigh_back, pairs)
     loss = (forward + backward) / 2
+    if teacher is not None:
+        theirs = teacher.logits(turns, pieces, mask, places)
+        read = n + m  # the spoiled ones, behind them, the teacher has not read
+        ahead = _divergence(logits[:, :read] + weigh[:, :read], theirs + weigh[:, :read])
+        behind = _divergence(logits[:, own].T + weigh_back, theirs[:, own].T + weigh_back)
+        loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2
     if base is not None and recipe.similarity:
         some = torch.randperm(n, generator=generator, device=device)[:768]
-        mine, theirs = vectors[some], base[turns[some]].float()
-        loss = loss + recipe.similarity * functional.mse_loss(mine @ mine.T, theirs @ theirs.T)
+        mine, before = vectors[some], base[turns[some]].float()
+        loss = loss + recipe.similarity * functional.mse_loss(mine @ mine.T, before @ before.T)
     return loss
+
+
+def _divergence(mine: Tensor, theirs: Tensor) -> Tensor:
+    """How far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
+    mine, theirs = functional.log_softmax(mine, 1), functional.log_softmax(theirs, 1)
+    return functional.kl_div(mine, theirs, reduction="batchmean", log_target=True)
+
+
+class BiTeacher(NamedTuple):
+    """A trained bi-encoder, its vector of each turn of the corpus, and the scale of its cosines."""
+
+    network: BiEncoder
+    vectors: Tensor
+    scale: float
+    share: float = 0.7  # of a student's loss that comes from the teacher; the rest comes from the truth
+
+    @torch.no_grad()
+    def logits(self, turns: Tensor, pieces: Tensor, mask: Tensor, places: ResponsePlaces) -> Tensor:
+        """What the teacher makes of a step: contexts of windows and of places, against turns and replies."""
+        spoken = self.vectors[turns].float()
+        contexts = torch.cat([self.network.context(spoken[pieces], mask), self.contexts(places)])
+        candidates = self.network.reply(torch.cat([spoken, self.vectors[places.reply].float()]))
+        found: Tensor = self.scale * contexts @ candidates.T
+        return found
+
+    @torch.no_grad()
+    def contexts(self, places: ResponsePlaces) -> Tensor:
+        """The vectors of the contexts of places."""
+        back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=places.reply.device)
+        there = back >= places.start[:, None]
+        before = torch.maximum(back, places.start[:, None])
+        found: Tensor = self.network.context(self.vectors[before].float(), there.float())
+        return found
 
 
 def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.stats.calibration import calibration as reliability
-from rejoinder.training.aptness.evaluation import CORRUPTIONS, NEGATIVES, RawScores, summarize_scores
+from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores, summarize_scores
+from rejoinder.training.sampling import CORRUPTIONS
 
 _SPOILED_WEIGHT = 0.1  # of all kinds together, where the other replies count 1
 _RIDGE = 1e-4

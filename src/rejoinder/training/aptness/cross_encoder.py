@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,9 +18,19 @@ from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.batch import PairRows, TokenRows, join_pairs, stack_rows, truncate_rows
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import pair_log_odds
-from rejoinder.training.sampling import REPLY_TOKENS, TokenCorpus, TokenProperties, merge_turns, roughen_texts, spoiled
+from rejoinder.training.sampling import (
+    CORRUPTIONS,
+    REPLY_TOKENS,
+    ResponsePlaces,
+    TokenCorpus,
+    TokenProperties,
+    merge_turns,
+    roughen_texts,
+    spoiled,
+)
 
-_KINDS = 6  # a true reply and five false ones
+_SAME_CORPUS = 3  # false replies of the corpus of the true one
+_KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one spoiled
 
 
 @dataclass(frozen=True)
@@ -27,10 +38,10 @@ class CrossRecipe:
     """What decides the cross-encoder, beside the data, the start and the seed."""
 
     steps: int = 1_400
-    places: int = 512  # a step; six replies to each
+    places: int = 512  # a step; seven replies to each
     rate: float = 1e-4
     head_rate: float = 5e-4
-    same_corpus: float = 0.5  # weights of the kinds of false replies; there are two of this one
+    same_corpus: float = 0.5  # weights of the kinds of false replies; there are three of this one
     any_corpus: float = 0.2
     same_dialogue: float = 0.3
     spoiled: float = 0.3
@@ -56,9 +67,8 @@ def train_cross_encoder(
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
-        which = torch.multinomial(weights, recipe.places, replacement=True, generator=generator)
-        pairs, weight = _sample_step(corpus, which, words, recipe, generator)
-        loss = _loss(network, pairs, weight, recipe)
+        drawn = draw_step(corpus, weights, words, recipe, generator)
+        loss = gold_loss(pair_log_odds(network, drawn.pairs).view(_KINDS, -1), drawn.weight, recipe)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
@@ -67,39 +77,56 @@ def train_cross_encoder(
     network.eval()
 
 
-def _sample_step(
-    corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
-) -> tuple[PairRows, Tensor]:
-    """The pairs of a step, kind by kind, the true ones first, and the weight of each."""
+class Step(NamedTuple):
+    """The pairs of a step, kind by kind, the true ones first; the weight of each; its places and its replies."""
+
+    pairs: PairRows
+    weight: Tensor  # (kinds, places)
+    places: ResponsePlaces
+    replies: TokenRows
+
+
+def draw_step(
+    corpus: TokenCorpus, weights: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
+) -> Step:
+    """A step's places and the replies to each."""
     device = corpus.device
-    n = len(which)
+    n = recipe.places
+    which = torch.multinomial(weights, n, replacement=True, generator=generator)
     places = corpus.random_places(which, generator)
     contexts = roughen_texts(merge_turns(corpus.contexts(places), 0.35, generator), words, generator)
     true = corpus.texts(places.reply, REPLY_TOKENS)
-    others = [corpus.random_turns(which, generator) for _ in range(2)]
-    anywhere = torch.randint(0, corpus.tokens.turns, (n,), generator=generator, device=device)
+    others = [corpus.false_turns(which, generator) for _ in range(_SAME_CORPUS)]
+    anywhere = corpus.false_anywhere(n, generator)
     first, after = corpus.first[corpus.dialogue[places.reply]], corpus.first[corpus.dialogue[places.reply] + 1]
     share = torch.rand(n, generator=generator, device=device)
     nearby = first + (share * (after - first)).long()
     turns = [places.reply, *others, anywhere, nearby]
-    kinds = torch.randint(0, 5, (n,), generator=generator, device=device)
+    kinds = torch.randint(0, len(CORRUPTIONS), (n,), generator=generator, device=device)
     natural = stack_rows([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
     rough = roughen_texts(natural, words, generator)
     false = truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
     weight = torch.tensor(
-        [recipe.true, recipe.same_corpus, recipe.same_corpus, recipe.any_corpus, recipe.same_dialogue, recipe.spoiled],
+        [
+            recipe.true,
+            *[recipe.same_corpus] * _SAME_CORPUS,
+            recipe.any_corpus,
+            recipe.same_dialogue,
+            recipe.spoiled,
+        ],
         device=device,
     )[:, None].expand(-1, n)
     equal = torch.stack([corpus.same[turn] == corpus.same[places.reply] for turn in turns[1:]])
-    few = (kinds == 0) & (true.lengths < 4)  # a short reply reversed may be as good
+    ordered = (kinds == CORRUPTIONS.index("reversed")) | (kinds == CORRUPTIONS.index("shuffled"))
+    few = ordered & (true.lengths < 4)  # a short reply in another order may be as good
     off = torch.cat([torch.zeros(1, n, dtype=torch.bool, device=device), equal, few[None]])
+    replies = stack_rows([rough, false])
     contexts = TokenRows(contexts.ids.repeat(_KINDS, 1), contexts.lengths.repeat(_KINDS))
-    return join_pairs(contexts, stack_rows([rough, false])), weight.masked_fill(off, 0.0).contiguous()
+    return Step(join_pairs(contexts, replies), weight.masked_fill(off, 0.0).contiguous(), places, replies)
 
 
-def _loss(network: CrossEncoder, pairs: PairRows, weight: Tensor, recipe: CrossRecipe) -> Tensor:
+def gold_loss(logits: Tensor, weight: Tensor, recipe: CrossRecipe) -> Tensor:
     """The mean loss of the places: of each reply by itself, and of the true one among its place's."""
-    logits = pair_log_odds(network, pairs).view(_KINDS, -1)
     label = torch.zeros_like(logits)
     label[0] = 1
     loss = (functional.binary_cross_entropy_with_logits(logits, label, reduction="none") * weight).sum(0)

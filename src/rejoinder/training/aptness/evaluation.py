@@ -14,6 +14,7 @@ from rejoinder.training.batch import PairRows, TokenRows, join_pairs, truncate_r
 from rejoinder.training.packing import pair_log_odds, utterance_vectors
 from rejoinder.training.sampling import (
     CONTEXT_TOKENS,
+    CORRUPTIONS,
     REPLY_TOKENS,
     ResponsePlaces,
     TokenCorpus,
@@ -22,7 +23,6 @@ from rejoinder.training.sampling import (
 )
 
 NEGATIVES = 19  # replies of the same corpus beside the true one
-CORRUPTIONS = ("reversed", "repeated", "copy", "near_copy", "generic")
 _PASS = 4_096
 
 
@@ -54,12 +54,12 @@ def sample_held_out(
     true = corpus.texts(places.reply, REPLY_TOKENS)
     replies = [true]
     for _ in range(NEGATIVES):
-        turns = corpus.random_turns(which, generator)
+        turns = corpus.false_turns(which, generator)
         for _ in range(5):
             bad = (corpus.same[turns] == corpus.same[places.reply]) | (
                 corpus.dialogue[turns] == corpus.dialogue[places.reply]
             )
-            turns = torch.where(bad, corpus.random_turns(which, generator), turns)
+            turns = torch.where(bad, corpus.false_turns(which, generator), turns)
         replies.append(corpus.texts(turns, REPLY_TOKENS))
     for kind in range(len(CORRUPTIONS)):
         kinds = torch.full_like(places.reply, kind)

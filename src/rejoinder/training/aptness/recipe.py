@@ -9,27 +9,37 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from rejoinder.errors import InputError
+from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.export import export_pair
-from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
+from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
 from rejoinder.models.device import torch_device
-from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
+from rejoinder.training.aptness.bi_encoder import BiRecipe, encode_turns, train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate, measure_calibration
 from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder
 from rejoinder.training.aptness.evaluation import compute_raw_scores
+from rejoinder.training.aptness.layers import lengthen
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import LICENCES, weights_licence
-from rejoinder.training.packing import utterance_vectors
-from rejoinder.training.sampling import TokenCorpus, TokenProperties
+from rejoinder.training.sampling import (
+    CONTEXT_TOKENS,
+    REPLY_TOKENS,
+    UTTERANCE_TOKENS,
+    TokenCorpus,
+    TokenProperties,
+    corpus_weights,
+    read_generic_responses,
+)
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
+
+# What is read in training is what is read later; two marks stand around an utterance.
+LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def train_aptness(
         "recipe": _as_json(asdict(recipe)),
         "measured": measured,
     }
-    export_pair(bi, cross, tokenizer, calibration, about, target)
+    export_pair(bi, cross, tokenizer, calibration, about, target, LIMITS)
     return measured
 
 
@@ -96,8 +106,10 @@ def train_networks(
     torch.set_float32_matmul_precision("high")
     generator = torch.Generator(device).manual_seed(recipe.seed)
     corpus = TokenCorpus(tokens, device)
-    weights = corpus_weights(corpus, recipe)
-    bi = BiEncoder(open_trunk(base)).to(device)
+    weights = corpus_weights(corpus, recipe.power, recipe.preferences)
+    trunk = open_trunk(base)
+    lengthen(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
+    bi = BiEncoder(trunk).to(device)
     similar = encode_turns(bi, corpus)
     told = _step_reporter("bi-encoder", recipe.bi.steps, say)
     train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, told)
@@ -120,30 +132,6 @@ def training_device(name: str | None) -> torch.device:
     if found is None or found.type not in ("cpu", "cuda"):
         raise InputError(f"there is no device {name!r} to train on; name cuda (where there is one) or cpu")
     return found
-
-
-@torch.no_grad()
-def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
-    """The vector of each turn before training: what similarities are kept by."""
-    bi.eval()
-    order = torch.argsort(corpus.end - corpus.begin)
-    dimensions = int(bi.trunk.config.hidden_size)
-    found = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
-    for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
-        found[part] = utterance_vectors(bi, corpus.texts(part)).half()
-    return found
-
-
-def corpus_weights(corpus: TokenCorpus, recipe: AptnessRecipe) -> Tensor:
-    """How often each corpus is drawn from."""
-    sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** recipe.power
-    liked = [recipe.preferences.get(name, 1.0) for name in corpus.tokens.corpora]
-    return (sizes * torch.tensor(liked, device=corpus.device)).float()
-
-
-def read_generic_responses() -> list[str]:
-    """Replies that fit nearly everywhere: false ones in training."""
-    return (resources.files(__package__) / "generic.txt").read_text(encoding="utf-8").splitlines()
 
 
 def _make_folder(folder: Path) -> None:

@@ -1,0 +1,99 @@
+"""Cross-encoders that learn from teachers: what the trained bi- and cross-encoder say together, beside the truth.
+
+All students of a run read the same steps, so that the teachers read them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.models.aptness.network import CrossEncoder
+from rejoinder.training.aptness.bi_encoder import BiTeacher
+from rejoinder.training.aptness.cross_encoder import CrossRecipe, Step, draw_step, gold_loss
+from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import pair_log_odds, utterance_vectors
+from rejoinder.training.sampling import TokenCorpus, TokenProperties
+
+_FARTHEST = 10.0  # log-odds of a teacher beyond which it does not matter how sure it is
+
+
+@dataclass(frozen=True)
+class DistillationRecipe:
+    """What decides the students, beside the data, their starts, the teachers and the seed."""
+
+    cross: CrossRecipe = field(default_factory=lambda: CrossRecipe(places=192, rate=2e-4))
+    gold: float = 0.3  # the weight of the truth
+    among: float = 0.7  # of the teachers' distribution over a place's replies
+    odds: float = 0.1  # of the squared distance to their log-odds
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """The trained networks and the weights that turn what they say into calibrated log-odds."""
+
+    bi: BiTeacher
+    cross: CrossEncoder
+    calibration: Mapping[str, float]  # of ``both``: bi, cross and bias
+
+    @torch.no_grad()
+    def log_odds(self, drawn: Step) -> Tensor:
+        """What the teachers say of each pair of a step: (kinds, places)."""
+        kinds, places = drawn.weight.shape
+        replies = self.bi.network.reply(utterance_vectors(self.bi.network, drawn.replies))
+        cosines = (replies.view(kinds, places, -1) * self.bi.contexts(drawn.places)).sum(-1)
+        odds = pair_log_odds(self.cross, drawn.pairs).view(kinds, places)
+        weights = self.calibration
+        found: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
+        return found
+
+
+def distill_cross_encoders(
+    students: Sequence[CrossEncoder],
+    teachers: Teachers,
+    corpus: TokenCorpus,
+    weights: Tensor,
+    words: TokenProperties,
+    recipe: DistillationRecipe,
+    generator: torch.Generator,
+    said: Callable[[int, list[float]], None],
+) -> None:
+    """Train the students in place; their word embeddings stay as they are: the bi-encoder's, which are shared."""
+    cross = recipe.cross
+    learners = []
+    for student in students:
+        student.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
+        heads = [*student.gather.parameters(), *student.head.parameters()]
+        optimizer = build_optimizer([(list(student.trunk.parameters()), cross.rate), (heads, cross.head_rate)])
+        learners.append((student.train(), Schedule(optimizer, cross.steps), WeightAverage(student, cross.average)))
+    for step in range(cross.steps):
+        drawn = draw_step(corpus, weights, words, cross, generator)
+        theirs = teachers.log_odds(drawn).clamp(-_FARTHEST, _FARTHEST)
+        losses = []
+        for student, schedule, average in learners:
+            loss = taught_loss(pair_log_odds(student, drawn.pairs).view_as(theirs), theirs, drawn.weight, recipe)
+            schedule.step(loss, student)
+            average.update(student)
+            losses.append(loss.detach())
+        if step % 100 == 99 or step + 1 == cross.steps:
+            said(step + 1, [float(loss) for loss in losses])
+    for student, _, average in learners:
+        average.copy_to(student)
+        student.eval()
+
+
+def taught_loss(mine: Tensor, theirs: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
+    """The mean loss of the places: the truth, the teachers' distribution over the replies, and their log-odds."""
+    among = functional.kl_div(
+        functional.log_softmax(mine, 0), functional.log_softmax(theirs, 0), reduction="sum", log_target=True
+    )
+    distance = (mine - theirs).square().mean()
+    return (
+        recipe.gold * gold_loss(mine, weight, recipe.cross)
+        + recipe.among * among / mine.shape[1]
+        + recipe.odds * distance
+    )

@@ -1,0 +1,122 @@
+"""The forward pass of MPNet (Song et al. 2020) over texts in BERT's ids, in groups of like length.
+
+MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows takes. So
+rows are sorted by length and read in groups, each filled up to its longest. Its vocabulary is BERT's behind four marks
+of its own, which is why one tokenised corpus serves both families.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rejoinder.training.aptness.layers import dropped, linear, normed
+from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
+
+_OFFSET = 4  # of a word's id behind BERT's
+_MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
+_FARTHEST = 128  # tokens apart: from here on all distances have the same bias
+_GROUP_TOKENS = 24_576  # of a group, filling included
+
+
+def ids_of(ids: Tensor) -> Tensor:
+    """MPNet's ids for BERT's."""
+    found = ids + _OFFSET
+    for theirs, ours in _MARKS.items():
+        found = torch.where(ids == theirs, ours, found)
+    return found
+
+
+def distance_bias(trunk: Any, width: int) -> Tensor:
+    """What is added to the attention scores of a row of so many tokens: (heads, queries, keys)."""
+    table: Tensor = trunk.encoder.relative_attention_bias.weight.detach()
+    places = torch.arange(width, device=table.device)
+    back = places[:, None] - places[None]
+    half = len(table) // 2
+    near = half // 2
+    far = back.abs().clamp(min=1).float()
+    logarithmic = near + (torch.log(far / near) / math.log(_FARTHEST / near) * (half - near)).long()
+    bucket = torch.where(back.abs() < near, back.abs(), logarithmic.clamp(max=half - 1))
+    return table[bucket + half * (back < 0)].permute(2, 0, 1)
+
+
+def groups_of(lengths: Tensor) -> Iterator[Tensor]:
+    """The rows, sorted by length, in groups that hold about as many tokens each."""
+    order = torch.argsort(lengths)
+    sizes = lengths[order].tolist()
+    begin = 0
+    for i, size in enumerate(sizes):
+        longest = sizes[i + 1] if i + 1 < len(sizes) else math.inf
+        if (i + 2 - begin) * max(size, longest) > _GROUP_TOKENS:
+            yield order[begin : i + 1]
+            begin = i + 1
+
+
+def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
+    """The last layer's token vectors of a filled-up group; bfloat16 on a GPU."""
+    kind = torch.bfloat16 if ids.is_cuda else torch.float32
+    rows, width = ids.shape
+    words = trunk.embeddings
+    last = words.position_embeddings.num_embeddings - 1  # filling may reach beyond it
+    positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
+    x = (words.word_embeddings(ids_of(ids)) + words.position_embeddings(positions)).to(kind)
+    x = dropped(normed(x, words.LayerNorm), trunk)
+    bias = distance_bias(trunk, width).to(kind)[None].masked_fill(~mask[:, None, None], -1e4)
+    heads = trunk.config.num_attention_heads
+    for layer in trunk.encoder.layer:
+        own = layer.attention.attn
+        weight = torch.cat([own.q.weight, own.k.weight, own.v.weight]).to(kind)
+        shift = torch.cat([own.q.bias, own.k.bias, own.v.bias]).to(kind)
+        query, key, value = functional.linear(x, weight, shift).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        out = linear(seen.transpose(1, 2).reshape(rows, width, -1), own.o)
+        x = normed(dropped(out, trunk) + x, layer.attention.LayerNorm)
+        grown = functional.gelu(linear(x, layer.intermediate.dense))
+        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+    return x
+
+
+def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
+    """The mean token vector of each text, marks included, in float32."""
+    texts = add_special_tokens(texts)
+    found, order = [], []
+    for rows in groups_of(texts.lengths):
+        ids, mask = _filled(texts, rows)
+        found.append(_mean(states_of_group(trunk, ids, mask), mask))
+        order.append(rows)
+    return torch.cat(found)[torch.argsort(torch.cat(order))]
+
+
+def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
+    found, order = [], []
+    for rows in groups_of(pairs.lengths):
+        ids, mask = _filled(pairs, rows)
+        states = states_of_group(trunk, ids, mask)
+        kinds = _widened(pairs.kinds, ids.shape[1])[rows].bool()
+        means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
+        found.append(torch.stack([states[:, 0].float(), *means]))
+        order.append(rows)
+    first, context, reply = torch.cat(found, 1)[:, torch.argsort(torch.cat(order))]
+    return first, context, reply
+
+
+def _filled(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The ids of a group and which are real; the width is a multiple of eight, as the kernels like it."""
+    width = -(-int(texts.lengths[rows].max()) // 8) * 8
+    ids = _widened(texts.ids, width)[rows]
+    return ids, torch.arange(width, device=ids.device) < texts.lengths[rows, None]
+
+
+def _widened(table: Tensor, width: int) -> Tensor:
+    return functional.pad(table, (0, width - table.shape[1]))  # a negative number cuts off
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    weights = mask.float() / mask.sum(1, keepdim=True).clamp(min=1)
+    return torch.einsum("rw,rwd->rd", weights, states.float())
