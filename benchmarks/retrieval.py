@@ -39,7 +39,7 @@ print("DONE", seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 _OPEN = """
 import sys, time
 begun = time.perf_counter()
-from rejoinder.retrieval.bm25 import Bm25Index
+from rejoinder.indexes.bm25 import Bm25Index
 Bm25Index.open(sys.argv[1]).search(["how are you"])
 print("DONE", time.perf_counter() - begun)
 """

@@ -38,6 +38,8 @@ REMEDIES = {
     "usearch": 'pip install -e ".[ann]"',
     "POSIX": "run them on a POSIX system",
     "fcntl": "run them on a POSIX system",
+    "Unix": "run them on a POSIX system",
+    "of Linux": "run them on Linux",
     "scores each pair by itself": "nothing: the check does not apply",
     "asked together": "nothing: the check does not apply",
     "extra is not installed": DEV,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 from rejoinder.types import Pair
 
 _seconds = 0

@@ -27,7 +27,7 @@ from rejoinder.types import Candidate, Question, Turn
 
 METRIC = '''
 from dataclasses import dataclass
-from rejoinder.contract import Metric
+from rejoinder.metric import Metric
 
 @dataclass(frozen=True)
 class Says(Metric):

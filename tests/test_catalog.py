@@ -437,10 +437,10 @@ def test_a_hub_that_is_not_there_is_told(hub: HubServer) -> None:
 GETTING = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from rejoinder.models import catalog
-from rejoinder.models.entry import Hub, Model
-from rejoinder.models.fetch import get
-catalog.MODELS["tiny"] = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
+from rejoinder.models.catalog import entries
+from rejoinder.models.catalog.entries import Hub, Model
+from rejoinder.models.catalog.fetch import get
+entries.MODELS["tiny"] = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
 get("tiny", mirror=sys.argv[1])
 """
 

@@ -149,9 +149,9 @@ def test_a_worker_surveys_a_shard_and_an_empty_one(tmp_path: Path) -> None:
     assert entry[3]["response"] == 2
     assert entry[4] == 3
     assert unpack_digests(text).tolist() == sorted({digest("bot", "d"), digest("bot", "j")})
-    found = read_shard_stats(path)
+    found = read_shard_stats(path, "a.jsonl")
     assert found.records["item"] == 2
-    assert read_shard_stats(empty).records == {}
+    assert read_shard_stats(empty, "b.jsonl").records == {}
 
 
 def test_records_are_gathered_by_conversation_items_first() -> None:
@@ -187,7 +187,7 @@ def test_a_catalogue_comes_back_in_the_order_of_names() -> None:
 
 def test_a_catalogue_that_cannot_be_right_is_refused() -> None:
     for raw in (b"", b"[]", b"{}", b'{"format": 1, "shards": [{}]}', b'{"format": 1, "shards": 3}'):
-        with pytest.raises(InputError, match="here: is no catalogue of shards"):
+        with pytest.raises(InputError, match="here: is (no catalogue of shards|not as it was written)"):
             decode(raw, "here")
     with pytest.raises(InputError, match="was written by another version of rejoinder"):
         decode(b'{"format": 2, "shards": []}', "here")

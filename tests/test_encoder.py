@@ -330,7 +330,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.test_encoder import Counting
-from rejoinder.models.embedding_cache import CachedEncoder
+from rejoinder.models.encoder.cache import CachedEncoder
 
 class Dying(Counting):
     def encode(self, texts, cut="right"):

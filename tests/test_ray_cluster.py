@@ -153,11 +153,11 @@ class Sees:
 """
 DRIVER = """
 import json, sys
-from rejoinder.engines.contract import Work
-from rejoinder.engines.opening import open_engine
+from rejoinder.engines.base import WorkerSpec
+from rejoinder.engines.factory import open_engine
 
 engine = open_engine("ray", 2, sys.argv[1])
-print(json.dumps([one.value for one in engine.compute(Work("sees_worker:Sees", ()), range(3))]))
+print(json.dumps([one.value for one in engine.compute(WorkerSpec("sees_worker:Sees", ()), range(3))]))
 """
 KEYS = {"REJOINDER_JUDGE_KEY": "sk-zq0123456789abcdef", "REJOINDER_TOKEN": "token-zq9876543210fedcba"}
 

@@ -377,8 +377,8 @@ def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
         "load_pair_encoder": Made,
         "read_dataset": lambda _: iter(talks()),
         "train_all": lambda *_: measured.runs,
-        "head_of": lambda *_: measured.head,
-        "mask": lambda *_: measured.masked,
+        "read_model_head": lambda *_: measured.head,
+        "measure_masking": lambda *_: measured.masked,
         "read_test": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],
         "read_valid": lambda _: made_up_rows("USR-TC", 1, 12),
     }

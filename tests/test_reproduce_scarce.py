@@ -393,7 +393,7 @@ def test_what_another_machine_did_is_not_done_again(
 
     for module in (scarce, _scarce_jobs):
         monkeypatch.setattr(module, "kept_comet", kept)
-    monkeypatch.setattr(adapting, "Delorean", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
+    monkeypatch.setattr(adapting, "DeloreanSettings", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
     invoke(["dump", str(jobs)])
     assert not knowing.asked

@@ -199,7 +199,7 @@ def test_without_answers_the_rows_that_there_are_and_how_to_make_the_others() ->
     found = measures.measure_rankers()
     assert len(found.missing) == 60
     told = " ".join(list_notes(found))
-    assert "_sugar_jobs train FOLDER" in told
+    assert "papers.sugar.jobs train FOLDER" in told
     rows = {figure.row for figure in tables.list_figures(found) if figure.table.startswith("Table 4")}
     assert "TF-IDF, ties shared, u" in rows
     assert not any(row.startswith(OURS.row) for row in rows)

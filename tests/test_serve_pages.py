@@ -170,7 +170,7 @@ def test_a_damaged_run_does_not_hide_the_others(tmp_path: Path) -> None:
     with client_of(house_of(tmp_path)) as client:
         told = {one["name"]: one["problem"] for one in client.get("/runs").json()["runs"]}
         assert "cannot be read" in told["broken"]
-        assert "not as a run should be" in told["odd"]
+        assert "not as it was written" in told["odd"]
         assert client.get("/runs/broken").status_code == 409
         assert "set" in {one["name"] for one in client.get("/sets").json()["sets"]}
 
@@ -235,10 +235,10 @@ def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_pat
 
     from rejoinder.server.dispatch import AppDispatcher
     from rejoinder.server.pages.app import make_explore_app
-    from tests.annotate_site import FREE, app_of, store_of, write_project
+    from tests.annotate_site import FREE, make_annotation_app, store_of, write_project
 
     store = store_of(write_project(tmp_path))
-    app = AppDispatcher(make_explore_app(house), app_of(store.project, store, limits=FREE), house.gate)
+    app = AppDispatcher(make_explore_app(house), make_annotation_app(store.project, store, limits=FREE), house.gate)
     rater, owner, explorer = (TestClient(app, base_url=house.gate.url) for _ in range(3))
     assert rater.get(f"/r/{store.add_rater('ann')}").url.path == "/"
     assert "Read all of it." in rater.get("/", headers=PAGE).text

@@ -144,16 +144,16 @@ def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: 
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
         from test_ssrem_training import quick, train
-        from rejoinder.training import speaker_scoring, speaker_steps
-        speaker_steps._SECONDS = 0.0
+        from rejoinder.training.speaker import steps, trainer
+        steps._CHECKPOINT_SECONDS = 0.0
         kept = []
-        save = speaker_scoring.save
+        save = trainer.save_state
         def kill(path, state, of):
             save(path, state, of)
             kept.append(state.begin)
             if state.epoch == 1 and state.begin == 160:
                 os.kill(os.getpid(), signal.SIGKILL)
-        speaker_scoring.save = kill
+        trainer.save_state = kill
         train(Path(sys.argv[1]), quick())
     """
     target = tmp_path / "killed"

@@ -1,7 +1,7 @@
 """What the networks say: the loss of every candidate after its context, and a reply of their own to each context.
 
 Answers are kept in the cache under a digest of what was asked, one folder a network, so that the slow part can be done
-on another machine (``_chosen_jobs``) and the tables are made from what came back.
+on another machine (``jobs``) and the tables are made from what came back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a trained ranker says of the test and validation questions of its fold: a head, then a line a question.
 
 Answers are kept in the cache under a digest of the folds, so that training can be done on another machine
-(``_sugar_jobs``) and the tables are made from what came back.
+(``jobs``) and the tables are made from what came back.
 """
 
 from __future__ import annotations
