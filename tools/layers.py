@@ -10,43 +10,43 @@ ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "layers.svg"
 # What each name stands for, in the few words that fit into its box.
 CAPTIONS = {
-    "errors": "one-sentence errors",
-    "escape": "safe text for outputs",
-    "seeded": "stable random choice",
+    "errors": "user errors",
+    "escape": "safe output",
+    "seeded": "stable choices",
     "types": "the records",
-    "files": "atomic writes, sha256",
-    "paths": "cache and data folders",
-    "registry": "folders as registries",
-    "table": "one table, any format",
+    "files": "atomic writes",
+    "paths": "cache, data folders",
+    "registry": "names to modules",
+    "table": "tables, any format",
     "text": "tokens, English",
-    "user_file": "users' own .py files",
+    "user_file": "users' own files",
     "engines": "processes, Ray",
-    "spec": "name(parameter=value)",
+    "spec": "bleu(n=2)",
     "metric": "what a metric is",
-    "stats": "intervals, tests, power",
-    "data": "files, importers, sets",
+    "stats": "intervals, tests",
+    "data": "files, importers",
     "models": "encoders, networks",
-    "scoring": "score, run folders, cache",
-    "comparison": "compare, trust, check",
-    "indexes": "BM25, dense, speakers",
-    "judges": "models asked to judge",
+    "scoring": "score, run folders",
+    "comparison": "compare, trust",
+    "indexes": "BM25, vectors",
+    "judges": "models as judges",
     "probes": "attack, explain",
     "annotation": "what people judge",
     "augmentation": "augment",
     "metrics": "one file per metric",
     "sources": "one file per source",
     "systems": "one file per system",
-    "training": "how models are made",
+    "training": "trainers, recipes",
     "selection": "build, select, rank",
     "papers": "one folder per paper",
     "situation": "situate",
-    "reports": "listings, HTML reports",
+    "reports": "tables, HTML pages",
     "server": "pages and HTTP API",
-    "cli": "one file per command",
+    "cli": "the commands",
     "__main__": "python -m rejoinder",
 }
-WIDTH, MARGIN, GAP = 1080, 16, 10
-BOX_WIDTH, BOX_HEIGHT, ROW_HEIGHT = 166, 42, 54
+WIDTH, MARGIN, GAP = 840, 16, 8
+BOX_WIDTH, BOX_HEIGHT, ROW_HEIGHT = 128, 40, 50
 TOP = 52
 STYLE = """
   .ground { fill: #ffffff }
