@@ -25,6 +25,7 @@ from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
 from rejoinder.models.catalog.entries import find_model
 from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.papers import load_reproduction
 from rejoinder.systems import System, parse_system
 from rejoinder.systems._texts import distinct_texts, place_scores
 from rejoinder.types import Question
@@ -115,7 +116,7 @@ def names_are_known(typed: list[str]) -> None:
     elif typed[0] == "data":
         assert datasets_under(typed[2]), typed
     elif typed[0] == "reproduce":
-        assert importlib.util.find_spec(f"rejoinder.papers.{typed[1].replace('-', '_')}"), typed
+        load_reproduction(typed[1])
 
 
 def is_there(command: str) -> None:

@@ -379,8 +379,8 @@ def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
         "train_all": lambda *_: measured.runs,
         "read_model_head": lambda *_: measured.head,
         "measure_masking": lambda *_: measured.masked,
-        "read_test": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],
-        "read_valid": lambda _: made_up_rows("USR-TC", 1, 12),
+        "read_test_rows": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],
+        "read_valid_rows": lambda _: made_up_rows("USR-TC", 1, 12),
     }
     for name, made in replaced.items():
         monkeypatch.setattr(idk, name, made)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rejoinder.reports.listing import metric_table
 from rejoinder.table import Table, to_markdown
+from tools import layers
 from tools.figures import filled
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -20,12 +21,13 @@ def between_marks(page: str, table: Table) -> str:
 
 
 def main() -> None:
-    """Rewrite every page that has a table or figures."""
+    """Rewrite every page that has a table or figures, and the picture of the layers."""
     for name, table in TABLES.items():
         path = DOCS / name
         path.write_text(between_marks(path.read_text(encoding="utf-8"), table()), encoding="utf-8")
     for path in sorted((DOCS / "papers").glob("*.md")):
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    layers.main()
 
 
 if __name__ == "__main__":

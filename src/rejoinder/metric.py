@@ -88,8 +88,6 @@ class Metric:
         return {}
 
     def __str__(self) -> str:
-        pass  # DROPPED
-
         return spec_of(self)
 
 

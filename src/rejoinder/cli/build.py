@@ -77,7 +77,6 @@ def command(out: str, **options: Any) -> None:
     FILE is JSONL, dataset:NAME, or (of a repository) a .txt with an utterance on each line; FILE@SPLIT or
     FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
-    pass  # DROPPED
     from rejoinder.cli._progress import show_progress
     from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
 
