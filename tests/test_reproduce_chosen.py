@@ -138,7 +138,7 @@ def test_what_is_asked_holds_each_text_once_and_answers_belong_to_it(
         load_answers(tmp_path / "b", asked)
     monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / "cache"))
     assert answers_home(asked).is_relative_to(tmp_path)
-    with pytest.raises(InputError, match="papers.chosen.jobs"):
+    with pytest.raises(InputError, match=r"papers\.chosen\.jobs"):
         chosen._read_cached_answers("gru-1-256", asked)
 
 
