@@ -1,12 +1,12 @@
-"""Robustness: what fools a metric, and what upsets it though it should not.
+"""Probes: what fools a metric (``attack``), and what a score leans on (``explain``).
 
-exchange, drawing                                contexts with their true replies, drawn evenly over corpora
-attacks, words                                   worse replies, which the true reply should beat
-edits, synonyms, contractions, punctuation       harmless changes of the true reply, which should hardly move the score
-variants, measuring, result, tables              all of it scored as one set, counted, told
-attacking                                        ``attack``, the function behind ``rejoinder attack``
-
-The operations on texts know nothing of metrics, so that training can use them too.
+exchange, sampling           contexts with their true replies, drawn evenly over corpora
+attacks, words               worse replies, which the true reply should beat
+edits                        harmless changes of the true reply, which should hardly move the score
+variants, result, tables     all of it scored as one set, counted, shown
+attack                       the function behind ``rejoinder attack``
+occlusion, segments          scores with parts of a context or words of a reply left out
+explanation, explanation_view   what each part contributes, for a program and for a reader
 """
 
 from rejoinder.probes.attack import Plan, attack

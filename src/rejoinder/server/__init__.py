@@ -1,1 +1,1 @@
-"""The web app in which raters judge and owners watch: pages made on the server, plain JavaScript, no network."""
+"""The servers: pages to explore results and an HTTP API (``serve``), and the pages on which people judge (``annotate``)."""
