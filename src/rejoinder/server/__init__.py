@@ -1,1 +1,1 @@
-"""The servers: pages to explore results and an HTTP API (``serve``), and the pages on which people judge (``annotate``)."""
+"""The servers: pages to explore and an HTTP API (``serve``), and the pages on which people judge (``annotate``)."""
