@@ -222,7 +222,7 @@ def test_a_run_of_which_no_reply_has_a_score_says_why_and_fails(ran, tmp_path: P
     chats.write_text("".join(json.dumps(line) + "\n" for line in lines))
     said = "rejoinder: none of 3 replies has a score under bleu (3 without references), chrf (3 without references)\n"
     for given in (chats, chats.parent):
-        ended = ran("score", str(given), "-m", "bleu", "-m", "chrf", "-o", str(tmp_path / f"run-{given.name}"))
+        ended = ran("score", str(given), "-m", "bleu", "-m", "chrf", "-o", str(tmp_path / f"run-{given.stem}"))
         assert (ended.status, ended.err.endswith(said)) == (1, True), ended.err
     half = ran("score", str(chats), "-m", "bleu", "-m", "length", "-o", str(tmp_path / "half"))
     assert half.status == 0

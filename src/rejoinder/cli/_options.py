@@ -76,7 +76,7 @@ class _OutputOption(click.Option):
 
 
 def output_option(
-    kind: click.ParamType,
+    kind: click.ParamType[Any],
     description: str,
     *,
     metavar: str = "FILE",
@@ -92,9 +92,9 @@ def output_option(
         type=kind,
         metavar=metavar,
         required=required,
-        default=default,
         show_default=show_default,
         help=description,
+        **({} if default is None else {"default": default}),  # a default of None would end the check for required
     )
 
 

@@ -13,8 +13,8 @@ from rejoinder.cli._options import check_new_folder, folder_output_option, requi
 from rejoinder.data.questions import INPUTS, WHOLE
 
 if TYPE_CHECKING:
+    from rejoinder.models.speaker.network import Kind
     from rejoinder.training.ranker.mining import Pursuit
-    from rejoinder.training.speaker.trainer import Kind
     from rejoinder.types import Question
 
 

@@ -255,7 +255,9 @@ def _search(
 
     files = {"dialogues": options.dialogues, "repository": options.repository, "training": options.not_in}
     opened = {role: [inputs.BuildInput.of(name) for name in names] for role, names in files.items()}
-    engine = reporter.engine and PoolEngine(reporter.engine, *files.values(), options.acceptability)
+    workers = reporter.engine and PoolEngine(
+        reporter.engine, options.dialogues, options.repository, options.not_in, options.acceptability
+    )
     return search(
         inputs.read_contexts(opened["dialogues"]),
         inputs.read_repository(opened["repository"]),
@@ -264,7 +266,7 @@ def _search(
         known=known,
         inputs=[file.facts(role) for role, role_files in opened.items() for file in role_files],
         progress=reporter.progress,
-        elsewhere=engine,
+        elsewhere=workers,
     )
 
 

@@ -30,7 +30,7 @@ def command(context: click.Context, form: str) -> None:
 @command.command("list")
 @table_format_option
 def list_(form: str) -> None:
-    """List the models of the catalog; rejoinder models alone does the same."""
+    """List the models of the catalog (the same as: rejoinder models)."""
     from rejoinder.table import FORMATS
 
     click.echo(FORMATS[form](_catalog_table()))
