@@ -132,7 +132,7 @@ def score(path: Path, truths: set[str]) -> None:
 def test_to_people_on_a_sheet_and_back(folder: Path) -> None:
     words = ["--from", "talks.jsonl", "--repository", "said.txt", *BM25]
     told = run(folder, "set.jsonl", *words, "--write-csv", "sheet.csv").stderr
-    assert "then: rejoinder build set.jsonl --pools set.pools.jsonl --people FILE" in told
+    assert "next: rejoinder build -o set.jsonl --pools set.pools.jsonl --people FILE" in told
     assert not (folder / "set.jsonl").exists()
     score(folder / "sheet.csv", {talk.turns[3].text for talk in talks()})
     run(folder, "set.jsonl", "--pools", "set.pools.jsonl", "--people", "sheet.csv", "--judge-with", "none")

@@ -58,7 +58,7 @@ def test_candidates_come_in_order_and_grades_are_evaluated(home: Path) -> None:
     assert "Left out: 1 question with no Bad candidate." in done.stdout
     assert "Statements read" in done.stdout
     again = run("set.jsonl", "--ranker", "./mine.py:score", "-o", "run", "--all-questions")
-    assert "(1 answers were there before)" in again.stderr
+    assert "(rankings computed earlier: 1 of 1)" in again.stderr
     assert "Left out" not in again.stdout
 
 

@@ -43,8 +43,8 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
     ("arguments", "told"),
     [
         (("--train", "train.jsonl", "-o", "new"), "no held-out questions are named; give some with --valid FILE"),
-        ((*BOTH, "-o", "full"), "full: is there already and not empty; name a new folder"),
-        ((*BOTH, "-o", "train.jsonl"), "is there already and not empty"),
+        ((*BOTH, "-o", "full"), "full: already exists and is not empty; name a new folder"),
+        ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"), "no encoder is called 'minilmm'"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "glove-6b-50d"), "is no encoder"),
         ((*BOTH, "-o", "new", "--encoder", "hf:minilm"), "leave out --encoder, or take --kind cross"),

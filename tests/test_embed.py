@@ -45,7 +45,7 @@ def here(tmp_path: Path) -> Path:
 def test_every_turn_has_its_vector_under_its_id(here: Path, encoder: str) -> None:
     told = run(here / "talks.jsonl", "-o", here / "out.npy", "--encoder", encoder).stderr
     assert "240 vectors of 16 numbers" in told
-    assert "bytes a thousand; 0 failures, 0 retries" in told
+    assert "bytes per thousand; 0 failures, 0 retries" in told
     vectors = np.load(here / "out.npy")
     ids = [orjson.loads(line)["id"] for line in (here / "out.ids.jsonl").read_bytes().splitlines()]
     assert ids[:2] + ids[-1:] == ["d0/0", "d0/1", "d39/5"]

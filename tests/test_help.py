@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.cli import program
+from rejoinder.cli import _help, program
 from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
 
@@ -79,6 +79,93 @@ def test_the_short_help_of_a_group_lists_commands_of_it(name: str) -> None:
 
 def test_the_program_and_every_command_say_what_they_do() -> None:
     assert all(command.get_short_help_str() for command in COMMANDS.values())
+
+
+def test_every_command_is_in_a_group_and_says_what_it_does() -> None:
+    entries = _help.list_entries()
+    assert {entry.name for entry in entries} == set(program.list_commands(CONTEXT))
+    assert {entry.group for entry in entries} == set(_help.GROUPS)
+    places = sorted(entry.common for entry in entries if entry.common is not None)
+    assert places == list(range(1, len(places) + 1))
+    for entry in entries:
+        assert entry.summary
+        assert not entry.summary.endswith("..."), f"the summary of {entry.name} is too long"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["help"], []])
+def test_the_first_screen_of_help_fits_a_terminal_and_names_every_command(words: list[str]) -> None:
+    shown = CliRunner().invoke(program, words, prog_name="rejoinder", terminal_width=80).output
+    lines = shown.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert set(program.list_commands(CONTEXT)) <= set(re.findall(r"[a-z]+", shown))
+    assert lines[5].split()[0] == "score"
+
+
+def test_help_describes_every_command_or_one() -> None:
+    described = CliRunner().invoke(program, ["help", "--all"], prog_name="rejoinder", terminal_width=80)
+    for entry in _help.list_entries():
+        assert re.search(rf"^  {entry.name} +{re.escape(entry.summary)}$", described.output, re.MULTILINE)
+    for name in ("score", "index build"):
+        one = CliRunner().invoke(program, ["help", *name.split()], prog_name="rejoinder")
+        assert one.output == CliRunner().invoke(program, [*name.split(), "--help"], prog_name="rejoinder").output
+    for words, message in (
+        (["scroe"], "no command is called 'scroe'; did you mean 'score'"),
+        (["score", "more"], "rejoinder score has no commands of its own; leave out 'more'"),
+        (["score", "--all"], "--all describes every command"),
+    ):
+        refused = CliRunner().invoke(program, ["help", *words], prog_name="rejoinder")
+        assert refused.exit_code == 2
+        assert message in refused.output
+
+
+# What these write into: the terminal, the cache, a folder that is named by an argument.
+NO_OUTPUT = set("agreement cache check compare explain help power serve trust".split()) | {
+    "data get", "data show", "index add", "index check", "index search", "models get", "models list", "models path",
+    "shards catalogue", "shards check",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n, c in COMMANDS.items() if not isinstance(c, click.Group)])
+def test_every_command_that_writes_has_the_same_output_option(name: str) -> None:
+    options = [one for one in COMMANDS[name].params if "--output" in one.opts]
+    if name in NO_OUTPUT or name.startswith("list "):
+        assert not options
+        return
+    (option,) = options
+    assert (option.name, option.opts) == ("output", ["-o", "--output"])
+    assert "--out " not in help_of(name)
+
+
+@pytest.mark.parametrize("option", ["-o", "--output", "--out"])
+def test_the_old_name_of_the_output_option_works(option: str, tmp_path: Path) -> None:
+    chats = str(Path(__file__).parent.parent / "examples" / "chats.jsonl")
+    done = CliRunner().invoke(program, ["score", chats, "-m", "length", option, str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "run" / "run.json").exists()
+    joined = f"{option}{'' if option == '-o' else '='}{tmp_path / 'run.html'}"
+    assert CliRunner().invoke(program, ["report", str(tmp_path / "run"), joined]).exit_code == 0
+    assert (tmp_path / "run.html").exists()
+    missing = CliRunner().invoke(program, ["embed", chats])
+    assert "Missing option '-o' / '--output'." in missing.output
+
+
+def test_a_new_command_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rejoinder.cli
+
+    (tmp_path / "shout.py").write_text(
+        "import click\n"
+        "from rejoinder.cli import _help\n"
+        "GROUP = _help.SERVING\n"
+        "@click.command(short_help='Shout a word')\n"
+        "@click.argument('word')\n"
+        "def command(word):\n"
+        "    click.echo(word.upper())\n"
+    )
+    monkeypatch.setattr(rejoinder.cli, "__path__", [*rejoinder.cli.__path__, str(tmp_path)])
+    assert CliRunner().invoke(program, ["shout", "hello"]).output == "HELLO\n"
+    assert "help, serve, shout" in CliRunner().invoke(program, ["--help"]).output
+    assert "shout  Shout a word" in CliRunner().invoke(program, ["help", "--all"]).output
 
 
 def test_the_specs_that_help_texts_give_as_examples_can_be_typed() -> None:

@@ -148,7 +148,7 @@ def test_a_stopped_attack_goes_on_and_leaves_no_process(tmp_path: Path, how: sig
     _, said = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how), said
     if how == signal.SIGINT:
-        assert said.strip() == "rejoinder: stopped; the same command goes on where it was"
+        assert said.strip() == "rejoinder: stopped; run the same command again to continue"
     _gone(process.pid)
     assert not (tmp_path / "a.json").exists()
     (tmp_path / "wait").unlink()

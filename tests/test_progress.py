@@ -17,12 +17,12 @@ from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
-COST = r"in \d+\.\d s with 1 worker: \d+\.\d{3} s and [\d,]+ bytes a thousand; 0 failures, 0 retries"
+COST = r"in \d+\.\d s with 1 worker: \d+\.\d{3} s and [\d,]+ bytes per thousand; 0 failures, 0 retries"
 
 
 def test_nobody_watching_means_silence(capsys: pytest.CaptureFixture[str]) -> None:
-    with show_progress("scoring", "replies", LocalEngine()) as watch:
-        assert watch.progress is None
+    with show_progress("scoring", "replies", LocalEngine()) as reporter:
+        assert reporter.progress is None
     with progress_bar("reading") as progress:
         assert progress is None
     assert capsys.readouterr() == ("", "")
@@ -33,9 +33,9 @@ def test_a_log_gets_a_plain_line_every_so_many_seconds(
 ) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", "0.05")
     engine = LocalEngine(2, counts=FailureCounts(1, 6))
-    with show_progress("scoring", "replies", engine) as watch:
-        assert watch.progress is not None
-        watch.progress(1_500, 6_000)
+    with show_progress("scoring", "replies", engine) as reporter:
+        assert reporter.progress is not None
+        reporter.progress(1_500, 6_000)
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 2
@@ -45,31 +45,31 @@ def test_a_log_gets_a_plain_line_every_so_many_seconds(
 
 def test_a_total_that_is_not_known_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", "60")
-    with show_progress("indexing", "turns") as watch:
-        assert watch.progress is not None
-        watch.progress(12_000, 0)
-        assert re.fullmatch(r"indexing: 12,000 turns, [\d,]+/s", watch.line())
+    with show_progress("indexing", "turns") as reporter:
+        assert reporter.progress is not None
+        reporter.progress(12_000, 0)
+        assert re.fullmatch(r"indexing: 12,000 turns, [\d,]+/s", reporter.line())
 
 
 @pytest.mark.parametrize("said", ["often", "0", "-3", "nan", "1e300"])
 def test_seconds_that_are_none_are_said_in_one_sentence(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", said)
-    with pytest.raises(SpecError, match=f"must be the seconds between two lines of progress, not '{said}'"):
+    with pytest.raises(SpecError, match=f"must be the number of seconds between two lines of progress, not '{said}'"):
         show_progress("scoring").__enter__()
 
 
 def test_what_an_engine_does_not_count_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    with show_progress("scoring", "replies", LocalEngine(3, "ray", FailureCounts(None, None))) as watch:
+    with show_progress("scoring", "replies", LocalEngine(3, "ray", FailureCounts(None, None))) as reporter:
         pass
-    watch.tell(2_000, "replies", 50_000)
+    reporter.print_summary(2_000, "replies", 50_000)
     assert re.fullmatch(
-        r"2,000 replies in \d+\.\d s with 3 workers: \d+\.\d{3} s and 25,000 bytes a thousand; "
-        r"failures and retries not told by ray\n",
+        r"2,000 replies in \d+\.\d s with 3 workers: \d+\.\d{3} s and 25,000 bytes per thousand; "
+        r"failures and retries not reported by ray\n",
         capsys.readouterr().err,
     )
     half = LocalEngine(3, "ray", FailureCounts(2, None))
-    with show_progress("scoring", "replies", half) as watch:
-        assert watch.trouble() == ["2 failures", "retries not known"]
+    with show_progress("scoring", "replies", half) as reporter:
+        assert reporter.failure_counts() == ["2 failures", "retries not known"]
 
 
 def test_a_bar_shows_rows_rate_and_trouble_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,11 +85,11 @@ def test_a_bar_shows_rows_rate_and_trouble_on_a_terminal(monkeypatch: pytest.Mon
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     engine = LocalEngine(2, counts=FailureCounts(1, 3))
-    with show_progress("scoring", "replies", engine) as watch:
-        assert watch.progress is not None
-        watch.progress(10, 400)
+    with show_progress("scoring", "replies", engine) as reporter:
+        assert reporter.progress is not None
+        reporter.progress(10, 400)
         time.sleep(0.15)
-        watch.progress(200, 400)
+        reporter.progress(200, 400)
         time.sleep(0.15)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
     assert "200/400 replies" in shown
@@ -114,7 +114,7 @@ def run(*typed: Any) -> str:
 def test_scoring_says_what_it_cost_and_nothing_where_nothing_was_computed(tmp_path: Path) -> None:
     typed = ("score", CHATS, "-m", "length", "--processes", 1, "-o", tmp_path / "run")
     assert re.search(r"^\d+ replies " + COST, run(*typed), re.MULTILINE)
-    assert "a thousand" not in run(*typed)
+    assert "per thousand" not in run(*typed)
 
 
 def test_every_long_command_says_what_it_cost(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_every_long_command_says_what_it_cost(tmp_path: Path) -> None:
 
     write(talks(12), tmp_path / "talks.jsonl")
     told = run("index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "index")
-    assert re.search(r"\d+ turns indexed into .*index in .* bytes a thousand", told)
+    assert re.search(r"\d+ turns indexed into .*index in .* bytes per thousand", told)
     told = run("index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "two", "--shards", 2, "--processes", 1)
     assert re.search(r"\d+ turns of 2 shards indexed into .*two " + COST, told)
     items = ("augment", CHATS, "-o", tmp_path / "more.jsonl", "--corpus", tmp_path / "talks.jsonl", "--no-comet")
     assert re.search(r"^\d+ items " + COST, run(*items), re.MULTILINE)
     told = run("attack", tmp_path / "talks.jsonl", "-m", "length", "--contexts", 5, "--split", "train")
-    assert re.search(r"^\d+ contexts under 1 metrics in .* a thousand; 0 failures, 0 retries$", told, re.MULTILINE)
+    assert re.search(r"^\d+ contexts under 1 metric in .* per thousand; 0 failures, 0 retries$", told, re.MULTILINE)

@@ -102,7 +102,7 @@ def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(known: dict[st
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert errors.strip() == "rejoinder: stopped; the same command goes on where it was"
+    assert errors.strip() == "rejoinder: stopped; run the same command again to continue"
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{pid}").exists() for pid in started) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -518,3 +518,10 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
 def test_a_column_of_scores_is_had_by_its_spec() -> None:
     scores = rejoinder.score(["one", "one two"], "length")
     assert scores["length"].tolist() == [1.0, 2.0]
+
+
+def test_a_metric_says_of_itself_that_it_is_used_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rejoinder.metrics.self_bleu import SelfBleu
+
+    monkeypatch.setattr(SelfBleu, "default_for", ("no references", 2))
+    assert default_metrics(False, False) == ["context_overlap", "distinct", "self_bleu", "length"]

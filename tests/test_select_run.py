@@ -198,7 +198,7 @@ def test_the_command_ranks_systems_and_says_where_the_results_are(ran: Callable[
     assert "./mine.py:score" in page
     again = ran("select", testset, "--system", "tfidf", "--system", "./mine.py:score")
     assert again.out == done.out
-    assert "2 systems had answered before" in again.err
+    assert "2 systems answered earlier" in again.err
     folder = done.err.rpartition("results: ")[2].split()[0]
     shown = ran("select", folder, "--system", "tfidf", "--format", "json")
     assert [row["system"] for row in json.loads(shown.out)[0]["rows"]] == ["tfidf"]

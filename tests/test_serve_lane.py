@@ -13,10 +13,12 @@ import pytest
 pytest.importorskip("starlette")
 
 from rejoinder.errors import InputError
+from rejoinder.metric import parse
 from rejoinder.server.api.batching import BatchQueue, QueueFullError
 from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.score import score
 from rejoinder.server.api.service import ApiService
+from rejoinder.systems import parse_system
 
 
 class Work:
@@ -158,3 +160,23 @@ def test_what_many_score_at_once_is_scored_in_few_calls_and_right() -> None:
     found, batches = run(ask())
     assert found == [[float(n)] for n in range(1, 33)]
     assert batches <= 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "lane"),
+    [
+        ("aptness", "networks"), ("bleu", "metrics"), ("judge", "models"), ("ssrem", "metrics"),
+        ("with_references(metric='bertscore')", "models"), ("with_references(metric='bleu')", "metrics"),
+    ],
+)  # fmt: skip
+def test_a_metric_says_of_itself_in_which_lane_it_is_asked(spec: str, lane: str) -> None:
+    assert ApiService().lane_of(parse(spec)) == lane
+
+
+def test_a_system_says_of_itself_in_which_lane_it_is_asked_and_whether_it_is_offered() -> None:
+    service = ApiService()
+    assert service.lane_of(parse_system("embedded")) == "models"
+    assert service.lane_of(parse_system("judge")) == "models"
+    assert service.lane_of(parse_system("tfidf")) == "metrics"
+    assert not {"chat", "completion", "function", "generator"} & set(service.offer.systems)
+    assert {"causal", "embedded", "metric", "ranker", "seq2seq", "tfidf"} <= set(service.offer.systems)

@@ -77,7 +77,7 @@ def test_the_command_takes_folders_and_patterns(folder: Path, tmp_path: Path) ->
         done = CliRunner().invoke(command, [given, "-m", "length", "--processes", "1", "-o", str(out)])
         assert done.exit_code == 0, done.output
         assert f"in {n} shards" in done.output
-        assert "bytes a thousand" in done.output
+        assert "bytes per thousand" in done.output
         assert (out / "sharded.json").is_file()
 
 

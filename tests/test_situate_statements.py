@@ -196,7 +196,7 @@ def test_the_command_trains_and_says_what_is_missing(base: Path, tmp_path: Path)
     without = CliRunner().invoke(command, [*given[:-1], str(tmp_path / "more"), *options])
     assert "no held-out seeds are named" in str(without.exception)
     twice = CliRunner().invoke(command, [*given, "--valid", str(tmp_path / "held.jsonl"), *options])
-    assert "is there already and not empty" in str(twice.exception)
+    assert "already exists and is not empty" in str(twice.exception)
 
 
 class Listening:

@@ -288,7 +288,7 @@ def test_a_corpus_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_pa
 def test_an_output_that_is_in_use_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path, tmp_path / "file"):
-        assert refused("-o", path) == f"{path}: is there already and not empty; name a new folder"
+        assert refused("-o", path) == f"{path}: already exists and is not empty; name a new folder"
 
 
 def test_an_output_that_cannot_be_made_is_told_before_the_training(

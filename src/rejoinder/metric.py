@@ -19,7 +19,7 @@ import math
 import typing
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
@@ -52,6 +52,15 @@ class Metric:
     version: ClassVar[int] = 1
     # Decimals that are the same on every machine; None where the number is exact.
     decimals: ClassVar[int | None] = None
+    # Whether it is used where no metric is named, and in which order: ("references", 1) is the first for data with
+    # references, ("no references", 1) for data without, ("context", 1) for data with contexts. None: only by name.
+    default_for: ClassVar[tuple[Literal["context", "references", "no references"], int] | None] = None
+    # Whether it asks a language model or another large network, which takes seconds: a server keeps it apart.
+    large: ClassVar[bool] = False
+    # Whether several threads may score with it at once.
+    thread_safe: ClassVar[bool] = False
+    # Parameters that send texts to an endpoint, at its owner's cost, unless they have their default.
+    endpoint_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """One score a pair, in order."""

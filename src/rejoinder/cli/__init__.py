@@ -7,36 +7,38 @@ import errno
 import io
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
 from rejoinder import __version__
+from rejoinder.cli._help import command_module, command_names, write_first_screen
 from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest, shorten_path
 from rejoinder.escape import hide_credentials
-from rejoinder.registry import list_modules
 
-_RESUMABLE = ("build", "embed", "index", "score", "select")  # commands that keep what they did
-_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these come without a name
-_RESUMABLE_BESIDE = ("attack", "augment")  # commands that keep it beside the file that they write
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # the system names no file in these
 
 
 class Commands(click.Group):
-    """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``."""
+    """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``.
+
+    The file also says in which ``GROUP`` of the help the command is, its place among the most used (``COMMON``), and
+    whether it is ``RESUMABLE``: "always", or "with output" where it keeps what it has done beside its output.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command by name."""
-        return sorted(name.rstrip("_").replace("_", "-") for name in list_modules("rejoinder.cli"))
+        return sorted(command_names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One command, whose module is loaded only now."""
-        for module in list_modules("rejoinder.cli"):
-            if module.rstrip("_").replace("_", "-") == cmd_name:
-                found = import_module(f"rejoinder.cli.{module}").command
-                return found if isinstance(found, click.Command) else None
-        return None
+        command = getattr(command_module(cmd_name), "command", None)
+        return command if isinstance(command, click.Command) else None
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The first screen: the most used commands, and all others by name."""
+        write_first_screen(formatter, self.help or "")
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command; nothing that it prints can steer a terminal."""
@@ -46,7 +48,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed, or the nearest one's name in the error."""
+        """The command that was typed; an unknown name is an error that suggests the nearest one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             raise click.UsageError(f"no command is called {name!r}; {nearest(name, self.list_commands(ctx))}")
@@ -56,14 +58,11 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="rejoinder")
 def program() -> None:
-    """Tell how good a chatbot's reply is: offline, with intervals and honest baselines.
-
-    Start with: rejoinder score FILE
-    """
+    """Measure how good a chatbot's replies are. Start with: rejoinder score FILE"""
 
 
 def main() -> None:
-    """The console script: errors of the user's are one line and exit status 2; a traceback means our bug."""
+    """The console script: a user error is one line and exit status 2; a traceback is our bug."""
     with escaped_streams():
         _run_program()
 
@@ -83,34 +82,34 @@ def _run_program() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
-        print("rejoinder: stopped" + "; the same command goes on where it was" * _is_resumable(), file=sys.stderr)
+        print("rejoinder: stopped" + "; run the same command again to continue" * _is_resumable(), file=sys.stderr)
         if "ray" in sys.modules:
             _exit_now(130)
         sys.exit(130)
     except BrokenPipeError:
-        # The reader of our output went away (a pager, head): that is no error of anybody's.
+        # The reader of our output went away (a pager, head): that is not an error.
         sys.stderr.close()
         sys.exit(141)
     except OSError as error:
-        # What a room deeper down could not say better: a disk that is full, a name that is too long, no permission.
+        # A disk that is full, a name that is too long, no permission: nothing deeper down could say it better.
         if error.filename is None and error.errno not in _WRITE_ERRORS:
             raise
-        what = f"{shorten_path(error.filename)}:" if error.filename is not None else "the output cannot be written:"
-        _fail(f"{what} {error.strerror}")
+        subject = f"{shorten_path(error.filename)}:" if error.filename is not None else "the output cannot be written:"
+        _fail(f"{subject} {error.strerror}")
 
 
 def _check_streams() -> None:
-    """Refuse to print into nothing; say nothing where errors are not wanted; print names that are not UTF-8."""
+    """Refuse a closed output, replace a closed error stream, and escape names that are not UTF-8."""
     if sys.stderr is None:
         sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))  # else errors would go to the output
     if sys.stdout is None:
-        raise RejoinderError("standard output is closed; direct it to a file, or to /dev/null")
+        raise RejoinderError("standard output is closed; redirect it to a file, or to /dev/null")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _exit_now(status: int) -> None:
-    """End here: Ray's own threads, interrupted anywhere, may crash a process that takes itself apart."""
+    """Exit at once: Ray's own threads, interrupted anywhere, may crash a process during its normal exit."""
     atexit._run_exitfuncs()  # Ray stops what it started
     sys.stdout.flush()
     sys.stderr.flush()
@@ -119,10 +118,10 @@ def _exit_now(status: int) -> None:
 
 def _is_resumable() -> bool:
     """Whether the command that was typed keeps what it has done."""
-    command, *rest = [*sys.argv[1:], ""]
-    return command in _RESUMABLE or (
-        command in _RESUMABLE_BESIDE and any(one.startswith(("-o", "--out")) for one in rest)
-    )
+    name, *arguments = [*sys.argv[1:], ""]
+    resumable = getattr(command_module(name), "RESUMABLE", None)
+    has_output = any(argument.startswith(("-o", "--out")) for argument in arguments)
+    return resumable == "always" or (resumable == "with output" and has_output)
 
 
 def _fail(message: str) -> None:

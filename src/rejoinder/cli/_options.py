@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
@@ -17,39 +20,39 @@ table_format_option = click.option(
     type=click.Choice(["text", "markdown", "html", "latex", "csv", "json"]),
     default="text",
     show_default=True,
-    help="How tables are printed.",
+    help="The format of printed tables.",
 )
 _ENDING_NAMES = {
     ".csv": "CSV", ".tsv": "TSV", ".xlsx": "a spreadsheet", ".parquet": "Parquet", ".json": "one JSON value",
     ".jsonl": "JSONL", ".txt": "plain text", ".md": "Markdown", ".html": "HTML", ".tex": "LaTeX", ".toml": "TOML",
-    ".svg": "a drawing", ".png": "a picture", ".pdf": "PDF", ".npy": "vectors",
+    ".svg": "an SVG image", ".png": "a PNG image", ".pdf": "PDF", ".npy": "vectors",
 }  # fmt: skip
 
 
 class Output(click.Path):
-    """The name of something to write, which must not end like the name of something else."""
+    """The name of a file or folder to write, whose ending must not be that of another format."""
 
-    def __init__(self, what: str, *endings: str, path_type: type[Any] | None = None) -> None:
+    def __init__(self, content: str, *endings: str, path_type: type[Any] | None = None) -> None:
         super().__init__(path_type=path_type)
-        self.what, self.endings = what, endings
+        self.content, self.endings = content, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name as it is, or an error that says what would have been written under it."""
+        """The name as it is; an error where its ending is that of another format."""
         self.check(str(value), param, ctx)
         return super().convert(value, param, ctx)
 
     def check(self, name: str, param: click.Parameter | None = None, ctx: click.Context | None = None) -> None:
-        """Raise where a name ends like that of another format."""
+        """Raise where a name has the ending of another format."""
         ending = PurePath(name.removesuffix(".gz")).suffix.lower()
         if ending in _ENDING_NAMES and ending not in self.endings:
-            usual = f"end the name in {' or '.join(self.endings)}" if self.endings else f"leave out {ending}"
+            advice = f"end the name in {' or '.join(self.endings)}" if self.endings else f"leave out {ending}"
             self.fail(
-                f"{name}: {ending} means {_ENDING_NAMES[ending]}, and {self.what} is written; {usual}", param, ctx
+                f"{name}: {ending} means {_ENDING_NAMES[ending]}, and {self.content} is written; {advice}", param, ctx
             )
 
 
 def records_output(path_type: type[Any] | None = None) -> Output:
-    """A file of records, or of other things one per line."""
+    """A JSONL file: records, or other objects, one per line."""
     return Output("JSONL", ".jsonl", path_type=path_type)
 
 
@@ -61,32 +64,98 @@ def run_output(path_type: type[Any] | None = None) -> Output:
 page_output = Output("an HTML page", ".html", path_type=Path)
 sheet_output = Output("CSV", ".csv")
 project_output = Output("a project in TOML", ".toml")
-seed_option = click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
+seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")
+
+
+class _OutputOption(click.Option):
+    """``-o/--output``; ``--out`` is accepted as well, but neither help nor errors show it."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--out"], dest=self.name, action="store", nargs=self.nargs)
+
+
+def output_option(
+    kind: click.ParamType[Any],
+    description: str,
+    *,
+    metavar: str = "FILE",
+    required: bool = False,
+    default: str | Path | None = None,
+    show_default: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``-o/--output``: where a command writes its result."""
+    return click.option(
+        "-o",
+        "--output",
+        cls=_OutputOption,
+        type=kind,
+        metavar=metavar,
+        required=required,
+        show_default=show_default,
+        help=description,
+        **({} if default is None else {"default": default}),  # a default of None would end the check for required
+    )
+
+
+def records_output_option(required: bool = True, metavar: str = "FILE") -> Callable[..., Callable[..., Any]]:
+    """``-o/--output`` of a command that writes records: required, or else standard output."""
+    usual = "" if required else " [standard output]"
+    return output_option(
+        records_output(),
+        f'The JSONL file to write{usual}; "-" is standard output, *.gz is compressed.',
+        metavar=metavar,
+        required=required,
+        default=None if required else "-",
+    )
+
+
+def folder_output_option(required: bool = True, usual: str = "") -> Callable[..., Callable[..., Any]]:
+    """``-o/--output`` of a command that writes a new folder."""
+    description = "The folder to write" + (f" [{usual}]." if usual else ".")
+    return output_option(click.Path(path_type=Path), description, metavar="FOLDER", required=required)
+
+
+def check_new_folder(folder: Path, hint: str = "name a new folder") -> None:
+    """Raise where a folder that is to be written has something in it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: already exists and is not empty; {hint}")
+
+
+def require_modules(*names: str) -> None:
+    """Raise where a package that training needs is not installed."""
+    for name in names:
+        if find_spec(name) is None:
+            raise MissingExtraError(name, "torch", "training")
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Who computes: --engine, --address and --processes, of which there are usually so many."""
+    """Where the work is done: --engine, --address and --processes; ``usual`` is the usual number of processes."""
 
-    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+    def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--processes", type=click.IntRange(min=1), help=f"Processes or workers to use [{usual}]."),
-            click.option("--address", metavar="HOST:PORT", help="Of a running Ray cluster [one is started here]."),
+            click.option("--processes", type=click.IntRange(min=1), help=f"How many processes or workers [{usual}]."),
+            click.option(
+                "--address",
+                metavar="HOST:PORT",
+                help="The address of a running Ray cluster [start one on this machine].",
+            ),
             click.option(
                 "--engine",
                 type=click.Choice(["local", "ray"]),
                 default="local",
                 show_default=True,
-                help="Who computes: processes of this machine, or a Ray cluster.",
+                help="Where the work is done: processes on this machine, or a Ray cluster.",
             ),
         ):
             command = option(command)
         return command
 
-    return added
+    return add_options
 
 
 def choose_engine(name: str, processes: int | None, address: str | None) -> Engine:
-    """The engine that was asked for; this process where nothing was, for its models use all cores themselves."""
+    """The engine to use; without --processes this process alone, since models use all cores themselves."""
     from rejoinder.engines.factory import open_engine
 
     return open_engine(name, processes or (1 if name == "local" else None), address)

@@ -1,4 +1,4 @@
-"""What people said, from wherever a command finds it: a file, a published set, a run folder, an annotation project."""
+"""People's judgements, from a file, a published set, a run folder or an annotation project."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 source_argument = click.argument("source", metavar="FILE")
 without_option = click.option(
-    "--without", multiple=True, metavar="RATER", help="Leave this rater out; may be repeated."
+    "--without", multiple=True, metavar="RATER", help="Leave out this rater; may be repeated."
 )
 
 
 def read_judgements(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[str, CheckTally]]:
-    """The records of a source, and how its raters did on checks where the source knows of any."""
+    """The records of a source, and how its raters did on attention checks where the source has any."""
     from rejoinder.errors import InputError, nearest
     from rejoinder.types import Preference, Rating
 
@@ -27,14 +27,14 @@ def read_judgements(source: str, without: Sequence[str] = ()) -> tuple[list[Reco
     raters = {record.rater for record in records if isinstance(record, Rating | Preference)}
     for name in without:
         if name not in raters:
-            raise InputError(f"nobody is called {name!r} among the raters; {nearest(name, raters)}")
-    left_out = frozenset(without)
-    kept = [r for r in records if not (isinstance(r, Rating | Preference) and r.rater in left_out)]
-    return kept, {rater: found for rater, found in checks.items() if rater not in left_out}
+            raise InputError(f"no rater is called {name!r}; {nearest(name, raters)}")
+    excluded = frozenset(without)
+    remaining = [r for r in records if not (isinstance(r, Rating | Preference) and r.rater in excluded)]
+    return remaining, {rater: tally for rater, tally in checks.items() if rater not in excluded}
 
 
 def _read_records(source: str) -> Iterator[Record]:
-    """Every record as it stands: ratings need not come with what they rate."""
+    """Every record as it is: ratings need not come with what they rate."""
     from rejoinder.data.inputs import Input
     from rejoinder.scoring.folder import DATA, check_files
     from rejoinder.scoring.sharded.reader import list_run_parts
@@ -42,17 +42,17 @@ def _read_records(source: str) -> Iterator[Record]:
     folder = Path(source)
     if folder.is_dir():
         check_files(folder, {DATA})
-    for one in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
-        opened = Input(one)
+    for file in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
+        data = Input(file)
         try:
-            for record, _ in opened.records(allow_empty=True):
+            for record, _ in data.records(allow_empty=True):
                 yield record
         finally:
-            opened.close()
+            data.close()
 
 
 def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
-    """What the raters of an annotation project have said so far."""
+    """The judgements of an annotation project so far."""
     from rejoinder.annotation.progress import read_ratings_and_checks
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
@@ -60,7 +60,7 @@ def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
 
     project = read_project(path)
     file = project.database.removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).exists():  # opening it would make one
+    if "://" not in file and not Path(file).exists():  # opening it would create one
         raise InputError(
             f"{path}: nobody has judged anything yet (no {file}); serve it with: rejoinder annotate {path}"
         )

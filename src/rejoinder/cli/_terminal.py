@@ -1,4 +1,4 @@
-"""Standard output and standard error as every command has them: what others wrote cannot steer a terminal there."""
+"""Standard output and standard error of every command: control characters in users' data cannot steer a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class EscapedStream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # Where rich writes, whose colours are its own.
+        # Rich writes here: its colours must pass.
         self.rich_proxied_file: TextIO = getattr(stream, "rich_proxied_file", stream)
 
     def write(self, text: str) -> int:
@@ -34,10 +34,10 @@ class EscapedStream:
 
 @contextmanager
 def escaped_streams() -> Iterator[None]:
-    """Within it, whatever is printed is escaped."""
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, stream and EscapedStream(stream)) for stream in before)
+    """Escape whatever is printed within."""
+    originals = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, stream and EscapedStream(stream)) for stream in originals)
     try:
         yield
     finally:
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr = originals

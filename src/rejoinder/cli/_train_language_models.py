@@ -1,75 +1,99 @@
-"""``rejoinder train generator``: a small system that writes replies, of the paper's ten or of another size."""
+"""``rejoinder train generator`` and ``statements``: small models that write replies, or statements."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import click
+
+from rejoinder.cli._options import check_new_folder, folder_output_option, require_modules
 
 
 @click.command("generator")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@folder_output_option()
 @click.option("--arch", type=click.Choice(["gru", "lstm", "transformer"]), default="gru", show_default=True)
-@click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True, help="Of encoder and decoder each.")
-@click.option("--dim", type=click.IntRange(min=2), default=256, show_default=True, help="Of words and hidden vectors.")
-@click.option("--heads", type=click.IntRange(min=1), default=4, show_default=True, help="Of a transformer.")
-@click.option("--no-attention", is_flag=True, help="A recurrent decoder sees the context's last state only.")
+@click.option(
+    "--layers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Layers of the encoder, and of the decoder.",
+)
+@click.option(
+    "--dim", type=click.IntRange(min=2), default=256, show_default=True, help="Dimensions of words and hidden vectors."
+)
+@click.option(
+    "--heads", type=click.IntRange(min=1), default=4, show_default=True, help="Attention heads of a transformer."
+)
+@click.option("--no-attention", is_flag=True, help="A recurrent decoder sees only the last state of the context.")
 @click.option("--vocabulary", "pieces", metavar="N|FOLDER", default="16000", show_default=True,
-              help="How many pieces to learn, or a generator whose vocabulary to share.")  # fmt: skip
+              help="The size of the vocabulary, or a generator whose vocabulary to use.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=1), default=30_000, show_default=True)
-@click.option("--tokens", type=click.IntRange(min=1), default=6_000, show_default=True, help="A step.")
+@click.option("--tokens", type=click.IntRange(min=1), default=6_000, show_default=True, help="Tokens per step.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-4, show_default=True)
 @click.option("--fraction", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True,
-              help="Of the dialogues to train on; a smaller part lies within a larger one.")  # fmt: skip
+              help="The share of dialogues to train on; a smaller share is part of a larger one.")  # fmt: skip
 @click.option("--check", type=click.IntRange(min=1), default=2_000, show_default=True,
-              help="Steps between two looks at the held-out loss, each with a checkpoint.")  # fmt: skip
+              help="Steps between two checkpoints, each with the held-out loss.")  # fmt: skip
 @click.option("--snapshot", "snapshots", type=click.IntRange(min=1), multiple=True, metavar="STEP",
-              help="Also keep the network of this step, in FOLDER/step-STEP (repeatable).")  # fmt: skip
+              help="Also keep the network of this step, in FOLDER/step-STEP; may be repeated.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")
+@click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
 def generator(
     files: tuple[str, ...],
     output: Path,
+    arch: Literal["gru", "lstm", "transformer"],
+    layers: int,
+    dim: int,
+    heads: int,
     no_attention: bool,
     pieces: str,
+    steps: int,
+    tokens: int,
+    rate: float,
+    fraction: float,
+    check: int,
     snapshots: tuple[int, ...],
+    seed: int,
     device: str | None,
-    **chosen: Any,
 ) -> None:
     """Train a system that writes replies on FILES of dialogues with a split (JSONL, or dataset:NAME).
 
-    Without FILES, on dataset:corpus/dialogues. A large GPU does a thousand steps in 20 to 50 seconds, a CPU in hours;
-    started again with the same options, a training goes on where it was. Test what comes out with
+    Without FILES, on dataset:corpus/dialogues. A large GPU takes 20 to 50 seconds for a thousand steps, a CPU hours. If
+    training is stopped, run the same command again to continue. Test the result with
     rejoinder select SET --system generator:FOLDER.
     """
-    from importlib.util import find_spec
-
-    from rejoinder.errors import InputError, MissingExtraError
+    from rejoinder.errors import InputError
     from rejoinder.models.generator.text import GeneratorLimits
 
-    if find_spec("torch") is None:
-        raise MissingExtraError("torch", "torch", "training")
-    shape = {key: chosen.pop(key) for key in ("arch", "layers", "dim", "heads")}
-    if shape["dim"] % (2 * shape["heads"] if shape["arch"] == "transformer" else 1):
-        raise InputError(f"--dim {shape['dim']} cannot be shared by {shape['heads']} heads of even size")
+    require_modules("torch")
+    if arch == "transformer" and dim % (2 * heads):
+        raise InputError(f"--dim {dim} cannot be split into {heads} heads of even size; take a multiple of {2 * heads}")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.models.generator.model import CARD_FILE
     from rejoinder.models.generator.network import GeneratorShape
     from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator
 
     if (output / CARD_FILE).exists() and not (output / "checkpoint.json").exists():
-        raise InputError(f"{output}: holds a finished generator; name a new folder")
-    shared, size = _parse_vocabulary(pieces)
+        raise InputError(f"{output}: already has a finished generator; name a new folder")
+    vocabulary, size = _parse_vocabulary(pieces)
     recipe = GeneratorRecipe(
-        GeneratorShape(**shape, vocabulary=size, attention=not no_attention), GeneratorLimits(), **chosen
+        GeneratorShape(arch=arch, layers=layers, dim=dim, heads=heads, vocabulary=size, attention=not no_attention),
+        GeneratorLimits(),
+        steps=steps,
+        tokens=tokens,
+        rate=rate,
+        fraction=fraction,
+        check=check,
+        seed=seed,
     )
     train_generator(
         read_dialogues(files or DEFAULT_CORPORA[:1]),
         output,
         recipe,
-        pieces=shared,
+        pieces=vocabulary,
         snapshots=snapshots,
         device=device,
         say=lambda line: click.echo(line, err=True),
@@ -77,18 +101,18 @@ def generator(
     click.echo(f"{output}: written; test it: rejoinder select SET --system generator:{output}", err=True)
 
 
-def _parse_vocabulary(given: str) -> tuple[str | None, int]:
-    """The vocabulary of another generator, and how many pieces there are or shall be."""
+def _parse_vocabulary(text: str) -> tuple[str | None, int]:
+    """The vocabulary of another generator (None: to be learned), and its size."""
     from rejoinder.errors import InputError
 
-    if given.isdecimal():
-        if int(given) < 300:
-            raise InputError(f"--vocabulary {given} has hardly room for letters; take 300 pieces or more")
-        return None, int(given)
+    if text.isdecimal():
+        if int(text) < 300:
+            raise InputError(f"--vocabulary {text} is too small for single letters; take 300 or more")
+        return None, int(text)
     from rejoinder.models.generator.model import TOKENIZER, read_card
 
-    card = read_card(Path(given))
-    return (Path(given) / TOKENIZER).read_text(encoding="utf-8"), card.shape.vocabulary
+    card = read_card(Path(text))
+    return (Path(text) / TOKENIZER).read_text(encoding="utf-8"), card.shape.vocabulary
 
 
 UNKNOWN_LICENCE = "not known"
@@ -96,56 +120,57 @@ UNKNOWN_LICENCE = "not known"
 
 @click.command("statements")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
-@click.option("--valid", multiple=True, metavar="FILE", help="Held-out seeds (repeatable) [dataset:sugar/0/dev].")
-@click.option("--licence", metavar="NAME", help="Of the weights [that of a published set].")
-@click.option("--base", default="smollm2-135m", show_default=True, metavar="NAME", help="The language model.")
-@click.option("--rank", type=click.IntRange(min=1), default=8, show_default=True, help="Of the additions.")
+@folder_output_option()
+@click.option("--valid", multiple=True, metavar="FILE", help="Held-out seeds; may be repeated [dataset:sugar/0/dev].")
+@click.option("--licence", metavar="NAME", help="The licence of the weights [that of a published set].")
+@click.option(
+    "--base", default="smollm2-135m", show_default=True, metavar="NAME", help="The language model to start from."
+)
+@click.option("--rank", type=click.IntRange(min=1), default=8, show_default=True, help="The rank of the LoRA matrices.")
 @click.option("--epochs", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Statements a step.")
+@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Statements per step.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True)
 @click.option("--written", type=click.IntRange(min=0), default=200, show_default=True,
-              help="Held-out requests and categories to write for, to see how many statements are right.")  # fmt: skip
+              help="Statements to write for held-out requests, to measure how many are right.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
-@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="[cuda where there is one]")
+@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="The device [cuda if there is one].")
 def statements(
     files: tuple[str, ...],
     output: Path,
     valid: tuple[str, ...],
     licence: str | None,
     base: str,
+    rank: int,
+    epochs: int,
+    batch: int,
+    rate: float,
+    written: int,
+    seed: int,
     device: str | None,
-    **chosen: int | float,
 ) -> None:
     """Teach a language model to write statements about a situation, from FILES of seeds or questions (or dataset:NAME).
 
-    Without FILES, from the training split of SUGAR's first fold. Use what comes out as
+    Without FILES, from the training split of SUGAR's first fold. Use the result as
     rejoinder situate statements --writer FOLDER.
     """
-    from importlib.util import find_spec
-
-    from rejoinder.errors import InputError, MissingExtraError
+    from rejoinder.errors import InputError
 
     if files and not valid:
-        raise InputError("no held-out seeds are named; give some with --valid FILE")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: is there already and not empty; name a new folder")
-    for module in ("torch", "transformers", "safetensors"):
-        if find_spec(module) is None:
-            raise MissingExtraError(module, "torch", "training")
+        raise InputError("no held-out seeds are named; name some with --valid FILE")
+    check_new_folder(output)
+    require_modules("torch", "transformers", "safetensors")
     from rejoinder.data.seeds import read_seeds
     from rejoinder.training.statements import StatementRecipe, train_statements
 
-    given, held = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
-    licences = {name: _read_licence(name) for name in given}
-    typed: dict[str, Any] = chosen
+    training, held_out = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
+    licences = {name: _read_licence(name) for name in training}
     train_statements(
-        read_seeds(*given),
-        read_seeds(*held),
+        read_seeds(*training),
+        read_seeds(*held_out),
         output,
-        StatementRecipe(**typed),
-        {Path(name).name if not name.startswith("dataset:") else name: told for name, told in licences.items()},
-        licence or (licences[given[0]] if len(given) == 1 else UNKNOWN_LICENCE),
+        StatementRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, written=written, seed=seed),
+        {Path(name).name if not name.startswith("dataset:") else name: terms for name, terms in licences.items()},
+        licence or (licences[training[0]] if len(training) == 1 else UNKNOWN_LICENCE),
         base,
         device,
         lambda line: click.echo(line, err=True),

@@ -1,23 +1,19 @@
-"""``rejoinder aggregate``: one rating a reply from those of several raters."""
+"""``rejoinder aggregate``: one rating per reply from those of several raters."""
 
 from __future__ import annotations
 
 import click
 
-from rejoinder.cli._options import records_output
+from rejoinder.cli import _help
+from rejoinder.cli._options import records_output_option
 from rejoinder.cli._ratings import read_judgements, source_argument, without_option
 
+GROUP = _help.PEOPLE
 
-@click.command(short_help="One rating from several raters'")
+
+@click.command(short_help="Combine the ratings of several raters into one")
 @source_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=records_output(),
-    metavar="FILE",
-    help='Where to; "-" is standard output, *.gz is packed.',
-)
+@records_output_option()
 @click.option(
     "--method",
     default="mean",
@@ -25,17 +21,19 @@ from rejoinder.cli._ratings import read_judgements, source_argument, without_opt
     metavar="NAME",
     help="mean, mode, majority, dawid_skene, minimax_entropy, minimax_entropy_ordinal; glad and mace need crowd-kit.",
 )
-@click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
+@click.option("--aspect", metavar="A", help="Only this aspect [all].")
 @without_option
-@click.option("--all", "everything", is_flag=True, help="Write everything else of FILE too, so that it stands alone.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also write all other records of FILE, so that the result is complete."
+)
 def command(
     source: str, output: str, method: str, aspect: str | None, without: tuple[str, ...], everything: bool
 ) -> None:
-    """Aggregate the ratings of FILE: one a reply and aspect, by the rater "aggregate:METHOD", with how sure it is.
+    """Combine the ratings in FILE: one per reply and aspect, by the rater "aggregate:METHOD", with its confidence.
 
     FILE is JSONL with ratings or preferences, - for standard input, dataset:NAME, a run folder, or the PROJECT.toml of
-    an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT), and
-    rejoinder trust holds the metrics against it.
+    an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT);
+    rejoinder trust then compares the metrics with it.
     """
     from rejoinder.comparison.aggregation import aggregate_ratings
     from rejoinder.data.writer import write
@@ -47,12 +45,12 @@ def command(
     if aspect is not None and aspects and aspect not in aspects:
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
     wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
-    found = aggregate_ratings(wanted, method)
-    made = [record for one in found for record in one.records]
-    write([*(records if everything else []), *made], output)
-    for one in found:
-        units, raters = len(one.judged.matrix.units), len(one.judged.matrix.raters)
-        click.echo(f"{one.judged.name}: {len(one.records):,} of {units:,} units by {raters:,} raters", err=True)
-        if not one.found.converged:
-            click.echo(f"{one.judged.name}: {method} had not settled after {one.found.steps} steps", err=True)
+    results = aggregate_ratings(wanted, method)
+    combined = [record for result in results for record in result.records]
+    write([*(records if everything else []), *combined], output)
+    for result in results:
+        units, raters = len(result.judged.matrix.units), len(result.judged.matrix.raters)
+        click.echo(f"{result.judged.name}: {len(result.records):,} of {units:,} units by {raters:,} raters", err=True)
+        if not result.found.converged:
+            click.echo(f"{result.judged.name}: {method} did not converge in {result.found.steps} steps", err=True)
     click.echo(f"written: {'standard output' if output == '-' else output}", err=True)

@@ -6,13 +6,16 @@ from typing import Literal
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import seed_option, table_format_option
 from rejoinder.cli._ratings import read_judgements, source_argument, without_option
 
+GROUP = _help.PEOPLE
 
-@click.command(short_help="How well people agree")
+
+@click.command(short_help="Show how well raters agree")
 @source_argument
-@click.option("--aspect", metavar="A", help="Only this aspect [all of them].")
+@click.option("--aspect", metavar="A", help="Only this aspect [all].")
 @click.option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
@@ -23,10 +26,10 @@ from rejoinder.cli._ratings import read_judgements, source_argument, without_opt
     type=click.Choice(["none", "linear", "quadratic"]),
     help="How Cohen's kappa weighs a disagreement [none on a nominal scale, else quadratic].",
 )
-@click.option("--above", type=float, metavar="X", help="Take ratings in two classes: above X and not above it.")
+@click.option("--above", type=float, metavar="X", help="Treat ratings as two classes: above X, and X or below.")
 @without_option
 @click.option(
-    "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
+    "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How many resamples to draw."
 )
 @seed_option
 @table_format_option
@@ -41,11 +44,11 @@ def command(
     seed: int,
     form: str,
 ) -> None:
-    """Say how well the raters of FILE agree, per aspect with intervals and per rater against the rest; and whom to
-    look at.
+    """Show how well the raters of FILE agree, per aspect with intervals and per rater against the rest, and which
+    raters to look at.
 
     FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
-    dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which knows its checks too.
+    dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which has attention checks too.
     """
     from rejoinder.comparison.agreement import examine_agreement, suspects
     from rejoinder.comparison.judgements import binarise_judgements, sort_judgements
@@ -54,15 +57,15 @@ def command(
     from rejoinder.reports.output import join_tables
 
     records, checks = read_judgements(source, without)
-    given = sort_judgements(records, checks)
-    chosen = [judged for judged in given.aspects.values() if aspect in (None, judged.aspect)]
-    if not given.aspects:
-        raise InputError(f"{source} holds no ratings and no preferences; name a file that has some")
+    judgements = sort_judgements(records, checks)
+    chosen = [judged for judged in judgements.aspects.values() if aspect in (None, judged.aspect)]
+    if not judgements.aspects:
+        raise InputError(f"{source} has no ratings and no preferences; name a file that has some")
     if not chosen:
-        known = [judged.aspect for judged in given.aspects.values()]
+        known = [judged.aspect for judged in judgements.aspects.values()]
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), known)}")
     if above is not None:
         chosen, scale = [binarise_judgements(judged, above) for judged in chosen], scale or "nominal"
-    found = [examine_agreement(judged, scale, weights, resamples, seed) for judged in chosen]
-    tables = [aspect_table(found, given), class_table(found), *map(rater_table, found)]
-    click.echo(join_tables([*tables, suspect_table(suspects(given, found))], form))
+    results = [examine_agreement(judged, scale, weights, resamples, seed) for judged in chosen]
+    tables = [aspect_table(results, judgements), class_table(results), *map(rater_table, results)]
+    click.echo(join_tables([*tables, suspect_table(suspects(judgements, results))], form))

@@ -1,40 +1,66 @@
-"""``rejoinder annotate``: people judge in a browser."""
+"""``rejoinder annotate``: collect judgements from people in a browser."""
 
 from __future__ import annotations
 
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from rejoinder.cli import _help
+from rejoinder.cli._options import output_option
 from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from rejoinder.annotation.project import Project
     from rejoinder.annotation.store.base import Store
 
+GROUP = _help.PEOPLE
+COMMON = 5
 
-@click.command(short_help="Collect ratings, grades, preferences and texts from people")
+
+class LinkOptions(NamedTuple):
+    """Which links to make, for how long, and the file for those of raters."""
+
+    raters: str | None
+    entrance: str | None
+    renew: str | None
+    days: int | None
+    owner: bool
+    file: Path | None
+
+
+@click.command(short_help="Collect ratings, preferences and texts from people")
 @click.argument("project", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--raters", metavar="N|NAMES", help="Make links for so many raters, or for these names (with commas).")
-@click.option("--entrance", metavar="NAME", help="Make one common link; participants enter with their PROLIFIC_PID.")
-@click.option("--renew", metavar="NAME", help="Make a new link for somebody; the old one ends.")
-@click.option("--days", type=click.IntRange(1, 3650), help="How long new links are valid [without end].")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; only this machine by default.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="0 takes a free one.")
-@click.option("--url", metavar="URL", help="How raters reach it, where a proxy (https) stands before it.")
-@click.option("--database", metavar="URL", help="Another database: a file, or postgresql://... [the project's].")
-@click.option("--keep-owner-link", is_flag=True, help="Make no new link for the owner at this start.")
-@click.option("--no-serve", is_flag=True, help="Make links, then stop.")
-@click.option("--export", "exported", metavar="FORMAT", help="Write the judgements in a format, then stop.")
-@click.option("--import", "imported", metavar="FORMAT", help="Take in judgements in a format (--file), then stop.")
+@click.option("--raters", metavar="N|NAMES", help="Make links for N raters, or for these names (separated by commas).")
 @click.option(
-    "--file",
-    type=click.Path(path_type=Path),
-    help="The file of --export or --import; else where raters' links go, as CSV [standard output].",
+    "--entrance",
+    metavar="NAME",
+    help="Make one link for all participants, who identify themselves with their PROLIFIC_PID.",
 )
+@click.option("--renew", metavar="NAME", help="Make a new link for this rater; the old one stops working.")
+@click.option("--days", type=click.IntRange(1, 3650), help="For how many days new links are valid [no limit].")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; by default only this machine can connect.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="The port; 0 takes a free one."
+)
+@click.option("--url", metavar="URL", help="The public address, if a proxy (https) is in front of the server.")
+@click.option("--database", metavar="URL", help="Another database: a file, or postgresql://... [that of the project].")
+@click.option("--keep-owner-link", is_flag=True, help="Do not make a new link for the owner.")
+@click.option("--no-serve", is_flag=True, help="Make links, then exit.")
+@click.option("--export", "export_format", metavar="FORMAT", help="Write the judgements in this format, then exit.")
+@click.option("--import", "import_format", metavar="FORMAT", help="Read judgements in this format (--file), then exit.")
+@output_option(
+    click.Path(path_type=Path), "The file for --export, or for the links of raters, as CSV [standard output]."
+)
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="The file that --import reads.")
 def command(
     project: Path,
     raters: str | None,
@@ -47,11 +73,12 @@ def command(
     database: str | None,
     keep_owner_link: bool,
     no_serve: bool,
-    exported: str | None,
-    imported: str | None,
+    export_format: str | None,
+    import_format: str | None,
+    output: Path | None,
     file: Path | None,
 ) -> None:
-    """Serve the judging that PROJECT (a TOML file) describes, on this machine, until Ctrl+C.
+    """Serve the annotation project PROJECT (a TOML file) on this machine, until Ctrl+C.
 
     The owner's link is printed at every start. Judgements are kept in the project's database.
     """
@@ -59,91 +86,88 @@ def command(
     from rejoinder.annotation.store import open_store
     from rejoinder.annotation.units import make_units
 
-    found = read_project(project)
-    store = open_store(found, database)
+    settings = read_project(project)
+    links = LinkOptions(raters, entrance, renew, days, not keep_owner_link, output or file)
+    store = open_store(settings, database)
     try:
-        store.load(make_units(found))
-        if exported or imported:
-            _export_or_import(store, exported, imported, file)
-            return
-        if no_serve:
-            _print_links(
-                store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link, file
-            )
+        store.load(make_units(settings))
+        if import_format:
+            if file is None or export_format:
+                raise InputError("--import needs --file with the judgements to read, and no --export")
+            _import(store, import_format, file)
+        elif export_format:
+            _export(store, export_format, output or file)
+        elif no_serve:
+            _print_links(store, url or f"http://{host}:{port}", links)
         else:
-            _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link, file))
+            _serve(settings, store, host, port, url, links)
     finally:
         store.close()
 
 
-def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
+def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: LinkOptions) -> None:
     try:
         from rejoinder.server.server import is_loopback, listen, serve, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
     listening = listen(host, port)
-    reached = url or socket_url(listening)
-    _print_links(store, reached, *links)
-    if not is_loopback(listening) and not reached.startswith("https:"):
+    public_url = url or socket_url(listening)
+    _print_links(store, public_url, links)
+    if not is_loopback(listening) and not public_url.startswith("https:"):
         click.echo(
-            "Links and answers travel unencrypted: put a proxy with https before it and name it with --url.", err=True
+            "Links and answers are sent unencrypted: put a proxy with https in front, and give its address with --url.",
+            err=True,
         )
     if not project.redact:
-        click.echo("Nothing is redacted: see that raters may read what is in the data (docs/annotating.md).", err=True)
-    click.echo("Ctrl+C stops the server; nothing that was sent is lost.", err=True)
-    serve(project, store, listening, reached)
+        click.echo("Nothing is redacted: make sure that raters may read the data (docs/annotating.md).", err=True)
+    click.echo("Ctrl+C stops the server; no answer that was sent is lost.", err=True)
+    serve(project, store, listening, public_url)
 
 
-def _print_links(
-    store: Store,
-    url: str,
-    raters: str | None,
-    entrance: str | None,
-    renew: str | None,
-    days: int | None,
-    owner: bool,
-    file: Path | None,
-) -> None:
-    """Print links, name and address with a tab between them; they are shown this once."""
+def _print_links(store: Store, url: str, options: LinkOptions) -> None:
+    """Print links, name and address separated by a tab; they are shown only once."""
     from rejoinder.server.login import make_link, make_links, renew_owner_link, write_links
 
-    expires = time.time() + days * 24 * 3600 if days else None
+    expires = time.time() + options.days * 24 * 3600 if options.days else None
     links: dict[str, str] = {}
-    if raters and file is not None:
-        write_links(file, lambda: make_links(store, url, raters, "rater", expires))
+    raters = options.raters
+    if raters and options.file is not None:
+        write_links(options.file, lambda: make_links(store, url, raters, "rater", expires))
     elif raters:
         links |= make_links(store, url, raters, "rater", expires)
-    if entrance:
-        links |= make_links(store, url, entrance, "entrance", expires)
-    if renew:
-        links[renew] = make_link(url, store.renew(renew, expires))
-    if owner:
+    if options.entrance:
+        links |= make_links(store, url, options.entrance, "entrance", expires)
+    if options.renew:
+        links[options.renew] = make_link(url, store.renew(options.renew, expires))
+    if options.owner:
         links["owner"] = renew_owner_link(store, url)
     for name, address in links.items():
         click.echo(f"{name}\t{address}")
 
 
-def _export_or_import(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
-    """Take judgements in, or write them out; one of them."""
-    from rejoinder.annotation.exports import export, import_judgements
+def _import(store: Store, form: str, file: Path) -> None:
+    """Read judgements from a file."""
+    from rejoinder.annotation.exports import import_judgements
+
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    result = import_judgements(store, form, content)
+    click.echo(f"{result.added} judgements imported, {result.already} were already there")
+    for reason, count in result.left_out.items():
+        click.echo(f"{count} left out: {reason}")
+
+
+def _export(store: Store, form: str, file: Path | None) -> None:
+    """Write the judgements to a file, or to standard output."""
+    from rejoinder.annotation.exports import export
     from rejoinder.files import atomic_write
 
-    if imported:
-        if file is None or exported:
-            raise InputError("--import needs --file with what is to be taken in, and no --export beside it")
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-        taken = import_judgements(store, imported, content)
-        click.echo(f"{taken.added} judgements taken in, {taken.already} were there already")
-        for reason, count in taken.left_out.items():
-            click.echo(f"{count} left out: {reason}")
-    elif exported:
-        made = export(store, exported)
-        if file is None:
-            sys.stdout.buffer.write(made.content)
-        else:
-            with atomic_write(file, private=True) as out:
-                out.write(made.content)
+    exported = export(store, form)
+    if file is None:
+        sys.stdout.buffer.write(exported.content)
+    else:
+        with atomic_write(file, private=True) as target:
+            target.write(exported.content)

@@ -1,4 +1,4 @@
-"""``rejoinder attack``: what fools a metric, and what upsets it though it should not."""
+"""``rejoinder attack``: which bad replies a metric likes, and which harmless edits change its score."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import Output, choose_engine, engine_options, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import (
+    Output,
+    choose_engine,
+    engine_options,
+    output_option,
+    seed_option,
+    table_format_option,
+)
 
-_EXAMPLES = 5  # worst cases of each trial that a file holds at least
+GROUP = _help.SCORING
+RESUMABLE = "with output"
+
+_EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 
 
-@click.command(short_help="What fools a metric")
+@click.command(short_help="Find what fools a metric")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
     "-m",
@@ -21,19 +32,17 @@ _EXAMPLES = 5  # worst cases of each trial that a file holds at least
     metavar="SPEC",
     help="A metric; may be repeated [every installed metric that needs no references].",
 )
-@click.option("--contexts", type=click.IntRange(min=1), default=2000, show_default=True, help="Contexts to draw.")
-@click.option("--split", default="test", show_default=True, help="The split to draw from, where dialogues have one.")
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn.")
-@click.option("--by-corpus", is_flag=True, help="Also print each metric corpus by corpus.")
-@click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
 @click.option(
-    "-o",
-    "--out",
-    type=Output("JSON", ".json", path_type=Path),
-    metavar="FILE.json",
-    help="Write figures and worst cases.",
+    "--contexts", type=click.IntRange(min=1), default=2000, show_default=True, help="How many contexts to sample."
 )
-@engine_options("1 here, all of a cluster")
+@click.option("--split", default="test", show_default=True, help="The split to sample from, where dialogues have one.")
+@seed_option
+@click.option("--by-corpus", is_flag=True, help="Also print a table of the corpora for each metric.")
+@click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
+@output_option(
+    Output("JSON", ".json", path_type=Path), "Also write the figures and the worst cases.", metavar="FILE.json"
+)
+@engine_options("1 on this machine, all of a cluster")
 @table_format_option
 def command(
     files: tuple[str, ...],
@@ -43,17 +52,17 @@ def command(
     seed: int,
     by_corpus: bool,
     examples: int,
-    out: Path | None,
+    output: Path | None,
     processes: int | None,
     engine: str,
     address: str | None,
     form: str,
 ) -> None:
-    """Attack metrics with worse replies made by rule, and with harmless edits of the true reply.
+    """Attack metrics with bad replies made by rules, and with harmless edits of the true reply.
 
-    Contexts and true replies come from the dialogues in FILE... (JSONL, - for standard input, or dataset:NAME), evenly
-    over their corpora; without FILE from the published ones. Of an item with several references, the first is the true
-    reply and the others serve metrics that need references.
+    Contexts and true replies come from the dialogues in FILE... (JSONL, - for standard input, or dataset:NAME), as many
+    from each corpus; without FILE, from the published ones. Of an item with several references, the first is the true
+    reply and the others are for metrics that need references.
     """
     import orjson
 
@@ -66,17 +75,17 @@ def command(
     from rejoinder.reports.output import join_tables
 
     plan = Plan(contexts, split, seed, examples=max(examples, _EXAMPLES))
-    with caching_engine(choose_engine(engine, processes, address), out) as computing:
-        with show_progress("attacking", "metrics", computing) as watch:
-            found = attack(records_of(files), metrics or None, plan, watch.progress, computing)
-        tables = [summary_table(found)]
-        tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
-        tables += [example_table(found, metric, examples) for metric in found.metrics if examples]
+    with caching_engine(choose_engine(engine, processes, address), output) as computing:
+        with show_progress("attacking", "metrics", computing) as reporter:
+            result = attack(records_of(files), metrics or None, plan, reporter.progress, computing)
+        tables = [summary_table(result)]
+        tables += [corpus_table(result, metric) for metric in result.metrics if by_corpus]
+        tables += [example_table(result, metric, examples) for metric in result.metrics if examples]
         click.echo(join_tables(tables, form))
-        if out is not None:
-            with atomic_write(out) as target:
-                target.write(orjson.dumps(found.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-            click.echo(f"written: {out}", err=True)
-        watch.tell(
-            sum(found.contexts.values()) * len(found.metrics), "contexts", out, f" under {len(found.metrics)} metrics"
-        )
+        if output is not None:
+            with atomic_write(output) as target:
+                target.write(orjson.dumps(result.to_object(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+            click.echo(f"written: {output}", err=True)
+        count = len(result.metrics)
+        note = f" under {count} metric{'s' if count != 1 else ''}"
+        reporter.print_summary(sum(result.contexts.values()) * count, "contexts", output, note)

@@ -1,4 +1,4 @@
-"""``rejoinder augment``: more references for every item, from a corpus, common sense and paraphrases."""
+"""``rejoinder augment``: add references to every item, from a corpus, common sense and paraphrases."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import (
     choose_engine,
     engine_options,
-    records_output,
+    records_output_option,
     seed_option,
     sheet_output,
     table_format_option,
@@ -24,44 +25,53 @@ if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
     from rejoinder.types import Record
 
+GROUP = _help.TEST_SETS
+RESUMABLE = "with output"
 
-@click.command(short_help="More references for every item")
+
+@click.command(short_help="Add references to every item")
 @click.argument("items")
-@click.option(
-    "-o", "--out", default="-", type=records_output(), metavar="FILE", help="Where the items go [standard output]."
-)
+@records_output_option(required=False)
 @click.option("--corpus", metavar="FILE", help="Dialogues to retrieve from: JSONL or dataset:NAME [those of ITEMS].")
 @click.option("--split", metavar="NAME", help="Only the corpus's dialogues of this split [all].")
 @click.option("--retrieval", default="bm25", show_default=True, metavar="SPEC", help="bm25, dense, hybrid or none.")
-@click.option("--retrieved", type=click.IntRange(min=1), metavar="N", help="Texts retrieved for an item [twice -k].")
+@click.option(
+    "--retrieved", type=click.IntRange(min=1), metavar="N", help="How many texts to retrieve per item [twice -k]."
+)
 @click.option(
     "--knowledge",
     multiple=True,
     metavar="FILE",
     help="A knowledge file (ATOMIC or ConceptNet) or dataset:knowledge/NAME; may be repeated.",
 )
-@click.option("--skip-broken", is_flag=True, help="Leave out the broken lines of knowledge files, and count them.")
-@click.option("--comet/--no-comet", default=None, help="Inferences by our own COMET [where what it needs is there].")
-@click.option("--comet-model", metavar="NAME", help="Another COMET: a folder, or comet (from a hub).")
-@click.option("--paraphrase", metavar="SPEC", help="Paraphrases of the references too, e.g. rewording [none].")
+@click.option("--skip-broken", is_flag=True, help="Skip broken lines of knowledge files, and count them.")
+@click.option("--comet/--no-comet", default=None, help="Inferences by our own COMET [if its model is on this machine].")
+@click.option("--comet-model", metavar="NAME", help="Another COMET model: a folder, or comet (from a hub).")
+@click.option("--paraphrase", metavar="SPEC", help="Also paraphrase the references, e.g. rewording [none].")
 @click.option(
-    "--adapt", type=click.IntRange(min=0), metavar="N", help="Adapt N texts to their context, and known ones."
+    "--adapt",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Adapt N texts to their context; texts adapted earlier do not count.",
 )
 @click.option("--adaptation", default="delorean", show_default=True, metavar="SPEC", help="How texts are adapted.")
-@click.option("-k", type=click.IntRange(min=0), default=20, show_default=True, help="References an item gets at most.")
+@click.option("-k", type=click.IntRange(min=0), default=20, show_default=True, help="The most new references per item.")
 @click.option(
-    "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out what is less apt [keep all]."
+    "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out texts with a lower aptness [keep all]."
 )
 @click.option(
-    "--review", type=sheet_output, metavar="FILE.csv", help="Also write a file for people to accept, edit or reject."
+    "--review",
+    type=sheet_output,
+    metavar="FILE.csv",
+    help="Also write a sheet in which people accept, edit or reject references.",
 )
-@click.option("--reviewed", metavar="FILE.csv", help="Do what people decided in that file, and propose nothing.")
+@click.option("--reviewed", metavar="FILE.csv", help="Apply the decisions in that sheet, and propose nothing.")
 @seed_option
-@engine_options("1 here, all of a cluster")
+@engine_options("1 on this machine, all of a cluster")
 @table_format_option
 def command(
     items: str,
-    out: str,
+    output: str,
     corpus: str | None,
     split: str | None,
     retrieval: str,
@@ -83,11 +93,11 @@ def command(
     address: str | None,
     form: str,
 ) -> None:
-    """Give every item in ITEMS more references, each with its source, its score and what it was made of.
+    """Add references to every item in ITEMS, each with its source, its score and its origin.
 
-    The references that an item has stay first and as they are; other records go through. Without --corpus the dialogues
-    of ITEMS themselves are searched. Nothing is fetched: COMET is left out where its model is not here, and that is
-    said.
+    The references that an item already has stay first and unchanged; other records pass through. Without --corpus the
+    dialogues of ITEMS themselves are searched. Nothing is downloaded: if the model of COMET is not on this machine, a
+    message says so and COMET is left out.
     """
     from rejoinder.augmentation.adaptation import parse_delorean as parse_adaptation
     from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
@@ -95,11 +105,11 @@ def command(
 
     if reviewed is not None:
         if review or corpus or knowledge or comet or comet_model or paraphrase or adapt is not None:
-            raise click.UsageError("--reviewed proposes nothing: leave out --review and all that names a source")
-        _apply_review(items, reviewed, out)
+            raise click.UsageError("--reviewed proposes nothing: leave out --review and all options that name a source")
+        _apply_review(items, reviewed, output)
         return
-    if review == out:
-        raise click.UsageError(f"the items and the review cannot both go to {out!r}")
+    if review == output:
+        raise click.UsageError(f"the items and the review cannot both be written to {output!r}; name two files")
     plan = AugmentationPlan(
         corpus,
         parse_retrieval(retrieval),
@@ -116,12 +126,12 @@ def command(
         least_aptness=least_aptness,
         seed=seed,
     )
-    named = [one for one in (items, corpus, comet_model, *knowledge) if one is not None]
-    with caching_engine(choose_engine(engine, processes, address), out, named) as computing:
-        _augment(items, plan, out, review, form, computing)
+    inputs = [name for name in (items, corpus, comet_model, *knowledge) if name is not None]
+    with caching_engine(choose_engine(engine, processes, address), output, inputs) as computing:
+        _augment(items, plan, output, review, form, computing)
 
 
-def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, form: str, engine: Engine) -> None:
+def _augment(items: str, plan: AugmentationPlan, output: str, review: str | None, form: str, engine: Engine) -> None:
     from rejoinder.augmentation.augment import augment_records
     from rejoinder.augmentation.review import write_review
     from rejoinder.augmentation.summary import Tally
@@ -130,56 +140,56 @@ def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, f
     from rejoinder.table import FORMATS
 
     tally = Tally()
-    with _open_checked(given) as (opened, total), show_progress("augmenting", "items", engine) as watch:
-        made = augment_records(_read_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
-        watched = _report_progress(made, total, watch.progress)
-        write(write_review(watched, review) if review is not None else watched, out)
+    with _open_checked(items) as (data, total), show_progress("augmenting", "items", engine) as reporter:
+        records = augment_records(_read_records(data), plan, lambda note: click.echo(note, err=True), tally, engine)
+        records = _report_progress(records, total, reporter.progress)
+        write(write_review(records, review) if review is not None else records, output)
     if plan.k:
-        click.echo(FORMATS[form](tally.table(plan.k)), err=out == "-")
-    if out != "-":
-        click.echo(f"written: {out}" + (f" and {review}" if review else ""), err=True)
-    watch.tell(total, "items", Path(out) if out != "-" else None)
+        click.echo(FORMATS[form](tally.table(plan.k)), err=output == "-")
+    if output != "-":
+        click.echo(f"written: {output}" + (f" and {review}" if review else ""), err=True)
+    reporter.print_summary(total, "items", Path(output) if output != "-" else None)
 
 
-def _apply_review(given: str, reviewed: str, out: str) -> None:
+def _apply_review(items: str, reviewed: str, output: str) -> None:
     from collections import Counter
 
     from rejoinder.augmentation.review import apply_review
     from rejoinder.data.writer import write
 
     decisions: Counter[str] = Counter()
-    with _open_checked(given) as (opened, _):
-        write(apply_review(_read_records(opened), reviewed, decisions), out)
+    with _open_checked(items) as (data, _):
+        write(apply_review(_read_records(data), reviewed, decisions), output)
     accepted, edited, rejected = (decisions[word] for word in ("accept", "edit", "reject"))
     click.echo(f"{accepted:,} references accepted, {edited:,} edited, {rejected:,} rejected", err=True)
 
 
 @contextmanager
-def _open_checked(given: str) -> Iterator[tuple[Input, int]]:
-    """The input, read once to the end so that what is wrong with it is said before any work; how many items it has."""
+def _open_checked(file: str) -> Iterator[tuple[Input, int]]:
+    """The input and its number of items, read once to the end so that errors in it come before any work."""
     from rejoinder.data.inputs import Input
     from rejoinder.data.validation import IdChecker
     from rejoinder.errors import InputError
     from rejoinder.types import Item
 
-    opened = Input(given)
+    data = Input(file)
     try:
-        ledger, items = IdChecker(), 0
-        for record, place in opened.records(allow_empty=True):
-            ledger.add(record, place)
+        ids, items = IdChecker(), 0
+        for record, place in data.records(allow_empty=True):
+            ids.add(record, place)
             items += isinstance(record, Item)
-        ledger.close()
+        ids.close()
         if not items:
             raise InputError(
-                f"{opened.called}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
+                f"{data.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
             )
-        yield opened, items
+        yield data, items
     finally:
-        opened.close()
+        data.close()
 
 
-def _read_records(opened: Input) -> Iterator[Record]:
-    return (record for record, _ in opened.records(allow_empty=True))
+def _read_records(data: Input) -> Iterator[Record]:
+    return (record for record, _ in data.records(allow_empty=True))
 
 
 def _report_progress(

@@ -1,16 +1,19 @@
-"""``rejoinder build``: response-selection test sets with well-chosen false candidates."""
+"""``rejoinder build``: build response-selection test sets with well-chosen false candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import (
     engine_options,
+    output_option,
     project_output,
     records_output,
     seed_option,
@@ -25,17 +28,53 @@ if TYPE_CHECKING:
     from rejoinder.selection.build import BuiltTestSet, PoolSet
     from rejoinder.selection.human_scores import HumanScores
     from rejoinder.selection.settings import SelectionSettings
-    from rejoinder.selection.worker import PoolEngine
     from rejoinder.table import Table
     from rejoinder.types import Question
 
+GROUP = _help.TEST_SETS
+RESUMABLE = "always"
 
-@click.command(short_help="Response-selection test sets with well-chosen false candidates")
-@click.argument("out", metavar="SET.jsonl")
-@click.option("--from", "dialogues", multiple=True, metavar="FILE", help="Dialogues to make questions of.")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """The options of ``rejoinder build`` beside its output."""
+
+    dialogues: tuple[str, ...]
+    repository: tuple[str, ...]
+    not_in: tuple[str, ...]
+    questions: int | None
+    context_turns: int
+    position: str
+    sources: tuple[str, ...]
+    pool: int
+    share: float
+    n_false: int
+    judge_with: str | None
+    acceptability: str | None
+    second: Literal["people", "model", "none"]
+    least_raters: int
+    at_random: bool
+    write_csv: str | None
+    write_project: str | None
+    pools: str | None
+    people: str | None
+    measure_acceptability: bool
+    seed: int
+    processes: int | None
+    engine: str
+    address: str | None
+    form: str
+
+
+@click.command(short_help="Build a test set with well-chosen false candidates")
+@click.argument("set_", metavar="[SET.jsonl]", required=False)
+@output_option(click.Path(), "The test set to write (SET.jsonl).", metavar="SET.jsonl")
+@click.option("--from", "dialogues", multiple=True, metavar="FILE", help="Dialogues to make questions from.")
 @click.option("--repository", multiple=True, metavar="FILE", help="Dialogues or utterances to find candidates in.")
-@click.option("--not-in", multiple=True, metavar="FILE", help="What systems were trained on: nothing of it is used.")
-@click.option("--questions", type=click.IntRange(min=1), metavar="N", help="How many questions [all that can be had].")
+@click.option("--not-in", multiple=True, metavar="FILE", help="Training data of systems: nothing in it is used.")
+@click.option("--questions", type=click.IntRange(min=1), metavar="N", help="How many questions [as many as possible].")
 @click.option("--context-turns", type=click.IntRange(min=1), default=3, show_default=True, help="Turns of context.")
 @click.option("--position", default="first", show_default=True, help="The true reply: first, last, random, or a turn.")
 @click.option(
@@ -45,14 +84,22 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="Where candidates come from, e.g. \"bm25(query='reply')\" [bm25 and sif].",
 )
-@click.option("--pool", type=click.IntRange(min=1), default=10, show_default=True, help="Utterances found a question.")
+@click.option("--pool", type=click.IntRange(min=1), default=10, show_default=True, help="Utterances per question.")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Part of the repository used.")
 @click.option("--false", "n_false", type=click.IntRange(min=1), default=3, show_default=True, help="False candidates.")
 @click.option("--judge-with", metavar="SPEC", help="The metric of the model pass, or none [aptness(model='bi')].")
-@click.option("--acceptability", metavar="FILE", help="What is known of that metric [what the package knows].")
-@click.option("--second", type=click.Choice(["people", "model", "none"]), default="people", show_default=True)
-@click.option("--least-raters", type=click.IntRange(min=1), default=3, show_default=True, help="Fewer decide nothing.")
-@click.option("--random", "at_random", is_flag=True, help="Draw false candidates at random, and let nobody judge.")
+@click.option("--acceptability", metavar="FILE", help="Measurements of that metric [those of the package].")
+@click.option(
+    "--second",
+    type=click.Choice(["people", "model", "none"]),
+    default="people",
+    show_default=True,
+    help="Who judges candidates in the second pass.",
+)
+@click.option(
+    "--least-raters", type=click.IntRange(min=1), default=3, show_default=True, help="Raters needed to decide."
+)
+@click.option("--random", "at_random", is_flag=True, help="Choose false candidates at random, without any judge.")
 @click.option(
     "--write-csv",
     type=sheet_output,
@@ -65,95 +112,103 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write pools and a project for rejoinder annotate, and no set yet.",
 )
-@click.option("--pools", metavar="FILE", help="Make the set of pools that were written before.")
-@click.option("--people", metavar="FILE", help="What people said: the sheet, ratings in JSONL, or PROJECT.toml.")
-@click.option("--measure-acceptability", is_flag=True, help="Measure the judge on DailyDialog++, and write that.")
+@click.option("--pools", metavar="FILE", help="Make the set from pools that were written earlier.")
+@click.option("--people", metavar="FILE", help="People's judgements: the sheet, ratings in JSONL, or PROJECT.toml.")
+@click.option("--measure-acceptability", is_flag=True, help="Measure the judge on DailyDialog++, and write the result.")
 @seed_option
-@engine_options("1 here, all of a cluster")
+@engine_options("1 on this machine, all of a cluster")
 @table_format_option
-def command(out: str, **options: Any) -> None:
-    """Build a test set: for each context and true reply, false candidates that are like the reply and do not fit.
+def command(set_: str | None, output: str | None, **values: Any) -> None:
+    """Build a test set: for each context and true reply, false candidates that resemble the reply but do not fit.
 
-    FILE is JSONL, dataset:NAME, or (of a repository) a .txt with an utterance on each line; FILE@SPLIT or
-    FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
+    FILE is JSONL, dataset:NAME, or (for a repository) a .txt file with one utterance per line; FILE@SPLIT or
+    FILE@SPLIT+SPLIT means these splits of it. SET.card.json and SET.card.md are written beside SET.jsonl. SET.jsonl may
+    also be given without -o.
     """
     from rejoinder.cli._progress import show_progress
+    from rejoinder.selection.settings import JUDGE
+
+    if (set_ is None) == (output is None):
+        raise click.UsageError("name the test set to write once, with -o SET.jsonl")
+    path, options = output or set_ or "", BuildOptions(**values)
+    if options.measure_acceptability:
+        measure_judge(path, options.judge_with or JUDGE, options.form)
+        return
+    records_output().check(path)
+    check_options(options)
+    settings = make_settings(options)
+    known = load_acceptability(settings, options.acceptability)
+    print_sources(settings, options)
+    with open_pool_engine(options, path) as engine:
+        if options.write_csv or options.write_project:
+            with show_progress("finding candidates", "items", engine) as reporter:
+                pools = find_or_read_pools(settings, known, options, reporter)
+            write_for_people(pools, path, options)
+            reporter.print_summary(len(pools.questions), "pools")
+        else:
+            with show_progress("finding candidates", "items", engine) as reporter:
+                built = make_set(settings, known, options, reporter)
+            write_set(built, path, options.form)
+            reporter.print_summary(len(built.questions), "questions", Path(path))
+
+
+def make_settings(options: BuildOptions) -> SelectionSettings:
+    """How questions are made, from the options."""
     from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
 
-    judge = options["judge_with"] or JUDGE
-    if options["measure_acceptability"]:
-        measure_judge(out, judge, options["form"])
-        return
-    records_output().check(out)
-    check_options(options)
-    settings = SelectionSettings(
-        context_turns=options["context_turns"],
-        position=parse_position(options["position"]),
-        sources=options["sources"] or default_sources(options),
-        pool=options["pool"],
-        share=options["share"],
-        false=options["n_false"],
+    judge = options.judge_with or JUDGE
+    return SelectionSettings(
+        context_turns=options.context_turns,
+        position=parse_position(options.position),
+        sources=options.sources or default_sources(options),
+        pool=options.pool,
+        share=options.share,
+        false=options.n_false,
         judge=None if judge == "none" else judge,
-        second=options["second"],
-        least_raters=options["least_raters"],
-        questions=options["questions"],
-        random=options["at_random"],
-        seed=options["seed"],
+        second=options.second,
+        least_raters=options.least_raters,
+        questions=options.questions,
+        random=options.at_random,
+        seed=options.seed,
     )
-    known = load_acceptability(settings, options["acceptability"])
-    print_sources(settings, options)
-    for_people = options["write_csv"] or options["write_project"]
-    with open_pool_engine(options, out) as engine:
-        with show_progress("finding candidates", "items", engine) as watch:
-            found = find_or_read_pools(settings, known, options, watch) if for_people else None
-            built = make_set(settings, known, options, watch) if found is None else None
-        if found is not None:
-            write_for_people(found, out, options)
-            watch.tell(len(found.questions), "pools")
-        if built is not None:
-            write_set(built, out, options["form"])
-            watch.tell(len(built.questions), "questions", Path(out))
 
 
-BuildOptions: TypeAlias = Mapping[str, Any]
-
-
-def default_sources(options: dict[str, Any]) -> tuple[str, ...]:
-    """The sources where none is named: words and word vectors, or the embedded encoder where those are not here."""
+def default_sources(options: BuildOptions) -> tuple[str, ...]:
+    """The sources if none is named: words and word vectors, or the embedded encoder without word vectors."""
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.catalog.manifest import is_available
     from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
 
-    found = options["at_random"] or options["pools"] or is_available(MODELS["glove-6b-50d"])
-    return SOURCES if found else WITHOUT_VECTORS
+    has_vectors = options.at_random or options.pools or is_available(MODELS["glove-6b-50d"])
+    return SOURCES if has_vectors else WITHOUT_VECTORS
 
 
-def print_sources(settings: SelectionSettings, options: dict[str, Any]) -> None:
-    """Say where candidates come from, where it is not what the help says."""
+def print_sources(settings: SelectionSettings, options: BuildOptions) -> None:
+    """Print where candidates come from, if it is not what the help says."""
     from rejoinder.selection.settings import WITHOUT_VECTORS
 
-    if not options["sources"] and settings.sources == WITHOUT_VECTORS:
-        told = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
-        click.echo(told, err=True)
+    if not options.sources and settings.sources == WITHOUT_VECTORS:
+        note = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
+        click.echo(note, err=True)
 
 
 def check_options(options: BuildOptions) -> None:
-    """Raise where options cannot be meant together."""
-    if options["pools"]:
-        for name in ("dialogues", "repository", "not_in", "write_csv", "write_project", "at_random"):
-            if options[name]:
-                raise click.UsageError("--pools has all that was found: leave out what says how to find or write pools")
+    """Raise where options contradict each other."""
+    for_people = options.write_csv or options.write_project
+    if options.pools:
+        if options.dialogues or options.repository or options.not_in or for_people or options.at_random:
+            raise click.UsageError("--pools has all candidates: leave out the options that find or write pools")
         return
-    if not options["dialogues"] or not options["repository"]:
+    if not options.dialogues or not options.repository:
         raise click.UsageError("name dialogues with --from and where to find candidates with --repository")
-    if options["people"] and (options["write_csv"] or options["write_project"]):
-        raise click.UsageError("first write pools for people, then read what they said with --people")
-    if options["at_random"] and (options["people"] or options["write_csv"] or options["write_project"]):
-        raise click.UsageError("nobody judges a random set: leave out --random, or what is for people")
+    if options.people and for_people:
+        raise click.UsageError("first write pools for people, then read their judgements with --people")
+    if options.at_random and (options.people or for_people):
+        raise click.UsageError("a random set has no judges: leave out --random, or the options that are for people")
 
 
 def load_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
-    """What is known of the judge."""
+    """The measurements of the judge."""
     from rejoinder.metric import parse
     from rejoinder.selection import acceptability_file as file
 
@@ -163,34 +218,60 @@ def load_acceptability(settings: SelectionSettings, path: str | None) -> Accepta
 
 
 def find_or_read_pools(
-    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, watch: ProgressReporter
+    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> PoolSet:
-    """The pools that the options ask for, found or read."""
+    """The pools of the options, found or read."""
     from rejoinder.selection.build import find_pools
     from rejoinder.selection.pool_files import read_pools
 
-    if options["pools"]:
-        return read_pools(options["pools"])
-    around = _card_inputs(options, watch.engine)
-    return find_pools(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
+    if options.pools:
+        return read_pools(options.pools)
+    return _search(find_pools, settings, known, options, reporter)
 
 
 def make_set(
-    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, watch: ProgressReporter
+    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> BuiltTestSet:
-    """The test set that the options ask for."""
+    """The test set of the options."""
     from rejoinder.selection.build import build, make_questions
 
-    if options["pools"] or options["people"]:
-        pools = find_or_read_pools(settings, known, options, watch)
-        scores = read_people_scores(options["people"], pools.questions) if options["people"] else None
+    if options.pools or options.people:
+        pools = find_or_read_pools(settings, known, options, reporter)
+        scores = read_people_scores(options.people, pools.questions) if options.people else None
         return make_questions(pools, settings, scores, known)
-    around = _card_inputs(options, watch.engine)
-    return build(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
+    return _search(build, settings, known, options, reporter)
+
+
+def _search(
+    search: Callable[..., Result],
+    settings: SelectionSettings,
+    known: Acceptability | None,
+    options: BuildOptions,
+    reporter: ProgressReporter,
+) -> Result:
+    """Call ``build`` or ``find_pools`` with the files of the options, and with what the card says of them."""
+    from rejoinder.selection import inputs
+    from rejoinder.selection.worker import PoolEngine
+
+    files = {"dialogues": options.dialogues, "repository": options.repository, "training": options.not_in}
+    opened = {role: [inputs.BuildInput.of(name) for name in names] for role, names in files.items()}
+    workers = reporter.engine and PoolEngine(
+        reporter.engine, options.dialogues, options.repository, options.not_in, options.acceptability
+    )
+    return search(
+        inputs.read_contexts(opened["dialogues"]),
+        inputs.read_repository(opened["repository"]),
+        settings,
+        training=inputs.read_training(opened["training"]),
+        known=known,
+        inputs=[file.facts(role) for role, role_files in opened.items() for file in role_files],
+        progress=reporter.progress,
+        elsewhere=workers,
+    )
 
 
 def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
-    """What people said of pools: on a sheet, in ratings, or in an annotation project."""
+    """People's judgements of pools: on a sheet, in ratings, or in an annotation project."""
     if path.lower().endswith((".csv", ".tsv")):
         from rejoinder.selection.sheet import read_sheet
 
@@ -201,101 +282,68 @@ def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
     return collect_scores(_ratings.read_judgements(path)[0], pools)
 
 
-def _open_inputs(options: BuildOptions) -> tuple[Any, Any]:
-    from rejoinder.selection import inputs
-
-    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in ("dialogues", "repository")}
-    return inputs.read_contexts(named["dialogues"]), inputs.read_repository(named["repository"])
-
-
-def _card_inputs(options: BuildOptions, engine: Engine | None) -> dict[str, Any]:
-    """What systems were trained on, and what the card says of the files."""
-    from rejoinder.selection import inputs
-
-    roles = {"dialogues": "dialogues", "repository": "repository", "not_in": "training"}
-    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in roles}
-    facts = [one.facts(role) for key, role in roles.items() for one in named[key]]
-    around = {"training": inputs.read_training(named["not_in"]), "inputs": facts}
-    return around | {"elsewhere": _engine_setup(options, engine)}
-
-
 @contextmanager
-def open_pool_engine(options: BuildOptions, out: str) -> Iterator[Engine | None]:
-    """Who finds pools and keeps them until the set is made; nobody where they were found before."""
+def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | None]:
+    """The engine that finds pools and keeps them until the set is made; None if they were found earlier."""
     from rejoinder.cli._options import choose_engine
     from rejoinder.engines.caching import caching_engine
     from rejoinder.selection.inputs import BuildInput
 
-    if options["pools"]:
+    if options.pools:
         yield None
         return
-    named = [one for key in ("dialogues", "repository", "not_in") for one in options[key]]
-    files = [str(BuildInput.of(one).name) for one in named] + [
-        options["acceptability"] or "",
-        options["judge_with"] or "",
-    ]
-    with caching_engine(
-        choose_engine(options["engine"], options["processes"], options["address"]), out, files
-    ) as computing:
-        yield computing
+    files = [str(BuildInput.of(name).name) for name in (*options.dialogues, *options.repository, *options.not_in)]
+    files += [options.acceptability or "", options.judge_with or ""]
+    with caching_engine(choose_engine(options.engine, options.processes, options.address), output, files) as engine:
+        yield engine
 
 
-def _engine_setup(options: BuildOptions, engine: Engine | None) -> PoolEngine | None:
-    """The engine, where one was asked for, and what its workers need."""
-    from rejoinder.selection.worker import PoolEngine
-
-    if engine is None:
-        return None
-    dialogues, repository, training = (tuple(options[key]) for key in ("dialogues", "repository", "not_in"))
-    return PoolEngine(engine, dialogues, repository, training, options["acceptability"])
-
-
-def write_for_people(pools: PoolSet, out: str, options: BuildOptions) -> None:
+def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None:
     """Write pools with a sheet or a project."""
     from rejoinder.selection.pool_files import pools_path, write_pools, write_scoring_project
     from rejoinder.selection.sheet import write_sheet
 
-    path = pools_path(out)
+    path = pools_path(output)
     write_pools(pools, path)
     click.echo(f"written: {path} with {len(pools.questions):,} pools", err=True)
-    if options["write_csv"]:
-        n = write_sheet(pools.questions, options["write_csv"])
-        click.echo(f"written: {options['write_csv']} with {n:,} rows to score", err=True)
-    if options["write_project"]:
-        write_scoring_project(options["write_project"], path)
-        click.echo(f"written: {options['write_project']}; serve it with: rejoinder annotate", err=True)
-    click.echo(f"then: rejoinder build {out} --pools {path} --people FILE", err=True)
+    if options.write_csv:
+        n = write_sheet(pools.questions, options.write_csv)
+        click.echo(f"written: {options.write_csv} with {n:,} rows to score", err=True)
+    if options.write_project:
+        write_scoring_project(options.write_project, path)
+        click.echo(f"written: {options.write_project}; serve it with: rejoinder annotate", err=True)
+    click.echo(f"next: rejoinder build -o {output} --pools {path} --people FILE", err=True)
 
 
-def write_set(built: BuiltTestSet, out: str, form: str) -> None:
-    """Write a set with its cards, and show what became of everything."""
+def write_set(built: BuiltTestSet, output: str, form: str) -> None:
+    """Write a set with its cards, and print what each step left out."""
     from rejoinder.data.writer import write
     from rejoinder.selection.card import step_table, write_card
     from rejoinder.table import FORMATS
 
-    write(built.questions, out)
-    machine, page = write_card(built.card, out)
+    write(built.questions, output)
+    card, page = write_card(built.card, output)
     click.echo(FORMATS[form](step_table(built.card)))
-    click.echo(f"written: {out}, {machine.name} and {page.name}", err=True)
+    click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 
 
-def measure_judge(out: str, spec: str, form: str) -> None:
-    """Measure a judge on DailyDialog++, and write what came of it."""
+def measure_judge(output: str, spec: str, form: str) -> None:
+    """Measure a judge on DailyDialog++, and write the measurements."""
     from rejoinder.cli._progress import progress_bar
     from rejoinder.selection import acceptability_file as file
     from rejoinder.table import FORMATS
 
     dev, test = file.read_published_questions(file.DEV), file.read_published_questions(file.TEST)
     with progress_bar("measuring") as progress:
-        found = file.measure_judge(dev, test, spec, progress=progress)
-    known = file.read_acceptability(out) if Path(out).exists() else {}
-    file.write_acceptability([*({**known, found.metric: found}).values()], out)
-    click.echo(FORMATS[form](_judge_table(found)))
-    click.echo(f"written: {out}; use it with --acceptability {out}", err=True)
+        measured = file.measure_judge(dev, test, spec, progress=progress)
+    known = file.read_acceptability(output) if Path(output).exists() else {}
+    file.write_acceptability([*({**known, measured.metric: measured}).values()], output)
+    click.echo(FORMATS[form](_judge_table(measured)))
+    click.echo(f"written: {output}; use it with --acceptability {output}", err=True)
 
 
-def _judge_table(found: Acceptability) -> Table:
+def _judge_table(acceptability: Acceptability) -> Table:
     from rejoinder.selection.acceptability_file import acceptability_to_object
     from rejoinder.selection.card import acceptability_table
 
-    return acceptability_table(acceptability_to_object(found), [])
+    return acceptability_table(acceptability_to_object(acceptability), [])

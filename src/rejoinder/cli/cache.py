@@ -1,4 +1,4 @@
-"""``rejoinder cache``: how much is kept, and away with it."""
+"""``rejoinder cache``: show how large the cache is, or clear it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import shutil
 
 import click
 
+from rejoinder.cli import _help
+
+GROUP = _help.MODELS_AND_DATA
+
 
 @click.command(short_help="Show or clear the cache")
-@click.option("--clear", is_flag=True, help="Delete everything in the cache; only time is lost.")
+@click.option("--clear", is_flag=True, help="Delete everything in the cache; it will be computed again when needed.")
 def command(clear: bool) -> None:
-    """Show where the cache is and how large, or clear it."""
+    """Show where the cache is and how large it is, or clear it."""
     from rejoinder.paths import cache_home
 
     home = cache_home()

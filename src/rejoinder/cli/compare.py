@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.table import Table
 
-    Result: TypeAlias = tuple[list[Table], str]  # its tables, and a sentence for people
+    Result: TypeAlias = tuple[list[Table], str]  # tables, and a sentence that sums them up
+
+GROUP = _help.SCORING
+COMMON = 2
 
 
-@click.command(short_help="Which system is better")
+@click.command(short_help="Show which system is better, and which differences are real")
 @click.argument("run", metavar="RUN")
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this metric; may be repeated.")
-@click.option("--preferences", is_flag=True, help="Only what people prefer, not the metrics.")
+@click.option("--preferences", is_flag=True, help="Only people's preferences, not the metrics.")
 @seed_option
 @table_format_option
 def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, form: str) -> None:
-    """Say which system of RUN (a run folder) is better under each metric, and which differences are real.
+    """Show which system of RUN (a run folder) is better under each metric, and which differences are real.
 
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
@@ -52,8 +56,8 @@ def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Res
     from rejoinder.scoring.run import load
 
     return [
-        ([one.leaderboard(), *([one.matrix()] if one.differences else [])], one.sentence())
-        for one in compare(load(run), metrics or None, seed=seed)
+        ([result.leaderboard(), *([result.matrix()] if result.differences else [])], result.sentence())
+        for result in compare(load(run), metrics or None, seed=seed)
     ]
 
 
@@ -64,7 +68,5 @@ def _compare_preferences(run: str) -> list[Result]:
 
     ranked = rank_by_preference(read_judgements(run)[0])
     if not ranked:
-        raise InputError(
-            f"{run} holds no preferences; to compare scores, name a run folder (rejoinder score makes one)"
-        )
-    return [([one.table()], one.sentence()) for one in ranked]
+        raise InputError(f"{run} has no preferences; to compare scores, name a run folder (rejoinder score makes one)")
+    return [([ranking.table()], ranking.sentence()) for ranking in ranked]

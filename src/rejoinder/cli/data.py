@@ -1,4 +1,4 @@
-"""``rejoinder data``: fetch, describe and write out published sets."""
+"""``rejoinder data``: download, describe and convert published sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import records_output
+from rejoinder.cli import _help
+from rejoinder.cli._options import records_output_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +17,17 @@ if TYPE_CHECKING:
     from rejoinder.data.datasets import Dataset, File
     from rejoinder.data.download import Progress
 
+GROUP = _help.MODELS_AND_DATA
+
 
 @click.group("data", short_help="Published sets: get, show, write")
 def command() -> None:
-    """Fetch, describe and write out published sets (list them with: rejoinder list datasets)."""
+    """Download, describe and convert published sets (to list them: rejoinder list datasets)."""
 
 
 @command.command("get")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Download without asking.")
 @click.option("--mirror", metavar="URL", envvar="REJOINDER_MIRROR", help="Download from here instead of GitHub.")
 def get(name: str, yes: bool, mirror: str | None) -> None:
     """Download the files of the set NAME (or of all sets below NAME) and check them."""
@@ -40,50 +43,43 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
         if is_intact(file, root / file.path):
             click.echo(f"{root / file.path}: already here")
         elif file.downloadable:
-            url_of(file, mirror)  # a wrong mirror is told before anything is asked
+            url_of(file, mirror)  # a wrong mirror is an error before the user is asked
             wanted.append(file)
     if wanted:
         _confirm(sets, wanted, root, yes)
     for file in wanted:
         fetch(file, root, mirror, progress=_make_progress(file))
-        click.echo(f"{root / file.path}: fetched and checked, {_format_size(file.size)}")
+        click.echo(f"{root / file.path}: downloaded and checked, {_format_size(file.size)}")
     _refuse_unavailable(files, root)
 
 
 @command.command("show")
 @click.argument("name")
 def show(name: str) -> None:
-    """Describe the set NAME (or all sets below NAME): what it is, its licence, its files and its first records."""
+    """Describe the set NAME (or all sets below NAME): its content, licence, files and first records."""
     from rejoinder.data.datasets import datasets_under
     from rejoinder.paths import data_home
 
     root = data_home()
-    for number, found in enumerate(datasets_under(name)):
+    for number, dataset in enumerate(datasets_under(name)):
         if number:
             click.echo()
-        _print_description(found)
-        click.echo(click.wrap_text(f"notes     {found.notes}", 100, "  ", " " * 12))
-        here = True
-        for file in found.files:
+        _print_description(dataset)
+        click.echo(click.wrap_text(f"notes     {dataset.notes}", 100, "  ", " " * 12))
+        complete = True
+        for file in dataset.files:
             present = (root / file.path).is_file()
-            here &= present
+            complete &= present
             state = "here" if present else "not here" if file.downloadable else f"not here: {file.reason}"
             click.echo(f"  file      {file.path} ({_format_size(file.size)}; {state})")
-        if here:
-            _print_first_records(found, root)
+        if complete:
+            _print_first_records(dataset, root)
 
 
 @command.command("write")
 @click.argument("name")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=records_output(),
-    metavar="FILE",
-    help='Where to; "-" is standard output, *.gz is packed.',
-)
-@click.option("--no-verify", is_flag=True, help="Do not compare the sha256 of the files.")
+@records_output_option()
+@click.option("--no-verify", is_flag=True, help="Do not check the sha256 of the files.")
 def write(name: str, output: str, no_verify: bool) -> None:
     """Check the files of the set NAME and write its records as JSONL."""
     from rejoinder.data.datasets import read_dataset
@@ -96,15 +92,15 @@ def write(name: str, output: str, no_verify: bool) -> None:
 def _confirm(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
 
-    for found in sets:
-        _print_description(found)
+    for dataset in sets:
+        _print_description(dataset)
     question = (
         f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_format_size(sum(f.size for f in wanted))}) to {root}"
     )
     if yes:
         click.echo(question)
     elif sys.stdin is None or not sys.stdin.isatty():
-        raise RejoinderError("nobody is there to agree to the download (no terminal); say --yes to agree beforehand")
+        raise RejoinderError("the download needs your consent and there is no terminal to ask on; give --yes to agree")
     elif not click.confirm(f"{question}?"):
         raise click.exceptions.Exit(1)
 
@@ -113,35 +109,35 @@ def _refuse_unavailable(files: list[File], root: Path) -> None:
     from rejoinder.errors import RejoinderError
 
     for file in files:
-        # A copy in other bytes is the user's own business: only `rejoinder data write` insists on the digest.
+        # A copy with other bytes is the user's own affair: only `rejoinder data write` checks the digest.
         if not file.downloadable and not (root / file.path).is_file():
             raise RejoinderError(f"{root / file.path}: cannot be downloaded: {file.reason}")
 
 
 def _files(sets: Iterable[Dataset]) -> list[File]:
-    return list({file.path: file for found in sets for file in found.files}.values())
+    return list({file.path: file for dataset in sets for file in dataset.files}.values())
 
 
-def _print_description(found: Dataset) -> None:
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
-    click.echo(f"{found.name}: {found.summary}")
+def _print_description(dataset: Dataset) -> None:
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in dataset.counts.items())
+    click.echo(f"{dataset.name}: {dataset.summary}")
     click.echo(f"  records   {counts}")
-    click.echo(f"  licence   {found.licence}")
-    click.echo(f"  citation  {found.citation}")
+    click.echo(f"  licence   {dataset.licence}")
+    click.echo(f"  citation  {dataset.citation}")
 
 
-def _print_first_records(found: Dataset, root: Path) -> None:
-    """The first record of each kind, cut to a line."""
+def _print_first_records(dataset: Dataset, root: Path) -> None:
+    """Print the first record of each kind, shortened to one line."""
     from rejoinder.data.datasets import read_dataset
     from rejoinder.data.writer import encode
 
     seen: set[type] = set()
-    for record in read_dataset(found.name, root):
+    for record in read_dataset(dataset.name, root):
         if type(record) not in seen:
             seen.add(type(record))
             text = encode(record).decode().strip()
             click.echo(f"  record    {text if len(text) <= 200 else text[:199] + '…'}")
-        if len(seen) == len(found.counts):
+        if len(seen) == len(dataset.counts):
             break
 
 
@@ -149,8 +145,8 @@ def _make_progress(file: File) -> Progress | None:
     if not sys.stderr.isatty():
         return None
 
-    def show(here: int, total: int) -> None:
-        click.echo(f"\r{file.path}: {here / total:4.0%}", nl=here == total, err=True)
+    def show(done: int, total: int) -> None:
+        click.echo(f"\r{file.path}: {done / total:4.0%}", nl=done == total, err=True)
 
     return show
 

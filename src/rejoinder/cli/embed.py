@@ -1,4 +1,4 @@
-"""``rejoinder embed``: a vector for every text of a file."""
+"""``rejoinder embed``: one vector per text of a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rejoinder.cli._options import choose_engine, engine_options
+from rejoinder.cli import _help
+from rejoinder.cli._options import choose_engine, engine_options, output_option
 from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,36 +19,39 @@ if TYPE_CHECKING:
     from rejoinder.cli._progress import Progress
     from rejoinder.data.inputs import Input
 
-Text = tuple[str, str]  # its id, and what it says
+GROUP = _help.MODELS_AND_DATA
+RESUMABLE = "always"
+
+Text = tuple[str, str]  # an id and the text itself
 
 
-@click.command(short_help="A vector for every text")
+@click.command(short_help="Encode every text of a file as a vector")
 @click.argument("file")
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help=".npy or .parquet.")
-@click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="Whose vectors.")
+@output_option(click.Path(path_type=Path), "The file to write: *.npy or *.parquet.", required=True)
+@click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="The encoder.")
 @click.option(
     "--precision",
     type=click.Choice(["float16", "float32"]),
     default="float32",
     show_default=True,
-    help="How vectors are kept.",
+    help="How vectors are stored.",
 )
-@engine_options("1 here, all of a cluster")
+@engine_options("1 on this machine, all of a cluster")
 def command(
     file: str,
-    out: Path,
+    output: Path,
     encoder: str,
     precision: Literal["float16", "float32"],
     processes: int | None,
     engine: str,
     address: str | None,
 ) -> None:
-    """Encode every turn of the dialogues in FILE and every reply; of a .txt, every line.
+    """Encode every turn of the dialogues in FILE and every reply; of a .txt file, every line.
 
     FILE is JSONL, Parquet, dataset:NAME, - for standard input, or a folder, a pattern or an address of many files. The
-    vectors have length 1 and stand in the order of FILE; beside an .npy stand their ids, a Parquet file has both.
-    Whatever the engine and the number of workers, the bytes are the same. A command that was stopped goes on where it
-    was when it is given again.
+    vectors have length 1 and are in the order of FILE; a Parquet file also has their ids, which go into a second file
+    beside an .npy file. The bytes do not depend on the engine or the number of workers. If the command is stopped, run
+    it again to continue.
     """
     from rejoinder.cli._progress import show_progress
     from rejoinder.engines.caching import caching_engine
@@ -55,33 +59,33 @@ def command(
     from rejoinder.models.encoder.factory import load_encoder
     from rejoinder.models.encoder.worker import embed_texts
 
-    worker.check_vector_path(out)
-    opened, computing = load_encoder(encoder, cache=False), choose_engine(engine, processes, address)
+    worker.check_vector_path(output)
+    loaded, computing = load_encoder(encoder, cache=False), choose_engine(engine, processes, address)
     with _open_texts(file) as texts:
         total = sum(1 for _ in texts())
         if not total:
             raise InputError(f"{file}: there is no text to encode; it needs dialogues, replies, or lines of a .txt")
-        with show_progress("embedding", "texts", computing) as watch, caching_engine(computing, out) as kept:
-            vectors = embed_texts((text for _, text in texts()), opened, kept, precision)
-            counted, ids = _report_blocks(vectors, total, watch.progress), (name for name, _ in texts())
-            worker.write_vectors(counted, ids, (total, opened.dimensions), precision, out)
-    click.echo(f"written: {out} with {total:,} vectors of {opened.dimensions} numbers by {encoder}", err=True)
-    watch.tell(total, "texts", out)
+        with show_progress("embedding", "texts", computing) as reporter, caching_engine(computing, output) as cached:
+            vectors = embed_texts((text for _, text in texts()), loaded, cached, precision)
+            blocks, ids = _report_blocks(vectors, total, reporter.progress), (name for name, _ in texts())
+            worker.write_vectors(blocks, ids, (total, loaded.dimensions), precision, output)
+    click.echo(f"written: {output} with {total:,} vectors of {loaded.dimensions} numbers by {encoder}", err=True)
+    reporter.print_summary(total, "texts", output)
 
 
 @contextmanager
 def _open_texts(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
-    """What reads every text with its id, as often as it is called."""
+    """A function that reads every text with its id, and can be called again."""
     from rejoinder.data.inputs import Input
     from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
 
-    def of_shards() -> Iterator[Text]:
+    def read_shards() -> Iterator[Text]:
         for shard in shards_of(file):
             with fetch_local(shard) as path, _open_texts(str(path)) as texts:
                 yield from texts()
 
     if is_sharded(file):
-        yield of_shards
+        yield read_shards
     elif file.endswith(".txt"):
         yield lambda: _read_lines(file)
     else:
@@ -93,7 +97,7 @@ def _open_texts(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
 
 
 def _read_turns(source: Input) -> Iterator[Text]:
-    """The turns of dialogues, and replies."""
+    """Read the turns of dialogues, and replies."""
     from rejoinder.indexes.base import passages
     from rejoinder.types import Dialogue, Response
 

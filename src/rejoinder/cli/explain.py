@@ -1,4 +1,4 @@
-"""``rejoinder explain``: which part of the context a reply answers, and which of its words cost it most."""
+"""``rejoinder explain``: which part of the context a reply answers, and which of its words lower its score most."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Pair
 
+GROUP = _help.SCORING
 
-@click.command(short_help="Why a reply got its score")
+
+@click.command(short_help="Show why a reply got its score")
 @click.argument("file", required=False)
-@click.option("--response", metavar="ID", help="Which reply of FILE.")
-@click.option("--context", multiple=True, metavar="TEXT", help="An utterance before the reply; repeat, oldest first.")
-@click.option("--reply", metavar="TEXT", help="The reply, where no FILE is given.")
+@click.option("--response", metavar="ID", help="The reply in FILE to explain.")
+@click.option(
+    "--context", multiple=True, metavar="TEXT", help="An utterance before the reply; may be repeated, oldest first."
+)
+@click.option("--reply", metavar="TEXT", help="The reply, if no FILE is given.")
 @click.option("-m", "--metric", default="aptness", show_default=True, metavar="SPEC", help="The metric to explain.")
 @table_format_option
 def command(
     file: str | None, response: str | None, context: tuple[str, ...], reply: str | None, metric: str, form: str
 ) -> None:
-    """Show which part of the context a reply answers and which of its words cost it most.
+    """Show which part of the context a reply answers and which of its words lower its score most.
 
-    Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once: what
-    the score loses is its share. Give FILE and --response ID, or --context and --reply.
+    Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once; the
+    change of the score is its share. Give FILE and --response ID, or --context and --reply.
     """
     from rejoinder.probes.explanation_view import explanation_table, print_explanation, render_plain, to_json
     from rejoinder.probes.occlusion import explain
@@ -38,16 +43,16 @@ def command(
         raise click.UsageError("--context goes with --reply; a FILE has its own contexts")
     if reply is not None and response is not None:
         raise click.UsageError("--response names a reply of FILE; --reply is the reply itself")
-    found = explain(metric, _find_pair(file, response) if file is not None else _make_pair(context, reply or ""))
+    explanation = explain(metric, _find_pair(file, response) if file is not None else _make_pair(context, reply or ""))
     if form == "json":
-        click.echo(to_json(found))
+        click.echo(to_json(explanation))
     elif form != "text":
-        click.echo(FORMATS[form](explanation_table(found)))
+        click.echo(FORMATS[form](explanation_table(explanation)))
     elif sys.stdout.isatty():
-        print_explanation(found)
+        print_explanation(explanation)
     else:
-        click.echo(render_plain(found))
-    click.echo(f"{found.metric}: {found.signature}", err=True)
+        click.echo(render_plain(explanation))
+    click.echo(f"{explanation.metric}: {explanation.signature}", err=True)
 
 
 def _find_pair(file: str, response: str | None) -> Pair:

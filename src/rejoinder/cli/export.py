@@ -6,33 +6,40 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli import _help
+from rejoinder.cli._options import folder_output_option
 
-@click.command(short_help="A test set for another evaluation program")
+GROUP = _help.MODELS_AND_DATA
+
+
+@click.command(short_help="Write a test set for another evaluation program")
 @click.argument("testset")
-@click.option("--to", required=True, metavar="NAME", help="lm-eval or inspect.")
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where it goes.")
-@click.option("--name", metavar="NAME", help="The task's name [that of TESTSET].")
+@click.option("--to", required=True, metavar="NAME", help="The program: lm-eval or inspect.")
+@folder_output_option()
+@click.option("--name", metavar="NAME", help="The name of the task [that of TESTSET].")
 @click.option(
     "--turn-end",
     metavar="TEXT",
     help="lm-eval: what ends a turn, e.g. the model's end-of-text token [a line break].",
 )
-def command(testset: str, to: str, out: Path, name: str | None, turn_end: str | None) -> None:
+def command(testset: str, to: str, output: Path, name: str | None, turn_end: str | None) -> None:
     """Write the questions of TESTSET (JSONL, or dataset:NAME) as a task of another program.
 
-    What `rejoinder select` finds and what that program finds agree, question by question: docs/selecting.md says under
-    which settings.
+    The results of `rejoinder select` and of that program agree question by question; docs/selecting.md says with which
+    settings.
     """
     from rejoinder.data.inputs import read
     from rejoinder.errors import SpecError, nearest
     from rejoinder.selection.exports import ExportSettings, export, list_export_names, make_task_name
 
     if to not in list_export_names():
-        raise SpecError(f"no program is called {to!r} here; {nearest(to, list_export_names())}")
+        raise SpecError(f"no program is called {to!r}; {nearest(to, list_export_names())}")
     if turn_end is not None and to != "lm-eval":
-        raise click.UsageError("--turn-end is for lm-eval only: the others keep turns apart")
+        raise click.UsageError(
+            "--turn-end is for lm-eval only; leave it out, since the other programs keep turns apart"
+        )
     settings = ExportSettings(name or make_task_name(testset), turn_end or "\n")
     questions = list(read(testset).questions.values())
-    for path in export(questions, to, out, settings):
+    for path in export(questions, to, output, settings):
         click.echo(f"written: {path}", err=True)
     click.echo(f"{len(questions):,} questions for {to}, as the task {settings.name}", err=True)

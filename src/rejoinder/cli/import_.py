@@ -1,16 +1,19 @@
-"""``rejoinder import``: a foreign file or folder as records of ours."""
+"""``rejoinder import``: convert a file or folder in another format to records."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import click
 
-from rejoinder.cli._options import records_output
+from rejoinder.cli import _help
+from rejoinder.cli._options import records_output_option
+
+GROUP = _help.MODELS_AND_DATA
 
 
 class _FormatsCommand(click.Command):
-    """A command whose help ends with the formats; they are looked up only then."""
+    """A command whose help ends with a list of the formats, which are loaded only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The formats by name, each with its summary."""
@@ -21,59 +24,80 @@ class _FormatsCommand(click.Command):
             formatter.write_dl([(name, importer(name).SUMMARY) for name in list_modules("rejoinder.data.importers")])
 
 
-def _parse_fields(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     pairs = []
-    for pair in given:
-        ours, equals, theirs = pair.partition("=")
-        if not equals or not ours:
-            raise click.BadParameter(f"{pair!r} must be written OUR=COLUMN, e.g. text=reply", ctx, param)
-        pairs.append((ours, theirs))
+    for pair in options:
+        key, equals, column = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{pair!r} must be written KEY=COLUMN, e.g. text=reply", ctx, param)
+        pairs.append((key, column))
     return tuple(pairs)
 
 
-@click.command("import", short_help="Convert chat logs, CSV and more", cls=_FormatsCommand)
+@click.command("import", short_help="Convert chat logs, CSV and other formats", cls=_FormatsCommand)
 @click.argument("name", metavar="NAME")
 @click.argument("path", metavar="PATH")
-@click.option(
-    "-o",
-    "--out",
-    type=records_output(),
-    default="-",
-    metavar="OUT",
-    help="The JSONL file to write [standard output]; *.gz is zipped.",
-)
-@click.option("--system", metavar="NAME", help="Whose replies these are, where the file does not say it.")
+@records_output_option(required=False)
+@click.option("--system", metavar="NAME", help="The system that wrote the replies, if the file does not say it.")
 @click.option(
     "--field",
     "fields",
     multiple=True,
     callback=_parse_fields,
-    metavar="OUR=COLUMN",
-    help="Which column or key holds context, reference, response (or response:SYSTEM), system, item, dialogue or "
-    "rating:ASPECT; may be repeated.",
+    metavar="KEY=COLUMN",
+    help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), system, "
+    "item, dialogue or rating:ASPECT; may be repeated.",
 )
-@click.option("--separator", metavar="TEXT", help=r"What stands between the turns of a context in one cell, e.g. '\n'.")
-@click.option("--rater", metavar="NAME", help="Who gave the ratings [the column's name].")
-@click.option("--as", "form", type=click.Choice(["dialogues", "items"]), help="What a dialogue becomes [dialogues].")
+@click.option("--separator", metavar="TEXT", help=r"The text between the turns of a context in one cell, e.g. '\n'.")
+@click.option("--rater", metavar="NAME", help="The rater [the name of the column].")
+@click.option("--as", "form", type=click.Choice(["dialogues", "items"]), help="What to make of a dialogue [dialogues].")
 @click.option("--max-turns", type=int, metavar="N", help="Keep the last N turns of each context (marked truncated).")
 @click.option(
     "--empty",
     type=click.Choice(["error", "keep", "drop"]),
     default="error",
     show_default=True,
-    help="What an empty reply in a table is.",
+    help="What to do with an empty reply in a table.",
 )
 @click.option("--split", metavar="NAME", help="Which split of a saved dataset to read.")
-@click.option("--delimiter", metavar="CHAR", help="What stands between the cells of a CSV row [,].")
-@click.option("--no-quotes", "quotes", flag_value=False, type=bool, default=True, help="Quotes are part of the text.")
-def command(name: str, path: str, out: str, **given: Any) -> None:
-    """Turn PATH, a file or folder in the format NAME, into records of rejoinder's schema.
+@click.option("--delimiter", metavar="CHAR", help="The character between the cells of a CSV row [,].")
+@click.option(
+    "--no-quotes", "quotes", flag_value=False, type=bool, default=True, help="Treat quotes as part of the text."
+)
+def command(
+    name: str,
+    path: str,
+    output: str,
+    system: str | None,
+    fields: tuple[tuple[str, str], ...],
+    separator: str | None,
+    rater: str | None,
+    form: Literal["dialogues", "items"] | None,
+    max_turns: int | None,
+    empty: Literal["error", "keep", "drop"],
+    split: str | None,
+    delimiter: str | None,
+    quotes: bool,
+) -> None:
+    """Convert PATH, a file or folder in the format NAME, to records of rejoinder's schema.
 
-    What was imported, and what was left out and why, is told on the error stream.
+    What was imported, and what was left out and why, is printed on standard error.
     """
     from rejoinder.data.importers import Options, Tally, import_records
     from rejoinder.data.writer import write
 
     tally = Tally()
-    write(import_records(name, path, Options(**given), tally), out)
+    options = Options(
+        system=system,
+        fields=fields,
+        separator=separator,
+        rater=rater,
+        form=form,
+        empty=empty,
+        split=split,
+        delimiter=delimiter,
+        quotes=quotes,
+        max_turns=max_turns,
+    )
+    write(import_records(name, path, options, tally), output)
     click.echo(tally.summary(name), err=True)

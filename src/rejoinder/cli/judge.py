@@ -1,4 +1,4 @@
-"""``rejoinder judge``: what the judges of a run answered, how steady they are, and what it cost."""
+"""``rejoinder judge``: what the judges of a run answered, how consistent they are, and what it cost."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import records_output, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import output_option, records_output, table_format_option
+
+GROUP = _help.SCORING
 
 
-@click.command(short_help="How steady a run's judge is, and its cost")
+@click.command(short_help="Show how consistent the judges of a run are, and their cost")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=records_output(Path), help="Also write every raw answer to this JSONL file.")
-@click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million tokens read.")
-@click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million tokens written.")
+@output_option(records_output(Path), "Also write every raw answer, as JSONL.")
+@click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million input tokens.")
+@click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million output tokens.")
 @table_format_option
-def command(run: Path, out: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
-    """Show for each judge of RUN (a run folder) what was answered, whether repeats agree, its tokens and their cost.
+def command(run: Path, output: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
+    """Show for each judge of RUN (a run folder) its answers, whether repeated questions agree, its tokens and cost.
 
-    Nothing is asked: the answers are those that were kept when RUN was scored.
+    No endpoint is asked: the answers are those kept when RUN was scored.
     """
     import orjson
 
@@ -28,10 +31,10 @@ def command(run: Path, out: Path | None, input_price: float | None, output_price
 
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")
-    known = (input_price, output_price) if input_price is not None and output_price is not None else None
-    click.echo(FORMATS[form](judge_table(run, known)))
-    if out is not None:
-        with atomic_write(out) as file:
+    prices = (input_price, output_price) if input_price is not None and output_price is not None else None
+    click.echo(FORMATS[form](judge_table(run, prices)))
+    if output is not None:
+        with atomic_write(output) as file:
             for answer in read_raw_answers(run):
                 file.write(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE))
-        click.echo(f"answers: {out}", err=True)
+        click.echo(f"answers: {output}", err=True)

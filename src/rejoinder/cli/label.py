@@ -1,4 +1,4 @@
-"""``rejoinder label``: why false candidates are false; by people, or suggested by rules."""
+"""``rejoinder label``: why false candidates are false, labelled by people or suggested by rules."""
 
 from __future__ import annotations
 
@@ -7,31 +7,36 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import Output, records_output, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import Output, output_option, records_output, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.types import Question
 
+GROUP = _help.TEST_SETS
 
-@click.command(short_help="Why false candidates are false")
+
+@click.command(short_help="Label why false candidates are false")
 @click.argument("testset", required=False)
-@click.option(
-    "-o", "--out", type=records_output(), metavar="FILE", help="Where the labelled questions go [standard output]."
-)
-@click.option("--suggest", is_flag=True, help="Suggest labels by rules; they stay suggestions, in 'meta'.")
-@click.option("--accept", is_flag=True, help="Take what was suggested as labels, where there are none yet.")
-@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="Labels that people gave.")
+@output_option(records_output(), "The JSONL file for the labelled questions [standard output].")
+@click.option("--suggest", is_flag=True, help="Suggest labels by rules; they are kept as suggestions, in 'meta'.")
+@click.option("--accept", is_flag=True, help="Make suggestions labels, for candidates that have none yet.")
+@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels from people.")
 @click.option(
     "--for-people",
     type=Output("JSONL", ".jsonl", ".csv"),
     metavar="FILE",
-    help="Write the false candidates for people: FILE.jsonl for `rejoinder annotate`, FILE.csv for a spreadsheet.",
+    help="Write the false candidates for people to label: *.jsonl for `rejoinder annotate`, *.csv for a spreadsheet.",
 )
-@click.option("--measure", is_flag=True, help="How often the rules are right, on TESTSET's labels [our own examples].")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Measure how often the rules are right, on the labels of TESTSET [our own examples].",
+)
 @table_format_option
 def command(
     testset: str | None,
-    out: str | None,
+    output: str | None,
     suggest: bool,
     accept: bool,
     source: Path | None,
@@ -42,25 +47,27 @@ def command(
     """Give the false candidates of TESTSET error labels: inconsistent, insufficient, wrong-subject, wrong-tense.
 
     Labels come from people (--for-people, then --from) or are suggested by rules for English (--suggest), which
-    --measure holds against labels that people gave.
+    --measure compares with labels from people.
     """
     if measure:
-        if suggest or accept or source or for_people or out:
+        if suggest or accept or source or for_people or output:
             raise click.UsageError("--measure changes nothing: leave out the other options")
         _print_accuracy(testset, form)
         return
     if testset is None:
         raise click.UsageError("Missing argument 'TESTSET'.")
     if not (suggest or accept or source or for_people):
-        raise click.UsageError("say what to do: --suggest, --accept, --from FILE, --for-people FILE or --measure")
+        raise click.UsageError("choose what to do: --suggest, --accept, --from FILE, --for-people FILE or --measure")
     if source and (suggest or accept):
-        raise click.UsageError("--from takes people's labels, and --suggest and --accept the rules': one at a time")
+        raise click.UsageError(
+            "--from reads people's labels, --suggest and --accept use the rules; give one or the other"
+        )
     if for_people:
-        if source or accept or out:
+        if source or accept or output:
             raise click.UsageError("--for-people writes one file only: leave out --from, --accept and -o")
         _write_label_sheet(testset, for_people, suggest)
         return
-    _write_labels(testset, out or "-", suggest, accept, source)
+    _write_labels(testset, output or "-", suggest, accept, source)
 
 
 def _read_questions(testset: str) -> list[Question]:
@@ -92,36 +99,36 @@ def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
     from rejoinder.data.writer import write
     from rejoinder.files import atomic_write
     from rejoinder.selection.label_files import to_annotation_records, to_spreadsheet
-    from rejoinder.selection.label_rules import suggest_labels as suggested
+    from rejoinder.selection.label_rules import suggest_labels
 
     questions = _read_questions(testset)
     if suggest:
-        questions = [suggested(question) for question in questions]
+        questions = [suggest_labels(question) for question in questions]
     if file.endswith(".csv"):
-        with atomic_write(file) as opened:
-            opened.write(to_spreadsheet(questions))
+        with atomic_write(file) as target:
+            target.write(to_spreadsheet(questions))
     else:
         write(to_annotation_records(questions), file)
     click.echo(f"written: {file}", err=True)
 
 
-def _write_labels(testset: str, out: str, suggest: bool, accept: bool, source: Path | None) -> None:
+def _write_labels(testset: str, output: str, suggest: bool, accept: bool, source: Path | None) -> None:
     from rejoinder.data.writer import write
     from rejoinder.reports.selection import describe_label_counts
     from rejoinder.selection.label_files import read_labels
-    from rejoinder.selection.label_rules import suggest_labels as suggested
+    from rejoinder.selection.label_rules import suggest_labels
     from rejoinder.selection.labels import accept_suggestions
 
     questions = _read_questions(testset)
     if source is not None:
-        found = read_labels(questions, source)
-        questions = found.questions
-        click.echo(f"{found.judged:,} candidates judged by people", err=True)
+        labelled = read_labels(questions, source)
+        questions = labelled.questions
+        click.echo(f"{labelled.judged:,} candidates judged by people", err=True)
     if suggest:
-        questions = [suggested(question) for question in questions]
+        questions = [suggest_labels(question) for question in questions]
     if accept:
         questions = [accept_suggestions(question) for question in questions]
-    write(questions, out)
+    write(questions, output)
     click.echo(describe_label_counts(questions), err=True)
-    if out != "-":
-        click.echo(f"written: {out}", err=True)
+    if output != "-":
+        click.echo(f"written: {output}", err=True)

@@ -1,35 +1,38 @@
-"""``rejoinder list``: what there is by name."""
+"""``rejoinder list``: everything that can be named on the command line."""
 
 from __future__ import annotations
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import table_format_option
 
-ABOUT = {
-    "metrics": "Every metric: what it needs, its range, which way is better, who proposed it.",
+GROUP = _help.MODELS_AND_DATA
+
+DESCRIPTIONS = {
+    "metrics": "Every metric: what it needs, its range, whether higher is better, who proposed it.",
     "sources": "Every source of candidates.",
-    "systems": "Every kind of system that can be asked to choose among candidates.",
+    "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",
-    "datasets": "Every published set: its licence and citation, and whether its files are here.",
+    "datasets": "Every published set: its licence and citation, and whether its files are on this machine.",
     "reproductions": "Every table of a paper that can be reproduced.",
 }
 
 
-@click.group("list", short_help="What there is by name")
+@click.group("list", short_help="List metrics, systems, datasets and more")
 def command() -> None:
     """List metrics, sources, systems, importers, datasets or reproductions."""
 
 
-def _add_list(what: str, about: str) -> None:
-    @command.command(what, help=about)
+def _add_list(name: str, description: str) -> None:
+    @command.command(name, help=description)
     @table_format_option
     def show(form: str) -> None:
         from rejoinder.reports.listing import LISTS
         from rejoinder.table import FORMATS
 
-        click.echo(FORMATS[form](LISTS[what]()))
+        click.echo(FORMATS[form](LISTS[name]()))
 
 
-for _what, _about in ABOUT.items():
-    _add_list(_what, _about)
+for _name, _description in DESCRIPTIONS.items():
+    _add_list(_name, _description)

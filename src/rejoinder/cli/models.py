@@ -1,4 +1,4 @@
-"""``rejoinder models``: the catalog; fetch a model, export an encoder, say where a model lies."""
+"""``rejoinder models``: the catalog; download a model, export an encoder, print the folder of a model."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import folder_output_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.models.catalog.entries import Model
     from rejoinder.table import Cell, Table
+
+GROUP = _help.MODELS_AND_DATA
 
 
 @click.group("models", invoke_without_command=True, short_help="Models by name: list, get, export")
 @table_format_option
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the models that have a name here (list); fetch one (get), export an encoder, or print its folder (path)."""
+    """List the models of the catalog, download one (get), export an encoder, or print the folder of one (path)."""
     if context.invoked_subcommand is None:
         context.invoke(list_, form=form)
 
@@ -27,7 +30,7 @@ def command(context: click.Context, form: str) -> None:
 @command.command("list")
 @table_format_option
 def list_(form: str) -> None:
-    """List the models that have a name here; without a command this is what is done."""
+    """List the models of the catalog (the same as: rejoinder models)."""
     from rejoinder.table import FORMATS
 
     click.echo(FORMATS[form](_catalog_table()))
@@ -35,10 +38,10 @@ def list_(form: str) -> None:
 
 @command.command("get")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Agree to the licence and the download beforehand.")
+@click.option("--yes", is_flag=True, help="Agree to the licence and the download without being asked.")
 @click.option("--mirror", metavar="URL", envvar="HF_ENDPOINT", help="Download from here instead of the hub.")
 def get(name: str, yes: bool, mirror: str | None) -> None:
-    """Fetch the model NAME into the cache, check it and make it ready."""
+    """Download the model NAME into the cache, check it and prepare it for use."""
     from rejoinder.cli._progress import progress_bar
     from rejoinder.models.catalog import convert, fetch, manifest
     from rejoinder.models.catalog.entries import find_model
@@ -51,18 +54,18 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     _confirm(model, yes)
     with progress_bar(name) as progress:
         folder = fetch.get(name, mirror, talk=sys.stderr.isatty(), progress=progress)
-    found = manifest.read_manifest(folder)
-    trusted = len(found.trusted) if found else 0
-    click.echo(f"{folder}: fetched and checked")
-    if trusted:
+    written = manifest.read_manifest(folder)
+    unchecked = len(written.trusted) if written else 0
+    click.echo(f"{folder}: downloaded and checked")
+    if unchecked:
         click.echo(
-            f"  {trusted} of its files had no sha256 known beforehand; what came is written in {manifest.MANIFEST_FILE}"
+            f"  {unchecked} of its files had no known sha256; the sha256 of what came is in {manifest.MANIFEST_FILE}"
         )
 
 
 @command.command("export")
 @click.argument("name")
-@click.option("-o", "--output", required=True, metavar="FOLDER", type=click.Path(path_type=Path), help="A new folder.")
+@folder_output_option()
 @click.option(
     "--weights",
     type=click.Choice(["int8", "float32"]),
@@ -71,28 +74,28 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     help="How the weights are stored; the arithmetic is float32 either way.",
 )
 def export(name: str, output: Path, weights: str) -> None:
-    """Turn the transformers encoder NAME into a folder that needs no torch, and measure what it lost."""
-    from rejoinder.models.encoder.export import export_by_name as export_encoder
+    """Convert the transformers encoder NAME to a folder that needs no torch, and measure the loss."""
+    from rejoinder.models.encoder.export import export_by_name
 
-    card = export_encoder(name, output, "int8" if weights == "int8" else "float32")
-    found = card.measured
+    card = export_by_name(name, output, "int8" if weights == "int8" else "float32")
+    measured = card.measured
     click.echo(
-        f"{output}: {_format_size(int(found['graph_bytes']))}, {weights} weights; cosine to the original over "
-        f"{found['texts']} utterances: mean {found['mean_cosine']:.4f}, lowest {found['min_cosine']:.4f}"
+        f"{output}: {_format_size(int(measured['graph_bytes']))}, {weights} weights; cosine to the original over "
+        f"{measured['texts']} utterances: mean {measured['mean_cosine']:.4f}, lowest {measured['min_cosine']:.4f}"
     )
 
 
 @command.command("path")
 @click.argument("name")
 def path(name: str) -> None:
-    """Say where the model NAME lies."""
+    """Print the folder of the model NAME."""
     from rejoinder.models.catalog.manifest import require_model
 
     click.echo(str(require_model(name)))
 
 
 def _catalog_table() -> Table:
-    """The catalog, and what of it is in the cache."""
+    """The catalog, and which models are in the cache."""
     from rejoinder.models.catalog import manifest
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.device import describe_backend
@@ -100,12 +103,12 @@ def _catalog_table() -> Table:
 
     rows: list[list[Cell]] = []
     for model in MODELS.values():
-        here = "yes" if manifest.is_available(model) else "no"
+        available = "yes" if manifest.is_available(model) else "no"
         size = _format_size(model.size) if model.size else "–"
-        rows.append([model.name, model.kind, here, size, model.licence, str(model.origin), model.purpose])
+        rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
     notes = [
         "Use: rejoinder models get NAME. The size is what is downloaded.",
-        f"What is fetched lies in {manifest.models_home()} (set REJOINDER_CACHE to move it).",
+        f"Downloaded models are in {manifest.models_home()} (set REJOINDER_CACHE to move it).",
         f"Models compute on {describe_backend()} (set REJOINDER_DEVICE to cpu or cuda to choose).",
     ]
     return Table("Models", ["name", "kind", "here", "size", "licence", "from", "what for"], rows, notes)
@@ -122,7 +125,7 @@ def _confirm(model: Model, yes: bool) -> None:
     if yes:
         click.echo(question)
     elif sys.stdin is None or not sys.stdin.isatty():
-        raise RejoinderError("nobody is there to agree to the download (no terminal); say --yes to agree beforehand")
+        raise RejoinderError("the download needs your consent and there is no terminal to ask on; give --yes to agree")
     elif not click.confirm(f"{question}?"):
         raise click.exceptions.Exit(1)
 

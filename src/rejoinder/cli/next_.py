@@ -7,26 +7,25 @@ from typing import Literal
 
 import click
 
-from rejoinder.cli._options import Output, seed_option, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import Output, output_option, seed_option, table_format_option
+
+GROUP = _help.PEOPLE
 
 
-@click.command("next", short_help="Which replies to have rated next")
+@click.command("next", short_help="Choose which replies to have rated next")
 @click.argument("source", metavar="RUN")
 @click.option(
     "--by",
     type=click.Choice(["metrics", "ranking"]),
-    help="Where the metrics disagree most, or where the order of systems is least certain "
+    help="Choose where the metrics disagree most, or where the order of systems is least certain "
     "[metrics for a run with two or more of them, else ranking].",
 )
 @click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many replies.")
-@click.option("--aspect", metavar="A", help="The aspect whose ratings make the ranking.")
-@click.option(
-    "-o",
-    "--output",
-    type=Output("JSONL", ".jsonl", ".csv", ".txt"),
-    metavar="FILE",
-    help="Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, their "
-    "ids alone.",
+@click.option("--aspect", metavar="A", help="The aspect whose ratings rank the systems.")
+@output_option(
+    Output("JSONL", ".jsonl", ".csv", ".txt"),
+    "Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, only ids.",
 )
 @seed_option
 @table_format_option
@@ -41,8 +40,8 @@ def command(
 ) -> None:
     """List the replies of RUN that are most worth rating next.
 
-    RUN is a run folder; with ratings or preferences, a JSONL file, - for standard input or dataset:NAME will do for a
-    ranking.
+    RUN is a run folder; for a ranking it may also be a JSONL file with ratings or preferences, - for standard input or
+    dataset:NAME.
     """
     from rejoinder.comparison.next_ratings import (
         find_metric_disagreements,
@@ -66,19 +65,19 @@ def command(
         directed = [] if scores is None else [f for f in scores.facts.values() if f.higher_is_better is not None]
         by = "metrics" if len(directed) > 1 and aspect is None else "ranking"
     if by == "metrics" and scores is None:
-        raise InputError("metrics are known of a run folder only; make one with: rejoinder score FILE -o RUN")
+        raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
     if by == "metrics" and scores is not None:
-        found = find_metric_disagreements(scores, data, count, seed)
+        chosen = find_metric_disagreements(scores, data, count, seed)
     else:
-        found = find_uncertain_order(data, count, aspect, scores, seed)
-    table = next_table(found)
+        chosen = find_uncertain_order(data, count, aspect, scores, seed)
+    table = next_table(chosen)
     click.echo(FORMATS[form](table))
     if output is None:
         return
     if output.lower().endswith((".csv", ".txt")):
-        ids = "".join(f"{one.response}\n" for one in found)
+        ids = "".join(f"{one.response}\n" for one in chosen)
         with atomic_write(output) as file:
             file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](table)).encode())
     else:
-        write(select_records(found, data), output)
+        write(select_records(chosen, data), output)
     click.echo(f"written: {output}", err=True)

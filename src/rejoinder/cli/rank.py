@@ -1,4 +1,4 @@
-"""``rejoinder rank``: the candidates of questions in order, by rankers that read the situation."""
+"""``rejoinder rank``: order the candidates of questions by rankers that read the situation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.cli._options import records_output, run_output, seed_option, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import output_option, records_output, run_output, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.selection.ranking.rank import RankingRun
     from rejoinder.selection.ranking.train_overlap import TrainOverlap
     from rejoinder.table import Table
 
+GROUP = _help.TEST_SETS
+
 RANKER, INPUT = "ranker", "u+S"
 
 
-@click.command(short_help="Order candidates by what fits the situation")
+@click.command(short_help="Order candidates by how well they fit the situation")
 @click.argument("questions")
 @click.option(
     "--ranker",
@@ -26,7 +29,7 @@ RANKER, INPUT = "ranker", "u+S"
     default=(RANKER,),
     show_default=True,
     metavar="SPEC",
-    help="e.g. ranker, tfidf, aptness or ./mine.py:function; may be repeated.",
+    help="A ranker, e.g. ranker, tfidf, aptness or ./mine.py:function; may be repeated.",
 )
 @click.option(
     "--input",
@@ -35,28 +38,28 @@ RANKER, INPUT = "ranker", "u+S"
     default=(INPUT,),
     show_default=True,
     metavar="NAME",
-    help="What rankers are shown: u, u+S1, u+S, or 5, 10, 15 distractors; may be repeated.",
+    help="What rankers see: u, u+S1, u+S, or 5, 10 or 15 distractors; may be repeated.",
 )
-@click.option("-o", "--out", type=run_output(Path), help="The run folder [runs/NAME-rank-DIGEST].")
+@output_option(run_output(Path), "The run folder [runs/NAME-rank-DIGEST].", metavar="RUN")
 @click.option(
     "--write",
     "file",
     type=records_output(),
     metavar="FILE",
-    help="Also write the order of every question here (JSONL; - for out).",
+    help='Also write the order of every question, as JSONL; "-" is standard output.',
 )
-@click.option("--train", metavar="FILE", help="What rankers were trained on: count what of it comes again.")
+@click.option("--train", metavar="FILE", help="The training data of the rankers: count how much of it is in QUESTIONS.")
 @click.option(
-    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Show the first N orders."
+    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Print the first N orders."
 )
-@click.option("--all-questions", "everything", is_flag=True, help="Evaluate also where no candidate is Bad.")
+@click.option("--all-questions", "everything", is_flag=True, help="Also evaluate questions without a Bad candidate.")
 @seed_option
 @table_format_option
 def command(
     questions: str,
     rankers: tuple[str, ...],
     inputs: tuple[str, ...],
-    out: Path | None,
+    output: Path | None,
     file: str | None,
     train: str | None,
     show: int,
@@ -64,26 +67,27 @@ def command(
     seed: int,
     form: str,
 ) -> None:
-    """Order the candidates of every question, and say how good the orders are where there are grades.
+    """Order the candidates of every question, and evaluate the orders where there are grades.
 
-    QUESTIONS is a file of questions (JSONL, gzip or not) or dataset:NAME. A ranker is any system; the usual one reads
-    the statements of the situation that matter. Who has been asked before is not asked again.
+    QUESTIONS is a file of questions (JSONL, gzip or not) or dataset:NAME. A ranker is any system; the default one
+    reads the statements of the situation that matter. Rankers that already answered are skipped.
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.reports.output import join_tables
     from rejoinder.selection.ranking.rank import rank
 
-    sharing = _read_train_overlap(train)
+    overlap = _read_train_overlap(train)
     with progress_bar("ranking") as progress:
-        run = rank(questions, rankers, inputs, out, progress and (lambda _, done, total: progress(done, total)))
+        run = rank(questions, rankers, inputs, output, progress and (lambda _, done, total: progress(done, total)))
     if file is not None:
         _write_rankings(run, file)
     if file != "-":
-        click.echo(join_tables(_make_tables(run, sharing, show, everything, seed), form))
+        click.echo(join_tables(_make_tables(run, overlap, show, everything, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
         click.echo(f"{name}: {signature}", err=True)
-    known = len(run.ranked) * len(next(iter(run.ranked.values())).rankers) - run.fresh
-    click.echo(f"results: {run.folder}" + (f" ({known} answers were there before)" if known else ""), err=True)
+    total = len(run.ranked) * len(next(iter(run.ranked.values())).rankers)
+    note = f" (rankings computed earlier: {total - run.fresh} of {total})" if run.fresh < total else ""
+    click.echo(f"results: {run.folder}{note}", err=True)
 
 
 def _read_train_overlap(train: str | None) -> TrainOverlap | None:
@@ -93,11 +97,11 @@ def _read_train_overlap(train: str | None) -> TrainOverlap | None:
     from rejoinder.selection.ranking.rank import read_gradable_questions
     from rejoinder.selection.ranking.train_overlap import TrainOverlap
 
-    opened = Input(train)
+    data = Input(train)
     try:
-        return TrainOverlap.of(read_gradable_questions(opened))
+        return TrainOverlap.of(read_gradable_questions(data))
     finally:
-        opened.close()
+        data.close()
 
 
 def _write_rankings(run: RankingRun, file: str) -> None:
@@ -106,26 +110,26 @@ def _write_rankings(run: RankingRun, file: str) -> None:
     from rejoinder.files import atomic_write
     from rejoinder.selection.ranking.result import to_lines
 
-    with atomic_write(file) as opened:
+    with atomic_write(file) as target:
         for ranked in run.ranked.values():
             for line in to_lines(ranked):
-                opened.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                target.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _make_tables(run: RankingRun, sharing: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:
+def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:
     from rejoinder.reports import ranking as report
     from rejoinder.selection.ranking.evaluation import evaluate_ranking
 
-    shown = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
-    seen = sharing.kinds if sharing else None
-    found = {given: evaluate_ranking(ranked, everything, seen, seed) for given, ranked in run.ranked.items()}
-    told = {given: one for given, one in found.items() if one.ranked.questions}
-    for one in list(found.values())[:1]:
-        if not one.ranked.questions:
-            why = "; ".join(f"{n:,} with {reason}" for reason, n in one.left_out.items())
-            click.echo(f"nothing to evaluate: {why}", err=True)
-    tables = [table for one in told.values() for table in report.evaluation_tables(one)]
-    curve = report.distractor_table(told)
-    if sharing is not None and told:
-        tables.append(report.train_overlap_table(sharing.count(next(iter(told.values())).ranked.questions)))
-    return [*shown, *([curve] if curve else []), *tables]
+    orders = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
+    kinds = overlap.kinds if overlap else None
+    results = {name: evaluate_ranking(ranked, everything, kinds, seed) for name, ranked in run.ranked.items()}
+    evaluated = {name: result for name, result in results.items() if result.ranked.questions}
+    first = next(iter(results.values()), None)
+    if first is not None and not first.ranked.questions:
+        reasons = "; ".join(f"{n:,} with {reason}" for reason, n in first.left_out.items())
+        click.echo(f"nothing to evaluate: {reasons}", err=True)
+    tables = [table for result in evaluated.values() for table in report.evaluation_tables(result)]
+    curve = report.distractor_table(evaluated)
+    if overlap is not None and evaluated:
+        tables.append(report.train_overlap_table(overlap.count(next(iter(evaluated.values())).ranked.questions)))
+    return [*orders, *([curve] if curve else []), *tables]

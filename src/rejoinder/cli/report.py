@@ -1,4 +1,4 @@
-"""``rejoinder report``: a finished run as a page to read, or its tables in other forms."""
+"""``rejoinder report``: a finished run as an HTML page, or its tables in other formats."""
 
 from __future__ import annotations
 
@@ -6,38 +6,40 @@ from pathlib import Path
 
 import click
 
-from rejoinder.cli._options import Output
+from rejoinder.cli import _help
+from rejoinder.cli._options import Output, output_option, seed_option
+
+GROUP = _help.SCORING
+COMMON = 4
 
 _ENDINGS = {
     "html": ".html", "text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"
 }  # fmt: skip
 
 
-@click.command(short_help="One HTML page of a run")
+@click.command(short_help="Write one HTML page about a run")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="The file to write, - to print [RUN.html beside RUN]."
-)
+@output_option(click.Path(path_type=Path), "The file to write, - to print it [RUN.html beside RUN].")
 @click.option(
     "--format",
     "form",
     type=click.Choice(list(_ENDINGS)),
     help="html is the whole page; the others are its tables, printed unless -o names a file [as -o ends, or html].",
 )
-@click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all of them].")
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
-def command(run: Path, out: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
-    """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
+@click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all].")
+@seed_option
+def command(run: Path, output: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
+    """Make a self-contained page about RUN (a run folder): systems, agreement with people, replies, signatures."""
     from rejoinder.reports.output import default_report_file, render_report, save_report
 
     if form is None:
-        form = next((name for name, ending in _ENDINGS.items() if out and out.suffix.lower() == ending), "html")
-    if out is not None:
-        Output(form, _ENDINGS[form]).check(str(out))
-    file = out or (default_report_file(run) if form == "html" else Path("-"))
-    told = render_report(run, form, aspect, seed)
+        form = next((name for name, ending in _ENDINGS.items() if output and output.suffix.lower() == ending), "html")
+    if output is not None:
+        Output(form, _ENDINGS[form]).check(str(output))
+    file = output or (default_report_file(run) if form == "html" else Path("-"))
+    page = render_report(run, form, aspect, seed)
     if str(file) == "-":
-        click.echo(told, nl=not told.endswith("\n"))
+        click.echo(page, nl=not page.endswith("\n"))
         return
-    save_report(told, file, run)
+    save_report(page, file, run)
     click.echo(f"report: {file}", err=True)

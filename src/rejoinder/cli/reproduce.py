@@ -1,4 +1,4 @@
-"""``rejoinder reproduce``: a paper's table, published beside measured."""
+"""``rejoinder reproduce``: a table of a paper, published and measured figures side by side."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ from pathlib import Path
 
 import click
 
+from rejoinder.cli import _help
+from rejoinder.cli._options import output_option
 
-@click.command(short_help="A paper's table, measured again")
+GROUP = _help.MODELS_AND_DATA
+
+
+@click.command(short_help="Measure a table of a paper again")
 @click.argument("name")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+@output_option(
+    click.Path(path_type=Path, file_okay=False),
+    "The folder for NAME.md and NAME.json.",
+    metavar="FOLDER",
     default=Path("docs/results"),
     show_default=True,
-    help="The folder that NAME.md and NAME.json are written to.",
 )
 @click.option(
-    "-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Measure this metric instead of the usual ones."
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="SPEC",
+    help="Measure this metric instead of the paper's; may be repeated.",
 )
 @click.option(
     "--adapt",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Adapt only so many texts to their contexts: all of them is work for a GPU (scarce).",
+    help="Adapt at most N texts to their contexts; all of them need a GPU (only for scarce).",
 )
-def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -> None:
-    """Measure a paper's table again, print it beside the published figures and write both down.
+def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None) -> None:
+    """Measure a table of a paper again, print it beside the published figures and write both to files.
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
@@ -38,16 +48,16 @@ def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -
     from rejoinder.table import to_terminal
 
     reproduce = load_reproduction(name).reproduce
-    takes = inspect.signature(reproduce).parameters
-    if metrics and "metrics" not in takes:
-        raise SpecError(f"{name} measures what its paper names and takes no other metric; leave -m out")
-    if adapt is not None and "adapt" not in takes:
-        raise SpecError(f"{name} adapts nothing; leave --adapt out")
-    given = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
-    found = reproduce(**given)
-    for table in to_tables(found):
+    parameters = inspect.signature(reproduce).parameters
+    if metrics and "metrics" not in parameters:
+        raise SpecError(f"{name} measures the metrics of its paper and no others; leave out -m")
+    if adapt is not None and "adapt" not in parameters:
+        raise SpecError(f"{name} adapts no texts; leave out --adapt")
+    options = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
+    result = reproduce(**options)
+    for table in to_tables(result):
         click.echo(to_terminal(table) + "\n")
-    for note in found.notes:
+    for note in result.notes:
         click.echo(note)
-    for path in write_results(found, out):
+    for path in write_results(result, output):
         click.echo(f"written: {path}", err=True)

@@ -1,4 +1,4 @@
-"""``rejoinder score``: every reply of a file under every metric asked for."""
+"""``rejoinder score``: score every reply of a file under every metric that is named."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import engine_options, page_output, run_output, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import engine_options, output_option, page_output, run_output, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
     from rejoinder.scoring.run import Plan
+
+GROUP = _help.SCORING
+COMMON = 1
+RESUMABLE = "always"
 
 
 @click.command(short_help="Score every reply of a file")
@@ -23,33 +28,27 @@ if TYPE_CHECKING:
     "metrics",
     multiple=True,
     metavar="SPEC",
-    help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what the file allows].",
+    help="A metric, e.g. bleu or 'bleu(n=2)' or ./mine.py; may be repeated [aptness and what suits the file].",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=run_output(),
-    metavar="RUN",
-    help="The run folder, or for many files its address too [runs/NAME-IDENTITY].",
-)
+@output_option(run_output(), "The run folder, or for many files an address [runs/NAME-IDENTITY].", metavar="RUN")
 @click.option(
     "--empty",
     type=click.Choice(["error", "nan"]),
     default="error",
     show_default=True,
-    help="What an empty reply is: an error, or a counted NaN.",
+    help="How to treat an empty reply: as an error, or as NaN, which is counted.",
 )
-@click.option("--matched", is_flag=True, help="Also say which reference each reply matched best.")
+@click.option("--matched", is_flag=True, help="Also write which reference each reply matched best.")
 @table_format_option
 @click.option("--report", type=page_output, metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
-@engine_options("all cores, one where models compute on a GPU")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the score cache.")
-@click.option("--parquet", is_flag=True, help="Of many files: also keep the scores of each as scores.parquet.")
+@engine_options("all cores, or 1 if models compute on a GPU")
+@click.option("--no-cache", is_flag=True, help="Do not read or write the score cache.")
+@click.option("--parquet", is_flag=True, help="For many files: also write the scores of each as scores.parquet.")
 def command(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
-    out: str | None,
+    output: str | None,
     empty: Literal["error", "nan"],
     matched: bool,
     form: str,
@@ -61,11 +60,11 @@ def command(
     no_cache: bool,
     parquet: bool,
 ) -> None:
-    """Score every reply in FILE... and keep everything in a run folder.
+    """Score every reply in FILE... and write the results to a run folder.
 
     FILE is JSONL (gzip or not) or Parquet in rejoinder's schema, an OpenAI-style chat log, - for standard input, or
     dataset:NAME for a published set; a folder, a pattern or an address of an object store means many files, each scored
-    by itself. A run that was stopped goes on where it was when the same command is given again.
+    on its own. If a run is stopped, run the same command again to continue.
     """
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.remote import is_remote
@@ -77,22 +76,22 @@ def command(
 
     plan = Plan.of(metrics, empty, matched)
     if processes is None and engine == "local" and _uses_gpu(plan):
-        processes = 1  # several would each start CUDA, and wait for the one GPU
+        processes = 1  # several would each start CUDA and wait for the same GPU
     computing = open_engine(engine, processes, address)
-    if any(is_sharded(one) for one in files):
-        _score_shards(files, plan, out, computing, form, parquet)
+    if any(is_sharded(file) for file in files):
+        _score_shards(files, plan, output, computing, form, parquet)
         return
-    if parquet or is_remote(out or ""):
-        raise SpecError("--parquet, and an address behind -o, are for many files; name a folder or a pattern of them")
-    with show_progress("scoring", "replies", computing) as watch:
-        folder = Path(out) if out else None
-        finished = run(files, plan, folder, cache=not no_cache, progress=watch.progress, engine=computing)
+    if parquet or is_remote(output or ""):
+        raise SpecError("--parquet and an address after -o are for many files; name a folder or a pattern of files")
+    with show_progress("scoring", "replies", computing) as reporter:
+        folder = Path(output) if output else None
+        finished = run(files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=computing)
     tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
     click.echo(format_tables(tables, form))
-    for given in finished.about["inputs"]:
-        if "imported_as" in given:
-            left_out = ", ".join(f"{reason} ({n:,})" for reason, n in given["left_out"].items()) or "nothing"
-            click.echo(f"{given['name']}: read as {given['imported_as']}; left out: {left_out}", err=True)
+    for file in finished.about["inputs"]:
+        if "imported_as" in file:
+            left_out = ", ".join(f"{reason} ({n:,})" for reason, n in file["left_out"].items()) or "nothing"
+            click.echo(f"{file['name']}: read as {file['imported_as']}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     if report is not None:
@@ -101,15 +100,15 @@ def command(
         save_report(render_report(finished.folder, "html"), report, finished.folder)
         click.echo(f"report: {report}", err=True)
     if finished.fresh:
-        watch.tell(len(finished.scores), "replies", finished.folder)
-    note = "" if finished.fresh else " (it was there already, nothing was computed)"
+        reporter.print_summary(len(finished.scores), "replies", finished.folder)
+    note = "" if finished.fresh else " (it was already finished; nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
     if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
         _fail_without_scores(finished.folder)
 
 
 def _fail_without_scores(folder: Path) -> None:
-    """Say why no reply of a run has a score, and end with status 1."""
+    """Print why no reply of a run has a score, and exit with status 1."""
     from rejoinder.reports.findings import load_outcomes
     from rejoinder.reports.missing import explain_missing
     from rejoinder.scoring.reader import load_data
@@ -122,40 +121,43 @@ def _fail_without_scores(folder: Path) -> None:
 
 
 def _uses_gpu(plan: Plan) -> bool:
-    """Whether models of a plan compute on a GPU; metrics that no model computes are exact to the last bit."""
+    """Whether models of a plan compute on a GPU; a metric without a model is exact and has no ``decimals``."""
     from rejoinder.metric import parse
     from rejoinder.models.device import graph_backend
 
     metrics = [parse(spec) for spec in plan.specs]
-    return (not metrics or any(one.decimals is not None for one in metrics)) and graph_backend().device == "cuda"
+    return (not metrics or any(metric.decimals is not None for metric in metrics)) and graph_backend().device == "cuda"
 
 
 def _score_shards(
-    files: tuple[str, ...], plan: Plan, out: str | None, engine: Engine, form: str, parquet: bool
+    files: tuple[str, ...], plan: Plan, output: str | None, engine: Engine, form: str, parquet: bool
 ) -> None:
-    """Score many files, each by itself."""
+    """Score many files, each on its own."""
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import files_of
     from rejoinder.scoring.sharded.run import score_shards
     from rejoinder.table import FORMATS
 
-    shards = [shard for one in files for shard in files_of(one)]
-    asked = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]
-    folder = out or str(
-        Path("runs") / f"{Path(redact(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{asked}"
+    shards = [shard for file in files for shard in files_of(file)]
+    identity = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]
+    folder = output or str(
+        Path("runs") / f"{Path(redact(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
     )
     unit = "replies" if all(shard.responses is not None for shard in shards) else "bytes"
-    with show_progress("scoring", unit, engine) as watch:
-        finished = score_shards(shards, plan, folder, engine, watch.progress, parquet)
+    with show_progress("scoring", unit, engine) as reporter:
+        finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet)
     click.echo(FORMATS[form](finished.table()))
-    n = sum(int(one["responses"]) for one in finished.shards)
-    fresh = sum(bool(one["fresh"]) for one in finished.shards)
-    size = sum(int(one["stored"]) for one in finished.shards)
-    watch.tell(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
+    n = sum(int(shard["responses"]) for shard in finished.shards)
+    fresh = sum(bool(shard["fresh"]) for shard in finished.shards)
+    size = sum(int(shard["stored"]) for shard in finished.shards)
+    reporter.print_summary(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
     click.echo(f"results: {redact(folder)}", err=True)
-    if not any(one.n for by_spec in finished.sums.values() for one in by_spec.values()):
+    if not any(total.n for by_spec in finished.sums.values() for total in by_spec.values()):
         if not is_remote(folder):
             _fail_without_scores(Path(folder))
-        click.echo(f"rejoinder: none of {n:,} replies has a score; rejoinder report on a copy says why", err=True)
+        click.echo(
+            f"rejoinder: none of {n:,} replies has a score; copy the run here and see why with: rejoinder report COPY",
+            err=True,
+        )
         raise click.exceptions.Exit(1)

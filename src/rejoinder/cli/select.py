@@ -1,4 +1,4 @@
-"""``rejoinder select``: systems choose among the candidates of a test set, and are ranked by it."""
+"""``rejoinder select``: systems choose among the candidates of a test set, and are ranked by their choices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import (
     choose_engine,
     engine_options,
+    output_option,
     page_output,
     run_output,
     seed_option,
@@ -20,17 +22,21 @@ if TYPE_CHECKING:
     from rejoinder.cli._progress import ProgressReporter
     from rejoinder.selection.select import SelectionRun
 
+GROUP = _help.TEST_SETS
+COMMON = 6
+RESUMABLE = "always"
 
-@click.command(short_help="Rank systems by what they select")
+
+@click.command(short_help="Rank systems by the replies they choose in a test set")
 @click.argument("testset")
 @click.option(
     "--system",
     "systems",
     multiple=True,
     metavar="SPEC",
-    help="e.g. tfidf, aptness, hf:NAME or ./mine.py:function; may be repeated.",
+    help="A system, e.g. tfidf, aptness, hf:NAME or ./mine.py:function; may be repeated.",
 )
-@click.option("-o", "--out", type=run_output(Path), help="The run folder [runs/NAME-select-DIGEST].")
+@output_option(run_output(Path), "The run folder [runs/NAME-select-DIGEST].", metavar="RUN")
 @click.option("--report", type=page_output, metavar="FILE", help="Also write the HTML report.")
 @click.option(
     "--disputed",
@@ -46,15 +52,15 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="N",
-    help="Ask N questions again with their candidates turned round.",
+    help="Ask N questions again with their candidates in reverse order.",
 )
 @seed_option
-@engine_options("1 here, all of a cluster")
+@engine_options("1 on this machine, all of a cluster")
 @table_format_option
 def command(
     testset: str,
     systems: tuple[str, ...],
-    out: Path | None,
+    output: Path | None,
     report: Path | None,
     disputed: int,
     turned: int,
@@ -64,35 +70,37 @@ def command(
     address: str | None,
     form: str,
 ) -> None:
-    """Let every system score every candidate of TESTSET; the one with the highest score is its answer.
+    """Let every system score every candidate of TESTSET; the candidate with the highest score is its answer.
 
     TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
-    shown again. A system that has answered the same questions before is not asked again.
+    printed again. Systems that already answered the same questions are skipped.
     """
     from rejoinder.reports.output import join_tables, save_report
     from rejoinder.reports.selection import selection_tables
     from rejoinder.reports.selection_page import render_selection_page
     from rejoinder.selection.evaluate import evaluate_selection
 
-    run, watch = _run(testset, systems, out, turned, (engine, processes, address))
-    found = evaluate_selection(run.selected, disputed, seed)
-    click.echo(join_tables(selection_tables(found), form))
+    run, reporter = _run(testset, systems, output, turned, (engine, processes, address))
+    result = evaluate_selection(run.selected, disputed, seed)
+    click.echo(join_tables(selection_tables(result), form))
     for name, signature in run.selected.signatures.items():
         click.echo(f"{name}: {signature}", err=True)
     if report is not None:
-        save_report(render_selection_page(found, run.about, run.folder), report, run.folder)
+        save_report(render_selection_page(result, run.about, run.folder), report, run.folder)
         click.echo(f"report: {report}", err=True)
-    if watch is not None and run.fresh:
-        asked = len(run.fresh)
-        watch.tell(asked * len(run.selected.questions), "answers", run.folder, f" of {asked:,} systems")
-    known = len(run.selected.systems) - len(run.fresh)
-    click.echo(f"results: {run.folder}" + (f" ({known} systems had answered before)" if known else ""), err=True)
+    if reporter is not None and run.fresh:
+        n = len(run.fresh)
+        note = f" of {n:,} system{'s' if n != 1 else ''}"
+        reporter.print_summary(n * len(run.selected.questions), "answers", run.folder, note)
+    earlier = len(run.selected.systems) - len(run.fresh)
+    note = f" ({earlier} system{'s' if earlier != 1 else ''} answered earlier)" if earlier else ""
+    click.echo(f"results: {run.folder}{note}", err=True)
 
 
 def _run(
     testset: str,
     systems: tuple[str, ...],
-    out: Path | None,
+    output: Path | None,
     turned: int,
     engine: tuple[str, int | None, str | None],
 ) -> tuple[SelectionRun, ProgressReporter | None]:
@@ -101,10 +109,10 @@ def _run(
     from rejoinder.selection.select import load_selection, select
 
     if is_selection_run(Path(testset)):
-        if out is not None:
-            raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
+        if output is not None:
+            raise click.UsageError(f"{testset} is already a run folder; leave out -o, or name the test set itself")
         return load_selection(Path(testset), systems), None
     computing = choose_engine(*engine)
-    with show_progress("asking", "questions", computing) as watch:
-        show = (lambda _, done, total: progress(done, total)) if (progress := watch.progress) is not None else None
-        return select(testset, systems, out, turned, show, computing), watch
+    with show_progress("asking", "questions", computing) as reporter:
+        show = (lambda _, done, total: progress(done, total)) if (progress := reporter.progress) is not None else None
+        return select(testset, systems, output, turned, show, computing), reporter

@@ -1,4 +1,4 @@
-"""``rejoinder shards``: data in many files, written, listed and checked."""
+"""``rejoinder shards``: write, list and check data in many files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import Output, engine_options
+from rejoinder.cli import _help
+from rejoinder.cli._options import Output, engine_options, output_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rejoinder.data.inputs import Input
     from rejoinder.data.schema import Place
     from rejoinder.types import Record
+
+GROUP = _help.MODELS_AND_DATA
 
 
 @click.group("shards", short_help="Data in many files: write, catalogue, check")
@@ -23,49 +26,47 @@ def command() -> None:
 
 @command.command("write")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--out",
+@output_option(
+    Output("shards", ".jsonl", ".parquet"),
+    "The folder to write, or its address; or one file, *.jsonl, *.gz or *.parquet.",
+    metavar="FOLDER",
     required=True,
-    type=Output("shards", ".jsonl", ".parquet"),
-    metavar="OUT",
-    help="A folder or its address; or one file, *.jsonl, *.gz, *.parquet.",
 )
 @click.option(
     "--form",
     type=click.Choice(["parquet", "jsonl", "jsonl.gz"]),
     default="parquet",
     show_default=True,
-    help="What the shards are.",
+    help="The format of the shards.",
 )
 @click.option(
     "--records",
     type=click.IntRange(min=1),
     default=100_000,
     show_default=True,
-    help="How many a shard holds; one that is full ends with its conversation.",
+    help="Records per shard; a shard that is full still gets the rest of its conversation.",
 )
-@click.option("--gather", is_flag=True, help="First put the records of each conversation together (on disk).")
+@click.option("--gather", is_flag=True, help="First sort the records so that each conversation is together (on disk).")
 def write(
-    files: tuple[str, ...], out: str, form: Literal["parquet", "jsonl", "jsonl.gz"], records: int, gather: bool
+    files: tuple[str, ...], output: str, form: Literal["parquet", "jsonl", "jsonl.gz"], records: int, gather: bool
 ) -> None:
-    """Write the records of FILE... as shards, and their catalogue last.
+    """Write the records of FILE... as shards, and then their catalogue.
 
-    FILE is what score takes: files of our schema, folders, patterns, addresses. A shard is named by its number and its
-    content, so that one that is there already is not sent again; no conversation is in two shards.
+    FILE is what rejoinder score takes: files of our schema, folders, patterns, addresses. A shard is named by its
+    number and content, so that one that already exists is not sent again; no conversation is in two shards.
     """
     from rejoinder.data.grouping import group_by_conversation
     from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import ENDINGS
     from rejoinder.data.shards.pack import pack, write_file
 
-    found = _read_all(files)
+    data = _read_all(files)
     if gather:
-        found = group_by_conversation(found)
-    if out.endswith(ENDINGS) and not is_remote(out):
-        click.echo(f"{out}: {write_file((record for record, _ in found), out):,} records", err=True)
+        data = group_by_conversation(data)
+    if output.endswith(ENDINGS) and not is_remote(output):
+        click.echo(f"{output}: {write_file((record for record, _ in data), output):,} records", err=True)
         return
-    click.echo(f"{redact(out)}: {pack(found, out, form, records).summary()}", err=True)
+    click.echo(f"{redact(output)}: {pack(data, output, form, records).summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -79,10 +80,10 @@ def catalogue(where: str, engine: str, address: str | None, processes: int | Non
     from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
-    with show_progress("reading", "bytes", computing) as watch:
-        found = build_manifest(where, computing, watch.progress)
-    write_manifest(found, where)
-    click.echo(f"{redact(where)}: {found.summary()}", err=True)
+    with show_progress("reading", "bytes", computing) as reporter:
+        manifest = build_manifest(where, computing, reporter.progress)
+    write_manifest(manifest, where)
+    click.echo(f"{redact(where)}: {manifest.summary()}", err=True)
 
 
 @command.command("check")
@@ -96,9 +97,9 @@ def check(where: str, engine: str, address: str | None, processes: int | None) -
     from rejoinder.engines.factory import open_engine
 
     computing = open_engine(engine, processes, address)
-    with show_progress("checking", "bytes", computing) as watch:
-        found = check_shards(where, computing, watch.progress)
-    click.echo(f"{redact(where)}: as listed; {found.summary()}", err=True)
+    with show_progress("checking", "bytes", computing) as reporter:
+        manifest = check_shards(where, computing, reporter.progress)
+    click.echo(f"{redact(where)}: matches its catalogue; {manifest.summary()}", err=True)
 
 
 def _read_all(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
@@ -106,20 +107,20 @@ def _read_all(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
     from rejoinder.data.reader import EmptyError
     from rejoinder.data.shards.files import fetch_local, files_of, is_sharded
 
-    for one in files:
-        if not is_sharded(one):
-            yield from _read_records(Input(one))
+    for file in files:
+        if not is_sharded(file):
+            yield from _read_records(Input(file))
             continue
-        for shard in files_of(one):
+        for shard in files_of(file):
             with fetch_local(shard) as path:
                 try:
                     yield from _read_records(Input(path, called=shard.name))
-                except EmptyError:  # a shard of nothing adds nothing
+                except EmptyError:  # an empty shard adds nothing
                     continue
 
 
-def _read_records(given: Input) -> Iterator[tuple[Record, Place]]:
+def _read_records(data: Input) -> Iterator[tuple[Record, Place]]:
     try:
-        yield from given.records(allow_empty=True)
+        yield from data.records(allow_empty=True)
     finally:
-        given.close()
+        data.close()

@@ -1,4 +1,4 @@
-"""``rejoinder speakers``: what a corpus offers for speaker-sensitive sampling, and whether speakers are alike."""
+"""``rejoinder speakers``: the speaker sets of a corpus, and how similar their utterances are."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rejoinder.cli._options import Output, table_format_option
+from rejoinder.cli import _help
+from rejoinder.cli._options import Output, output_option, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.indexes.corpus import Corpus
     from rejoinder.indexes.speaker_sets import Design
     from rejoinder.types import Dialogue
 
+GROUP = _help.MODELS_AND_DATA
 
-@click.command(short_help="What a corpus offers of speaker sets")
+
+@click.command(short_help="Show the speaker sets of a corpus")
 @click.argument("file")
-@click.option("--corpus", metavar="NAME", help="Only the dialogues of this corpus [each corpus of the file by itself].")
-@click.option("--split", metavar="NAME", help="Only the dialogues of this split [all; sets never straddle splits].")
+@click.option(
+    "--corpus", metavar="NAME", help="Only the dialogues of this corpus [each corpus of the file on its own]."
+)
+@click.option("--split", metavar="NAME", help="Only the dialogues of this split [all; no set spans two splits].")
 @click.option(
     "--encoder",
     default="aptness",
@@ -27,8 +32,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="How utterances are compared: aptness, tfidf, glove-6b-50d, minilm or a folder.",
 )
-@click.option("--sets", type=click.IntRange(min=2), default=1000, show_default=True, help="Sets of each kind at most.")
-@click.option("--size", type=click.IntRange(min=2), default=10, show_default=True, help="Utterances of a set at most.")
+@click.option("--sets", type=click.IntRange(min=2), default=1000, show_default=True, help="The most sets of each kind.")
+@click.option("--size", type=click.IntRange(min=2), default=10, show_default=True, help="The most utterances per set.")
 @click.option(
     "--lasting",
     type=click.Choice(["auto", "yes", "no"]),
@@ -36,14 +41,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whether a label names the same speaker in every dialogue; auto looks for roles such as A, B, user.",
 )
-@click.option("--seed", default=0, show_default=True, help="The seed of what is drawn.")
-@click.option(
-    "-o",
-    "--out",
-    type=Output("a drawing in SVG", ".svg", path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the similarities to a file.",
-)
+@seed_option
+@output_option(Output("an SVG image", ".svg", path_type=Path), "Also draw the similarities.", metavar="FILE.svg")
 @table_format_option
 def command(
     file: str,
@@ -54,10 +53,10 @@ def command(
     size: int,
     lasting: Literal["auto", "yes", "no"],
     seed: int,
-    out: Path | None,
+    output: Path | None,
     form: str,
 ) -> None:
-    """Say what FILE offers of SSREM's speaker sets, and how alike the utterances within each are.
+    """Show the speaker sets of SSREM in FILE, and how similar the utterances within each are.
 
     FILE is JSONL with dialogues (gzip or not), - for standard input, or dataset:NAME for a published set, for example
     dataset:corpus/dialogues.
@@ -71,35 +70,35 @@ def command(
 
     corpora = _read_corpora(file, corpus, split, lasting)
     vectors = open_vectorizer(encoder)
-    tables, drawn = [], {}
+    tables, plotted = [], {}
     design: Design
-    for name, one in corpora.items():
-        found = measure_similarity(one, vectors, SetSampling(sets, size, seed))
-        tables.append(coverage_table(measure_coverage(one), name))
-        tables += [similarity_table(kinds, design, name, vectors.name) for design, kinds in found.items()]
-        design = "matched" if found["matched"][0].n_sets else "each set once"
-        drawn[f"{name}, {design}"] = found[design]
+    for name, dialogues in corpora.items():
+        similarity = measure_similarity(dialogues, vectors, SetSampling(sets, size, seed))
+        tables.append(coverage_table(measure_coverage(dialogues), name))
+        tables += [similarity_table(kinds, design, name, vectors.name) for design, kinds in similarity.items()]
+        design = "matched" if similarity["matched"][0].n_sets else "each set once"
+        plotted[f"{name}, {design}"] = similarity[design]
     click.echo(join_tables(tables, form))
-    if out is not None:
-        with atomic_write(out) as target:
-            target.write(plot_similarity(drawn, vectors.name).encode())
-        click.echo(f"written: {out}", err=True)
+    if output is not None:
+        with atomic_write(output) as target:
+            target.write(plot_similarity(plotted, vectors.name).encode())
+        click.echo(f"written: {output}", err=True)
 
 
 def _read_corpora(
     file: str, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
-    """The corpora of a file by name; one that has none goes by the file's."""
+    """The corpora of a file by name; dialogues without a corpus go by the name of the file."""
     from rejoinder.data.inputs import Input
     from rejoinder.errors import InputError, nearest
     from rejoinder.indexes.corpus import group_by_corpus
     from rejoinder.types import Dialogue
 
-    opened = Input(file)
+    data = Input(file)
     seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
 
-    def wanted() -> Iterator[Dialogue]:
-        for record, _ in opened.records(allow_empty=True):
+    def chosen() -> Iterator[Dialogue]:
+        for record, _ in data.records(allow_empty=True):
             if isinstance(record, Dialogue):
                 seen["corpus"].add(record.corpus or "")
                 seen["split"].add(record.split or "")
@@ -107,13 +106,13 @@ def _read_corpora(
                     yield record
 
     try:
-        found = group_by_corpus(wanted(), lasting)
+        corpora = group_by_corpus(chosen(), lasting)
     finally:
-        opened.close()
-    for kind, asked in (("corpus", corpus), ("split", split)):
-        if asked is not None and seen["corpus"] and asked not in seen[kind]:
-            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
-    if not found:
-        what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
-        raise InputError(f"{opened.called} holds no {what}; name a file with dialogues (see docs/formats.md)")
-    return {name or opened.stem: one for name, one in found.items()}
+        data.close()
+    for kind, name in (("corpus", corpus), ("split", split)):
+        if name is not None and seen["corpus"] and name not in seen[kind]:
+            raise InputError(f"{data.called} has no {kind} {name!r}; {nearest(name, seen[kind] - {''})}")
+    if not corpora:
+        missing = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
+        raise InputError(f"{data.called} has no {missing}; name a file with dialogues (see docs/formats.md)")
+    return {name or data.stem: dialogues for name, dialogues in corpora.items()}

@@ -1,43 +1,52 @@
-"""``rejoinder train``: make a model of your own, or follow the recipe of one that the package ships."""
+"""``rejoinder train``: train a model of your own, or repeat the training of one that the package ships."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
+from rejoinder.cli import _help
+from rejoinder.cli._options import check_new_folder, folder_output_option, require_modules
 from rejoinder.cli._train_language_models import generator, statements
 from rejoinder.cli._train_scorers import ranker, rsrem, ruber, ssrem
+
+GROUP = _help.MODELS_AND_DATA
 
 
 @click.group("train", short_help="Train a model from dialogues")
 def command() -> None:
-    """Train a model from dialogues; idk, ssrem, rsrem and ruber need nothing more, the others rejoinder[torch]."""
+    """Train a model from dialogues; idk, ssrem, rsrem and ruber need no extra package, the others rejoinder[torch]."""
 
 
-for other in (ssrem, rsrem, ruber, generator, statements, ranker):
-    command.add_command(other)
+for _subcommand in (ssrem, rsrem, ruber, generator, statements, ranker):
+    command.add_command(_subcommand)
 
 
 @command.command("aptness")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@folder_output_option()
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="The seed of everything that is drawn.",
+    help="The seed of all sampling.",
 )
-@click.option("--corpus", "corpora", multiple=True, metavar="NAME", help="Only this corpus of the files (repeatable).")
+@click.option(
+    "--corpus", "corpora", multiple=True, metavar="NAME", help="Only this corpus of the files; may be repeated."
+)
 @click.option("--permissive", is_flag=True, help="Only the corpora whose licences allow commercial use.")
 @click.option("--base", default="minilm", show_default=True, metavar="NAME", help="The encoder to start from.")
-@click.option("--bi-steps", type=click.IntRange(min=1), help="Steps of the bi-encoder [those of the recipe].")
-@click.option("--cross-steps", type=click.IntRange(min=1), help="Steps of the cross-encoder [those of the recipe].")
+@click.option("--bi-steps", type=click.IntRange(min=1), help="Training steps of the bi-encoder [those of the recipe].")
+@click.option(
+    "--cross-steps", type=click.IntRange(min=1), help="Training steps of the cross-encoder [those of the recipe]."
+)
 @click.option("--batch", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
-              help="A step's size, as a share of the recipe's: smaller ones for a CPU.")  # fmt: skip
-@click.option("--places", type=click.IntRange(min=1), help="Held-out places a corpus [those of the recipe].")
-@click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")
+              help="The batch size as a share of the recipe's; smaller for a CPU.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), help="Held-out positions per corpus [those of the recipe].")
+@click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
 def aptness(
     files: tuple[str, ...],
     output: Path,
@@ -54,19 +63,14 @@ def aptness(
     """Train the two networks of aptness on FILES of dialogues with a split (JSONL, or dataset:NAME).
 
     Without FILES, on the corpora that the shipped networks were trained on (dataset:corpus/dialogues and
-    dataset:corpus/assistant). Use what comes out as -m "aptness(folder='FOLDER')".
+    dataset:corpus/assistant). Use the result as -m "aptness(folder='FOLDER')".
     """
-    from importlib.util import find_spec
-
-    from rejoinder.errors import InputError, MissingExtraError
+    from rejoinder.errors import InputError
 
     if permissive and corpora:
-        raise InputError("--permissive and --corpus both choose the corpora; give one of them")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: is there already and not empty; name a new folder")
-    for module in ("torch", "transformers", "onnx"):
-        if find_spec(module) is None:
-            raise MissingExtraError(module, "torch", "training")
+        raise InputError("--permissive and --corpus both choose the corpora; give only one of them")
+    check_new_folder(output)
+    require_modules("torch", "transformers", "onnx")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.training.aptness.recipe import AptnessRecipe, scale_recipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
@@ -81,55 +85,61 @@ def aptness(
 
 @command.command("idk")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@folder_output_option()
 @click.option("--corpus", metavar="NAME", help="Only this corpus of the files [cornell of the published ones].")
 @click.option("--encoder", default="aptness", show_default=True, metavar="NAME",
-              help="What reads context and reply together: aptness, a folder of it, bert-base-uncased.")  # fmt: skip
+              help="The encoder of context and reply: aptness, a folder of it, bert-base-uncased.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["paper", "exact"]), default="paper", show_default=True,
-              help="The paper's optimiser, or the exact optimum.")  # fmt: skip
+              help="The optimiser of the paper, or the exact optimum.")  # fmt: skip
 @click.option("--negative", type=click.Choice(["idk", "ics", "ok", "random"]), default="idk", show_default=True,
               help='"i don\'t know.", "i couldn\'t say", "i\'m ok.", or replies of other dialogues.')  # fmt: skip
 @click.option("--regularization", type=click.Choice(["l1", "l2", "none"]), default="l1", show_default=True)
 @click.option("--loss", type=click.Choice(["bce", "triplet"]), default="bce", show_default=True)
-@click.option("--contexts", type=click.IntRange(min=1), default=3_750, show_default=True, help="How many to train on.")
+@click.option("--contexts", type=click.IntRange(min=1), default=3_750, show_default=True, help="Training contexts.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 def idk(
-    files: tuple[str, ...], output: Path, corpus: str | None, encoder: str, contexts: int, seed: int, **chosen: str
+    files: tuple[str, ...],
+    output: Path,
+    corpus: str | None,
+    encoder: str,
+    mode: Literal["paper", "exact"],
+    negative: Literal["idk", "ics", "ok", "random"],
+    regularization: Literal["l1", "l2", "none"],
+    loss: Literal["bce", "triplet"],
+    contexts: int,
+    seed: int,
 ) -> None:
     """Train the regression of idk on FILES of dialogues (JSONL, or dataset:NAME); needs no torch.
 
-    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues), as the shipped one. Use what comes
-    out as -m "idk(folder='FOLDER')".
+    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues), as the shipped one. Use the result
+    as -m "idk(folder='FOLDER')".
     """
-    from typing import Any
-
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.errors import InputError
     from rejoinder.training.idk import IdkRecipe, train_idk
 
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: is there already and not empty; name a new folder")
-    typed: dict[str, Any] = chosen
-    recipe = IdkRecipe(contexts=contexts, seed=seed, **typed)
-    given = read_dialogues(files or DEFAULT_CORPORA[:1])
-    card = train_idk(given, output, recipe, corpus if files else corpus or "cornell", encoder)
-    apart = card.about["measured"]["true_above_negative_in_training"]
-    click.echo(f"the true reply is above the negative of its context in {100 * apart:.1f}% of {contexts:,}", err=True)
+    check_new_folder(output)
+    recipe = IdkRecipe(
+        contexts=contexts, seed=seed, mode=mode, negative=negative, regularization=regularization, loss=loss
+    )
+    dialogues = read_dialogues(files or DEFAULT_CORPORA[:1])
+    card = train_idk(dialogues, output, recipe, corpus if files else corpus or "cornell", encoder)
+    share = card.about["measured"]["true_above_negative_in_training"]
+    click.echo(f"the true reply scores above the negative in {100 * share:.1f}% of {contexts:,} contexts", err=True)
     click.echo(f'{output}: written; score with it: -m "idk(folder={str(output)!r})"', err=True)
 
 
 @command.command("nup")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Where to [the cache].")
+@folder_output_option(required=False, usual="the cache")
 @click.option("--corpus", metavar="NAME", help="Only this corpus of the files [cornell of the published ones].")
 @click.option("--base", default="aptness", show_default=True, metavar="NAME",
               help="The encoder to start from: aptness, bert-base-uncased, minilm.")  # fmt: skip
-@click.option("--contexts", type=click.IntRange(min=2), default=3_750, show_default=True, help="How many to train on.")
+@click.option("--contexts", type=click.IntRange(min=2), default=3_750, show_default=True, help="Training contexts.")
 @click.option("--epochs", type=click.IntRange(min=1), default=2, show_default=True)
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=3e-5, show_default=True,
               help="The learning rate; published: 1e-5 for BERT-base.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
-@click.option("--device", metavar="NAME", help="cuda or cpu [cuda where there is one].")
+@click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
 def nup(
     files: tuple[str, ...],
     output: Path | None,
@@ -141,84 +151,78 @@ def nup(
     seed: int,
     device: str | None,
 ) -> None:
-    """Fine-tune an encoder to tell next utterances on FILES of dialogues (JSONL, or dataset:NAME).
+    """Fine-tune an encoder to recognise next utterances, on FILES of dialogues (JSONL, or dataset:NAME).
 
-    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues): some minutes on a CPU. Use what
-    comes out as -m nup, or as -m "nup(folder='FOLDER')" where a folder was named.
+    Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues): a few minutes on a CPU. Use the
+    result as -m nup, or with -o as -m "nup(folder='FOLDER')".
     """
-    from importlib.util import find_spec
-
-    from rejoinder.errors import InputError, MissingExtraError
     from rejoinder.models.nup.model import default_folder
 
     target = output or default_folder()
-    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: is there already and not empty; name a new folder")
-    for module in ("torch", "transformers", "onnx"):
-        if find_spec(module) is None:
-            raise MissingExtraError(module, "torch", "training")
+    if output is not None:
+        check_new_folder(output)
+    require_modules("torch", "transformers", "onnx")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.training.nup import NupRecipe, train_nup
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
-    given = read_dialogues(files or DEFAULT_CORPORA[:1])
-    chosen = corpus if files else corpus or "cornell"
-    train_nup(given, target, recipe, chosen, base, device, lambda line: click.echo(line, err=True))
+    dialogues = read_dialogues(files or DEFAULT_CORPORA[:1])
+    name = corpus if files else corpus or "cornell"
+    train_nup(dialogues, target, recipe, name, base, device, lambda line: click.echo(line, err=True))
     spec = "nup" if output is None else f'"nup(folder={str(output)!r})"'
     click.echo(f"{target}: written; score with it: -m {spec}", err=True)
 
 
 @command.command("comet")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to.")
+@folder_output_option()
 @click.option("--valid", multiple=True, required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Triples that are not trained on, nor their heads (repeatable).")  # fmt: skip
+              help="Held-out triples; their heads are not trained on either; may be repeated.")  # fmt: skip
 @click.option("--leave-out", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="More triples whose heads are not trained on (repeatable).")  # fmt: skip
-@click.option("--base", default="smollm2-135m", show_default=True, metavar="NAME", help="The language model.")
-@click.option("--rank", type=click.IntRange(min=1), default=8, show_default=True, help="Of the additions.")
+              help="More triples whose heads are not trained on; may be repeated.")  # fmt: skip
+@click.option(
+    "--base", default="smollm2-135m", show_default=True, metavar="NAME", help="The language model to start from."
+)
+@click.option("--rank", type=click.IntRange(min=1), default=8, show_default=True, help="The rank of the LoRA matrices.")
 @click.option("--epochs", type=click.IntRange(min=1), default=3, show_default=True)
-@click.option("--batch", type=click.IntRange(min=1), default=256, show_default=True, help="Triples a step.")
+@click.option("--batch", type=click.IntRange(min=1), default=256, show_default=True, help="Triples per step.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
-@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="[cuda where there is one]")
+@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="The device [cuda if there is one].")
 def comet(
     files: tuple[Path, ...],
     output: Path,
     valid: tuple[Path, ...],
     leave_out: tuple[Path, ...],
     base: str,
+    rank: int,
+    epochs: int,
+    batch: int,
+    rate: float,
+    seed: int,
     device: str | None,
-    **chosen: int | float,
 ) -> None:
-    """Teach a language model to write the tails of knowledge FILES (ATOMIC's or ConceptNet's layout).
+    """Teach a language model to write the tails of knowledge FILES (in the layout of ATOMIC or ConceptNet).
 
-    Use what comes out as rejoinder augment ITEMS --comet-model FOLDER.
+    Use the result as rejoinder augment ITEMS --comet-model FOLDER.
     """
-    from importlib.util import find_spec
-    from typing import Any
-
     from rejoinder.data.knowledge import read_triples
-    from rejoinder.errors import InputError, MissingExtraError
+    from rejoinder.errors import InputError
 
     if not files:
         raise InputError("no knowledge file is named; give one or more, such as ATOMIC's dev.tsv")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: is there already and not empty; name a new folder")
-    for module in ("torch", "transformers", "safetensors"):
-        if find_spec(module) is None:
-            raise MissingExtraError(module, "torch", "training")
+    check_new_folder(output)
+    require_modules("torch", "transformers", "safetensors")
     from rejoinder.training.comet import CometRecipe, train_comet
 
-    read = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # what is wrong is told at once
-    typed: dict[str, Any] = chosen
+    triples = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # errors come at once
     train_comet(
-        [triple for path in files for triple in read[path]],
-        [triple for path in valid for triple in read[path]],
+        [triple for path in files for triple in triples[path]],
+        [triple for path in valid for triple in triples[path]],
         output,
-        CometRecipe(**typed),
+        CometRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, seed=seed),
         {path.name: "as the file's" for path in files},
-        {triple.head for path in leave_out for triple in read[path]},
+        {triple.head for path in leave_out for triple in triples[path]},
         base,
         device,
         lambda line: click.echo(line, err=True),

@@ -1,4 +1,4 @@
-"""``rejoinder trust``: which metric of a run to believe."""
+"""``rejoinder trust``: which metric of a run agrees best with people."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Literal
 
 import click
 
+from rejoinder.cli import _help
 from rejoinder.cli._options import choose_engine, engine_options, seed_option, table_format_option
 
+GROUP = _help.SCORING
+COMMON = 3
 
-@click.command(short_help="Which metric to believe")
+
+@click.command(short_help="Show which metric agrees best with people")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--aspect", metavar="A", help="The aspect that was rated [all of them].")
+@click.option("--aspect", metavar="A", help="The aspect that people rated [all].")
 @click.option(
     "--method",
     type=click.Choice(["spearman", "pearson", "kendall"]),
@@ -25,13 +29,13 @@ from rejoinder.cli._options import choose_engine, engine_options, seed_option, t
     type=click.Choice(["bootstrap", "permutation"]),
     default="bootstrap",
     show_default=True,
-    help="How two metrics are compared; permutation swaps them for whole dialogues and takes longer.",
+    help="How two metrics are compared; permutation swaps their scores for whole dialogues and takes longer.",
 )
 @click.option(
-    "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How often to draw again."
+    "--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="How many resamples to draw."
 )
 @seed_option
-@engine_options("1 here, all of a cluster")
+@engine_options("1 on this machine, all of a cluster")
 @table_format_option
 def command(
     run: Path,
@@ -45,9 +49,9 @@ def command(
     address: str | None,
     form: str,
 ) -> None:
-    """Hold every metric of RUN (a run folder) against the ratings that people gave, beside trivial baselines.
+    """Compare every metric of RUN (a run folder) with people's ratings, beside trivial baselines.
 
-    Workers share the resamples of a large run; the numbers are the same.
+    Workers share the resamples of a large run; the numbers do not depend on how many there are.
     """
     from rejoinder.cli._progress import show_progress
     from rejoinder.comparison.rated_scores import list_rated_aspects
@@ -62,13 +66,14 @@ def command(
     wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]
     computing = choose_engine(engine, processes, address)
     tables = []
-    for one in wanted or [None]:  # where there are no ratings, trust says so
-        with show_progress("drawing again", "resamples", computing) as watch:
-            found = trust(scores, data, one, method, test, resamples, seed, computing, watch.progress)
+    for name in wanted or [None]:  # without ratings, trust raises the error
+        with show_progress("resampling", "resamples", computing) as reporter:
+            result = trust(scores, data, name, method, test, resamples, seed, computing, reporter.progress)
         if form in ("text", "markdown"):
-            click.echo(FORMATS[form](agreement_table(found)) + "\n\n" + sentence(found) + "\n")
+            click.echo(FORMATS[form](agreement_table(result)) + "\n\n" + sentence(result) + "\n")
         else:
-            tables.append(agreement_table(found))
-        watch.tell(resamples * len(LEVELS), "resamples", note=f" of {len(found.evidence.mean):,} rated replies")
+            tables.append(agreement_table(result))
+        note = f" of {len(result.evidence.mean):,} rated replies"
+        reporter.print_summary(resamples * len(LEVELS), "resamples", note=note)
     if tables:
         click.echo(format_tables(tables, form))

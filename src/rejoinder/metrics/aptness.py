@@ -27,6 +27,8 @@ class Aptness(Metric):
     needs = frozenset({"context"})
     citation = "this package; docs/aptness.md"
     decimals = 4
+    default_for = ("context", 1)
+    thread_safe = True
 
     def __post_init__(self) -> None:
         check_choice("aptness", "model", self.model, ModelName)

@@ -108,6 +108,7 @@ class Bertscore(Metric):
     range = (-1.0, 1.0)
     citation = "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT"
     decimals = 4
+    large = True
 
     def __post_init__(self) -> None:
         check_choice("bertscore", "part", self.part, Part)

@@ -29,6 +29,7 @@ class Bleu(Metric):
 
     needs = frozenset({"references"})
     citation = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
+    default_for = ("references", 1)
 
     def __post_init__(self) -> None:
         check_between("bleu", "n", self.n, 1, 4)

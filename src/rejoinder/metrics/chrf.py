@@ -110,6 +110,7 @@ class Chrf(Metric):
 
     needs = frozenset({"references"})
     citation = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation"
+    default_for = ("references", 4)
 
     def __post_init__(self) -> None:
         check_between("chrf", "order", self.order, 1, 10)

@@ -24,6 +24,7 @@ class ContextOverlap(Metric):
     needs = frozenset({"context"})
     higher_is_better = None
     citation = "a baseline"
+    default_for = ("no references", 1)
 
     def __post_init__(self) -> None:
         if self.turns is not None and self.turns < 1:

@@ -35,6 +35,7 @@ class Distinct(SetMetric):
 
     higher_is_better = None
     citation = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
+    default_for = ("no references", 2)
 
     def __post_init__(self) -> None:
         check_between("distinct", "n", self.n, 1, 9)

@@ -29,6 +29,7 @@ class DynaEval(Metric):
     range = (-math.inf, math.inf)
     citation = "Zhang et al. 2021, DynaEval: Unifying Turn and Dialogue Level Evaluation"
     decimals = 4
+    large = True
 
     def __post_init__(self) -> None:
         check_between("dynaeval", "past", self.past, -1, 1000)

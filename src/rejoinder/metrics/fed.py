@@ -59,6 +59,7 @@ class Fed(Metric):
         "FED-CORRECT in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
     )
     decimals = 4
+    large = True
 
     def __post_init__(self) -> None:
         check_choice("fed", "aspect", self.aspect, Aspect)

@@ -33,6 +33,7 @@ class Grade(Metric):
         "Systems"
     )
     decimals = 4
+    large = True
 
     def __post_init__(self) -> None:
         check_between("grade", "turns", self.turns, 1, 1000)

@@ -39,6 +39,8 @@ class Judge(Metric):
     range = (1.0, 5.0)
     citation = "Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena; docs/judge.md"
     decimals = 4
+    large = True
+    endpoint_parameters = frozenset({"model"})
 
     def __post_init__(self) -> None:
         check_between("judge", "repeats", self.repeats, 1, 100)

@@ -27,6 +27,7 @@ class Length(Metric):
     range = (0.0, math.inf)
     higher_is_better = None
     citation = "a baseline"
+    default_for = ("no references", 3)
 
     def __post_init__(self) -> None:
         check_choice("length", "unit", self.unit, Unit)

@@ -41,6 +41,7 @@ class NormProb(SetMetric):
         "in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
     )
     decimals = 4
+    large = True
 
     def __post_init__(self) -> None:
         check_choice("norm_prob", "per", self.per, Per)

@@ -34,6 +34,7 @@ class Nsp(Metric):
         "NSP in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
     )
     decimals = 4
+    large = True
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of each response."""

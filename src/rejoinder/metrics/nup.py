@@ -23,6 +23,7 @@ class Nup(Metric):
     needs = frozenset({"context"})
     citation = "Phy, Zhao and Aizawa 2020, Deconstruct to Reconstruct a Configurable Evaluation Metric (USL-H)"
     decimals = 4
+    large = True
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability of each response."""

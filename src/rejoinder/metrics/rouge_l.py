@@ -33,6 +33,7 @@ class RougeL(Metric):
 
     needs = frozenset({"references"})
     citation = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries"
+    default_for = ("references", 2)
 
     def __post_init__(self) -> None:
         check_choice("rouge_l", "aggregate", self.aggregate, Aggregate)

@@ -10,7 +10,8 @@ import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metric import Metric, Row, SetMetric, parse
+from rejoinder.metric import Metric, Row, SetMetric, metric_class, parse
+from rejoinder.registry import list_modules
 from rejoinder.scoring import compute, flags
 from rejoinder.scoring.result import MetricFacts, Scores, Values
 from rejoinder.types import Pair
@@ -63,9 +64,14 @@ def score(
 
 
 def default_metrics(has_context: bool, has_references: bool) -> list[str]:
-    """The metrics that are used where none is named."""
-    others = ["bleu", "rouge_l", "meteor", "chrf"] if has_references else ["context_overlap", "distinct", "length"]
-    return ["aptness", *others] if has_context else others
+    """The metrics that are used where none is named: those of the package whose ``default_for`` says so."""
+    parts = [*(["context"] if has_context else []), "references" if has_references else "no references"]
+    places = {
+        name: (parts.index(use[0]), use[1])
+        for name in list_modules("rejoinder.metrics")
+        if (use := metric_class(name).default_for) is not None and use[0] in parts
+    }
+    return sorted(places, key=places.__getitem__)
 
 
 def _make_collection(

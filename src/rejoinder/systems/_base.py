@@ -38,6 +38,10 @@ class System:
     decimals: ClassVar[int | None] = None
     # Whether a question gets the same scores whatever else is asked: then some can be asked at a time.
     alone: ClassVar[bool] = False
+    # Whether it asks a language model, which takes seconds: a server keeps it apart.
+    large: ClassVar[bool] = False
+    # Whether a server offers it to whoever may ask; not where it asks an endpoint, reads a folder or runs a program.
+    over_http: ClassVar[bool] = True
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate, in the order of each question; more is better, NaN where nothing can be said."""

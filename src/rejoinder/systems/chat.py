@@ -83,6 +83,7 @@ class Chat(System):
 
     citation = "Zheng et al. 2024, Large Language Models Are Not Robust Multiple Choice Selectors (orders turned)"
     alone = True  # what each question gets does not depend on the others
+    over_http = False
 
     def __post_init__(self) -> None:
         check_endpoint("chat", self.model, self.url, self.key)

@@ -126,6 +126,7 @@ class Completion(System):
     citation = CITATION
     decimals = 4
     alone = True  # what each question gets does not depend on the others
+    over_http = False
 
     def __post_init__(self) -> None:
         check_endpoint("completion", self.model, self.url, self.key)

@@ -22,6 +22,7 @@ class Embedded(System):
     citation = CITATION
     decimals = 4
     alone = True  # what each question gets does not depend on the others
+    large = True
 
     def __post_init__(self) -> None:
         check_normalise("embedded", self.normalise)

@@ -30,6 +30,7 @@ class Function(System):
 
     citation = "the user's own"
     alone = True  # what each question gets does not depend on the others
+    over_http = False
 
     def __post_init__(self) -> None:
         if not self._file.endswith(".py"):

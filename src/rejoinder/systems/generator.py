@@ -20,6 +20,7 @@ class Generator(System):
     citation = "Sato et al. 2020, Evaluating Dialogue Generation Systems via Response Selection"
     decimals = 4
     alone = True
+    over_http = False
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate; an empty candidate is NaN."""

@@ -173,6 +173,7 @@ class Seq2Seq(System):
     citation = CITATION
     decimals = 4
     alone = True  # what each question gets does not depend on the others
+    large = True
 
     def __post_init__(self) -> None:
         check_normalise("seq2seq", self.normalise)

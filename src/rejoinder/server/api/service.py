@@ -9,21 +9,15 @@ from typing import Any
 
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import Metric
-from rejoinder.metrics.aptness import aptness
 from rejoinder.models.device import count_threads
 from rejoinder.models.ranker.model import shipped_folder
+from rejoinder.probes.occlusion import make_pair
 from rejoinder.server.api.batching import BatchFunction, BatchQueue
 from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.prometheus import RequestCounters
 from rejoinder.server.api.request_schemas import request_schemas
-from rejoinder.server.api.specs import Offer
+from rejoinder.server.api.specs import Offer, is_large
 from rejoinder.systems import System
-
-# Metrics and systems that ask a language model or another large network: what takes a twentieth of a second must not
-# wait behind what takes a minute.
-# Networks that several threads may use at once; each computes a batch on one core or two.
-SHARED = frozenset({"aptness"})
-LARGE = frozenset("bertscore causal dynaeval embedded fed grade judge norm_prob nsp nup seq2seq".split())
 
 
 @dataclass
@@ -40,7 +34,7 @@ class ApiService:
         # One thread each: two batches of one metric never run at once, as nothing says that they could.
         self.lanes = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work")}
         self.lanes["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
-        self._opened = False
+        self._opened: set[str] = set()  # specs of metrics that several threads use
         self._opening = asyncio.Lock()
         self.shapes = request_schemas(self.offer.metrics, self.offer.systems)
 
@@ -54,26 +48,32 @@ class ApiService:
         return "ranker"
 
     def lane_of(self, of: Metric | System) -> str:
-        """The lane in which a metric or a system is asked; a metric inside another counts."""
-        name, spec = type(of).__module__.rpartition(".")[2], str(of)
-        if name in SHARED:
+        """The lane in which a metric or a system is asked.
+
+        What takes a twentieth of a second must not wait behind a large model, which takes up to a minute.
+        """
+        if isinstance(of, Metric) and of.thread_safe:
             return "networks"
-        large = name in LARGE or any(f"{other}(" in spec or f"'{other}'" in spec for other in LARGE)
-        return "models" if large else "metrics"
+        return "models" if is_large(of) else "metrics"
 
     async def ask(self, of: Metric | System, what: str, given: Any, rows: int, work: BatchFunction) -> Any:
         """What a metric or a system says, together with what others ask of it at the same time."""
         lane = self.lane_of(of)
-        if lane == "networks" and not self._opened:
-            await self._open()
+        if lane == "networks" and isinstance(of, Metric) and str(of) not in self._opened:
+            await self._open(of)
         return await self.lanes[lane].ask((what, str(of)), given, rows, work)
 
-    async def _open(self) -> None:
+    async def _open(self, metric: Metric) -> None:
         """Open what several threads will use, by one of them: parts of it are made at their first use."""
+
+        def warm_up(requests: list[Any]) -> list[None]:
+            metric.score([make_pair(["Hello."], "Hello.", ["Hello."])])
+            return [None] * len(requests)
+
         async with self._opening:
-            if not self._opened:
-                await self.lanes["metrics"].ask("open", None, 1, _warm_up)
-                self._opened = True
+            if str(metric) not in self._opened:
+                await self.lanes["metrics"].ask(("open", str(metric)), None, 1, warm_up)
+                self._opened.add(str(metric))
 
     async def do(self, work: BatchFunction, given: Any = None, rows: int = 1, key: object = None) -> Any:
         """Something that takes a while; ``key`` puts equal wishes together."""
@@ -83,11 +83,6 @@ class ApiService:
         """Begin nothing more."""
         for lane in self.lanes.values():
             lane.close()
-
-
-def _warm_up(given: list[Any]) -> list[None]:
-    aptness([["Hello."]], ["Hello."])
-    return [None] * len(given)
 
 
 def split_by_size(sizes: Sequence[int], values: Sequence[Any]) -> list[Sequence[Any]]:

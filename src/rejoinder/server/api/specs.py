@@ -19,10 +19,8 @@ from rejoinder.metric import Metric, metric_class, metric_names, parse
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.systems import System, parse_system, system_class, system_names
 
-CLOSED = frozenset({"chat", "completion", "function", "generator"})  # systems that ask or run somebody else's
 NESTED = frozenset({"metric", "reference", "spec"})
 MODEL_NAMES = frozenset({"model", "encoder", "vectors"})
-REMOTE = frozenset({("judge", "model")})  # any model but the default is asked of an endpoint, at its owner's cost
 WORDS = frozenset({"sources"})
 LARGEST = 1_000_000.0
 _MAX_REMEMBERED = 512
@@ -45,7 +43,7 @@ class Offer:
     @property
     def systems(self) -> list[str]:
         """Every kind of system that can be asked for."""
-        return [name for name in system_names() if name not in CLOSED]
+        return [name for name in system_names() if system_class(name).over_http]
 
     def _metric(self, text: str) -> Metric:
         if text.strip() in self._allowed:
@@ -57,7 +55,7 @@ class Offer:
         if text.strip() in self._allowed:
             return parse_system(text)
         typed = specs.parse_spec(text, "system")
-        if typed.name in system_names() and typed.name not in CLOSED:
+        if typed.name in self.systems:
             _check_parameters(typed, system_class(typed.name))
         elif typed.name in metric_names():
             _check_metric(text)
@@ -65,6 +63,12 @@ class Offer:
             known = [*self.systems, *metric_names()]
             raise SpecError(f"this server offers no system or metric {brief(typed.name)}; {nearest(typed.name, known)}")
         return _build_value(text, parse_system)
+
+
+def is_large(value: Metric | System) -> bool:
+    """Whether a metric or a system, or a metric inside it, asks a large model."""
+    nested = (getattr(value, name, None) for name in NESTED)
+    return value.large or any(isinstance(spec, str) and is_large(parse(spec)) for spec in nested)
 
 
 def _build_value(text: str, how: typing.Callable[[str], Made]) -> Made:
@@ -101,7 +105,7 @@ def _check_parameters(typed: specs.Spec, cls: type) -> None:
         if isinstance(value, int | float) and not (math.isfinite(value) and abs(value) <= LARGEST):
             raise SpecError(f"{typed.name}: {name} is {brief(value)}; over HTTP it must be at most {LARGEST:,.0f}")
         if isinstance(value, str) and _is_free(hints.get(name)):
-            _check_text(typed.name, name, value)
+            _check_text(typed.name, name, value, name in getattr(cls, "endpoint_parameters", ()))
 
 
 def _is_free(hint: Any) -> bool:
@@ -109,8 +113,8 @@ def _is_free(hint: Any) -> bool:
     return hint is str or str in typing.get_args(hint)
 
 
-def _check_text(owner: str, name: str, value: str) -> None:
-    if (owner, name) in REMOTE:
+def _check_text(owner: str, name: str, value: str, asks_endpoint: bool) -> None:
+    if asks_endpoint:
         raise SpecError(
             f"{owner}: {name}={value!r} asks its owner's endpoint, which is not done over HTTP; leave {name} out; the "
             "owner of the server can allow a spec with --allow"

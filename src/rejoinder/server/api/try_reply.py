@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.metric import Metric, SetMetric
+from rejoinder.metric import Metric, SetMetric, metric_class
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.explanation import ContextPart, Explanation, Span
 from rejoinder.probes.occlusion import explain
@@ -19,7 +19,7 @@ from rejoinder.scoring.compute import missing_part
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.records import pair_of
 from rejoinder.server.api.score import ask_metric, metric_facts
-from rejoinder.server.api.service import LARGE, ApiService
+from rejoinder.server.api.service import ApiService
 from rejoinder.types import Pair
 
 MAX_TURNS = 8  # of the end of a context, each tried alone
@@ -35,7 +35,7 @@ async def try_reply(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]
 
 def list_quick_metrics(desk: ApiService) -> list[str]:
     """The metrics that need no large model."""
-    return [name for name in desk.offer.metrics if name not in LARGE]
+    return [name for name in desk.offer.metrics if not metric_class(name.partition("(")[0]).large]
 
 
 async def _try_metric(desk: ApiService, name: str, pair: Pair) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from starlette.requests import Request
 
 from rejoinder.metric import metric_class
 from rejoinder.server.api.response_schemas import EXAMPLES
-from rejoinder.server.api.service import LARGE
 from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.replies import RunResponses, conversation_object
 from rejoinder.server.pages.runs import load_findings
@@ -41,5 +40,4 @@ async def _conversation_from_run(house: PageContext, query: Query) -> dict[str, 
 def _metric_object(name: str) -> dict[str, Any]:
     cls = metric_class(name.partition("(")[0])
     about = (cls.__doc__ or "").strip().partition("\n")[0]
-    quick = name.partition("(")[0] not in LARGE
-    return {"metric": name, "quick": quick, "needs": sorted(cls.needs), "about": about}
+    return {"metric": name, "quick": not cls.large, "needs": sorted(cls.needs), "about": about}
