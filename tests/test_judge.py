@@ -702,7 +702,7 @@ def test_a_run_shows_its_judge_and_hands_out_the_raw_answers(tmp_path: Path, mon
 
 
 def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
-    from rejoinder.reports.judge import judge_table
+    from rejoinder.reports.judge import judge, judge_table
     from rejoinder.scoring.run import Plan, run
 
     file = tmp_path / "chats.jsonl"
@@ -712,7 +712,7 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
     )
     run([file], Plan.of(["length"]), tmp_path / "run")
     with pytest.raises(RunError, match="no judge at an endpoint was asked"):
-        judge_table(tmp_path / "run")
+        judge_table(judge(tmp_path / "run"))
 
 
 # What went wrong is said
@@ -761,7 +761,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
 def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.reports.judge import judge_table, read_raw_answers
+    from rejoinder.reports.judge import judge, judge_table, read_raw_answers
     from rejoinder.scoring.run import Plan, run
 
     with served(says(GOOD)) as server:
@@ -771,6 +771,6 @@ def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     mine.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     about = tmp_path / "run" / "run.json"
     about.write_text(about.read_text().replace('"length"', json.dumps(str(mine))))
-    assert judge_table(tmp_path / "run").rows
+    assert judge_table(judge(tmp_path / "run")).rows
     assert list(read_raw_answers(tmp_path / "run"))
     assert not (tmp_path / "ran").exists()

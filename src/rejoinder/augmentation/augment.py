@@ -7,15 +7,20 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from rejoinder.augmentation.filter import filter_proposals, select_diverse
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.sources import Sources, open_sources
 from rejoinder.augmentation.summary import Tally
+from rejoinder.data.inputs import Input
+from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.engines.caching import CachingEngine
+from rejoinder.errors import InputError
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
@@ -25,16 +30,59 @@ _DECIMALS = 4  # of a score: what is the same on every machine
 
 
 def augment(
-    items: Iterable[Item], plan: AugmentationPlan | None = None, say: Notify | None = None, tally: Tally | None = None
+    items: Iterable[Record] | str | Path,
+    plan: AugmentationPlan | None = None,
+    say: Notify | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[Item]:
     """The items, each with up to k references more, behind those that it had.
 
-    What a plan leaves out is said at once (``say``), and counted in a ``tally``. Items are read as they are needed, all
-    at once only where they stand in for a corpus.
+    - ``items``: a file or ``dataset:NAME``, a collection, or the items themselves.
+    - ``plan``: where references come from, and how many are taken.
+    - ``say``: is told at once what a plan leaves out.
+    - ``tally``: counts what was proposed, left out and taken.
+
+    Items are read as they are needed, all at once only where they stand in for a corpus.
+
+    >>> import rejoinder
+    >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2)
+    >>> item = next(rejoinder.augment("items.jsonl", plan))
+    >>> [reference.source for reference in item.references[-2:]]
+    ['retrieval', 'retrieval']
     """
+    if isinstance(items, str | Path):
+        with open_items(items) as opened:
+            yield from augment((record for record, _ in opened.input.records(allow_empty=True)), plan, say, tally)
+        return
     for record in augment_records(items, plan, say, tally):
         if isinstance(record, Item):
             yield record
+
+
+class OpenedItems(NamedTuple):
+    """An input that was read once to the end, and how many items it has."""
+
+    input: Input
+    n: int
+
+
+@contextmanager
+def open_items(given: str | Path) -> Iterator[OpenedItems]:
+    """The input, read once to the end so that what is wrong with it is said before any work."""
+    opened = Input(given)
+    try:
+        ledger, items = IdChecker(), 0
+        for record, place in opened.records(allow_empty=True):
+            ledger.add(record, place)
+            items += isinstance(record, Item)
+        ledger.close()
+        if not items:
+            raise InputError(
+                f"{opened.called}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
+            )
+        yield OpenedItems(opened, items)
+    finally:
+        opened.close()
 
 
 def augment_records(

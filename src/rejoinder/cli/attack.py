@@ -60,15 +60,14 @@ def command(
     from rejoinder.cli._progress import show_progress
     from rejoinder.engines.caching import caching_engine
     from rejoinder.files import atomic_write
-    from rejoinder.probes import Plan, attack
-    from rejoinder.probes.attack import records_of
+    from rejoinder.probes import AttackPlan, attack
     from rejoinder.probes.tables import corpus_table, example_table, summary_table
     from rejoinder.reports.output import join_tables
 
-    plan = Plan(contexts, split, seed, examples=max(examples, _EXAMPLES))
+    plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), out) as computing:
         with show_progress("attacking", "metrics", computing) as watch:
-            found = attack(records_of(files), metrics or None, plan, watch.progress, computing)
+            found = attack(files, metrics or None, plan, watch.progress, computing)
         tables = [summary_table(found)]
         tables += [corpus_table(found, metric) for metric in found.metrics if by_corpus]
         tables += [example_table(found, metric, examples) for metric in found.metrics if examples]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,7 +121,7 @@ def command(
 
 
 def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, form: str, engine: Engine) -> None:
-    from rejoinder.augmentation.augment import augment_records
+    from rejoinder.augmentation.augment import augment_records, open_items
     from rejoinder.augmentation.review import write_review
     from rejoinder.augmentation.summary import Tally
     from rejoinder.cli._progress import show_progress
@@ -130,7 +129,7 @@ def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, f
     from rejoinder.table import FORMATS
 
     tally = Tally()
-    with _open_checked(given) as (opened, total), show_progress("augmenting", "items", engine) as watch:
+    with open_items(given) as (opened, total), show_progress("augmenting", "items", engine) as watch:
         made = augment_records(_read_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
         watched = _report_progress(made, total, watch.progress)
         write(write_review(watched, review) if review is not None else watched, out)
@@ -144,38 +143,15 @@ def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, f
 def _apply_review(given: str, reviewed: str, out: str) -> None:
     from collections import Counter
 
+    from rejoinder.augmentation.augment import open_items
     from rejoinder.augmentation.review import apply_review
     from rejoinder.data.writer import write
 
     decisions: Counter[str] = Counter()
-    with _open_checked(given) as (opened, _):
+    with open_items(given) as (opened, _):
         write(apply_review(_read_records(opened), reviewed, decisions), out)
     accepted, edited, rejected = (decisions[word] for word in ("accept", "edit", "reject"))
     click.echo(f"{accepted:,} references accepted, {edited:,} edited, {rejected:,} rejected", err=True)
-
-
-@contextmanager
-def _open_checked(given: str) -> Iterator[tuple[Input, int]]:
-    """The input, read once to the end so that what is wrong with it is said before any work; how many items it has."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.validation import IdChecker
-    from rejoinder.errors import InputError
-    from rejoinder.types import Item
-
-    opened = Input(given)
-    try:
-        ledger, items = IdChecker(), 0
-        for record, place in opened.records(allow_empty=True):
-            ledger.add(record, place)
-            items += isinstance(record, Item)
-        ledger.close()
-        if not items:
-            raise InputError(
-                f"{opened.called}: there are no items; make some of dialogues with: rejoinder import NAME --as items"
-            )
-        yield opened, items
-    finally:
-        opened.close()
 
 
 def _read_records(opened: Input) -> Iterator[Record]:

@@ -77,7 +77,6 @@ def command(out: str, **options: Any) -> None:
     FILE is JSONL, dataset:NAME, or (of a repository) a .txt with an utterance on each line; FILE@SPLIT or
     FILE@SPLIT+SPLIT means these splits of it. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
-    pass  # DROPPED
     from rejoinder.cli._progress import show_progress
     from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
 
@@ -172,8 +171,8 @@ def find_or_read_pools(
 
     if options["pools"]:
         return read_pools(options["pools"])
-    around = _card_inputs(options, watch.engine)
-    return find_pools(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
+    around = _inputs(options, watch.engine)
+    return find_pools(settings=settings, **around, known=known, progress=watch.progress)
 
 
 def make_set(
@@ -186,8 +185,8 @@ def make_set(
         pools = find_or_read_pools(settings, known, options, watch)
         scores = read_people_scores(options["people"], pools.questions) if options["people"] else None
         return make_questions(pools, settings, scores, known)
-    around = _card_inputs(options, watch.engine)
-    return build(*_open_inputs(options), settings, **around, known=known, progress=watch.progress)
+    around = _inputs(options, watch.engine)
+    return build(settings=settings, **around, known=known, progress=watch.progress)
 
 
 def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
@@ -202,22 +201,14 @@ def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
     return collect_scores(_ratings.read_judgements(path)[0], pools)
 
 
-def _open_inputs(options: BuildOptions) -> tuple[Any, Any]:
-    from rejoinder.selection import inputs
-
-    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in ("dialogues", "repository")}
-    return inputs.read_contexts(named["dialogues"]), inputs.read_repository(named["repository"])
-
-
-def _card_inputs(options: BuildOptions, engine: Engine | None) -> dict[str, Any]:
-    """What systems were trained on, and what the card says of the files."""
-    from rejoinder.selection import inputs
-
-    roles = {"dialogues": "dialogues", "repository": "repository", "not_in": "training"}
-    named = {key: [inputs.BuildInput.of(one) for one in options[key]] for key in roles}
-    facts = [one.facts(role) for key, role in roles.items() for one in named[key]]
-    around = {"training": inputs.read_training(named["not_in"]), "inputs": facts}
-    return around | {"elsewhere": _engine_setup(options, engine)}
+def _inputs(options: BuildOptions, engine: Engine | None) -> dict[str, Any]:
+    """What a set is built from, and who finds the pools."""
+    return {
+        "dialogues": options["dialogues"],
+        "repository": options["repository"],
+        "training": options["not_in"],
+        "elsewhere": _engine_setup(options, engine),
+    }
 
 
 @contextmanager

@@ -8,9 +8,7 @@ import click
 
 from rejoinder.cli._options import Output
 
-_ENDINGS = {
-    "html": ".html", "text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"
-}  # fmt: skip
+_FORMS = ("html", "text", "markdown", "latex", "csv", "json")
 
 
 @click.command(short_help="One HTML page of a run")
@@ -21,19 +19,18 @@ _ENDINGS = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(_ENDINGS)),
+    type=click.Choice(_FORMS),
     help="html is the whole page; the others are its tables, printed unless -o names a file [as -o ends, or html].",
 )
 @click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all of them].")
 @click.option("--seed", default=0, show_default=True, help="The seed of what is drawn again.")
 def command(run: Path, out: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
     """Make a page of RUN (a run folder) that stands alone: systems, agreement with people, replies, signatures."""
-    from rejoinder.reports.output import default_report_file, render_report, save_report
+    from rejoinder.reports.output import REPORT_ENDINGS, choose_form, default_report_file, render_report, save_report
 
-    if form is None:
-        form = next((name for name, ending in _ENDINGS.items() if out and out.suffix.lower() == ending), "html")
+    form = form or choose_form(out)
     if out is not None:
-        Output(form, _ENDINGS[form]).check(str(out))
+        Output(form, REPORT_ENDINGS[form]).check(str(out))
     file = out or (default_report_file(run) if form == "html" else Path("-"))
     told = render_report(run, form, aspect, seed)
     if str(file) == "-":

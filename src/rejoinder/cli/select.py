@@ -98,12 +98,12 @@ def _run(
 ) -> tuple[SelectionRun, ProgressReporter | None]:
     from rejoinder.cli._progress import show_progress
     from rejoinder.selection.folder import is_selection_run
-    from rejoinder.selection.select import load_selection, select
+    from rejoinder.selection.select import select
 
     if is_selection_run(Path(testset)):
         if out is not None:
             raise click.UsageError(f"{testset} is a run already: leave out -o, or name the test set itself")
-        return load_selection(Path(testset), systems), None
+        return select(testset, systems), None
     computing = choose_engine(*engine)
     with show_progress("asking", "questions", computing) as watch:
         show = (lambda _, done, total: progress(done, total)) if (progress := watch.progress) is not None else None

@@ -38,23 +38,14 @@ def build(seeds: tuple[str, ...], output: str, contradictions: str | None, form:
     people with rejoinder situate project grade SET.jsonl. Beside SET.jsonl stand SET.card.json and SET.card.md.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.data.seeds import read_seeds
     from rejoinder.data.writer import write
-    from rejoinder.errors import InputError
-    from rejoinder.selection.inputs import BuildInput
     from rejoinder.situation.build import situate
     from rejoinder.situation.card import step_table, write_card
-    from rejoinder.situation.contradictions import read_keywords
     from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
-    if "-" in seeds:
-        raise InputError("a set cannot be built from standard input, which can be read once; name a file")
-    settings, keywords = SituationSettings(**chosen), read_keywords(contradictions)
-    read = read_seeds(*seeds)
-    facts = [BuildInput(name).facts("seeds") for name in seeds]
     with progress_bar("filtering") as progress:
-        made = situate(read, settings, keywords, inputs=facts, progress=progress)
+        made = situate(seeds, SituationSettings(**chosen), contradictions, progress=progress)
     write(made.questions, output)
     machine, page = write_card(made.card, output)
     click.echo(FORMATS[form](step_table(made.card)))

@@ -244,8 +244,17 @@ def _describe_timings(
     }
 
 
-def load(folder: str | Path) -> Scores:
-    """The scores of a finished run."""
+def load(folder: str | Path | Run | Scores) -> Scores:
+    """The scores of a finished run.
+
+    - ``folder``: the run folder, or a run; scores are given back as they are.
+
+    >>> import rejoinder
+    >>> rejoinder.load("RUN").systems
+    ['attentive', 'generic', 'plain']
+    """
     from rejoinder.scoring.reader import load_scores
 
+    if isinstance(folder, Run | Scores):
+        return folder if isinstance(folder, Scores) else folder.scores
     return load_scores(Path(folder), read_about(Path(folder)))
