@@ -15,7 +15,7 @@ from rejoinder.augmentation.filter import filter_proposals, select_diverse
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.sources import Sources, open_sources
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
@@ -33,7 +33,7 @@ def augment(
     items: Iterable[Record] | str | Path,
     plan: AugmentationPlan | None = None,
     say: Notify | None = None,
-    tally: Tally | None = None,
+    tally: AugmentationTally | None = None,
 ) -> Iterator[Item]:
     """The items, each with up to k references more, behind those that it had.
 
@@ -89,11 +89,11 @@ def augment_records(
     records: Iterable[Record],
     plan: AugmentationPlan | None = None,
     say: Notify | None = None,
-    tally: Tally | None = None,
+    tally: AugmentationTally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
     """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
-    plan, tally = plan or AugmentationPlan(), tally if tally is not None else Tally()
+    plan, tally = plan or AugmentationPlan(), tally if tally is not None else AugmentationTally()
     if not plan.k:
         yield from records
         return
@@ -122,7 +122,7 @@ def augment_records(
 
 
 def _make_local_augmenter(
-    plan: AugmentationPlan, sources: Sources, tally: Tally, engine: Engine | None
+    plan: AugmentationPlan, sources: Sources, tally: AugmentationTally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
     """What gives items more references in this process, and keeps that where an engine does and items do not share."""
     if isinstance(engine, CachingEngine) and not plan.adapt:
@@ -133,7 +133,7 @@ def _make_local_augmenter(
 
 
 def _augment_by_engine(
-    records: Iterable[Record], plan: AugmentationPlan, tally: Tally, engine: Engine, say: Notify | None
+    records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, say: Notify | None
 ) -> Iterator[Record]:
     """The records in order, while batches of their items are elsewhere."""
     from rejoinder.augmentation.worker import augment_by_engine
@@ -184,7 +184,7 @@ class Augmenter:
 
     plan: AugmentationPlan
     sources: Sources
-    tally: Tally
+    tally: AugmentationTally
 
     def __post_init__(self) -> None:
         self.left = self.plan.adapt

@@ -1,72 +1,10 @@
-"""What people said, from wherever a command finds it: a file, a published set, a run folder, an annotation project."""
+"""Arguments of commands that read what people said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
-
-if TYPE_CHECKING:
-    from rejoinder.comparison.judgements import CheckTally
-    from rejoinder.types import Record
 
 source_argument = click.argument("source", metavar="FILE")
 without_option = click.option(
     "--without", multiple=True, metavar="RATER", help="Leave this rater out; may be repeated."
 )
-
-
-def read_judgements(source: str, without: Sequence[str] = ()) -> tuple[list[Record], dict[str, CheckTally]]:
-    """The records of a source, and how its raters did on checks where the source knows of any."""
-    from rejoinder.errors import InputError, nearest
-    from rejoinder.types import Preference, Rating
-
-    records, checks = _read_project(Path(source)) if source.endswith(".toml") else (list(_read_records(source)), {})
-    raters = {record.rater for record in records if isinstance(record, Rating | Preference)}
-    for name in without:
-        if name not in raters:
-            raise InputError(f"nobody is called {name!r} among the raters; {nearest(name, raters)}")
-    left_out = frozenset(without)
-    kept = [r for r in records if not (isinstance(r, Rating | Preference) and r.rater in left_out)]
-    return kept, {rater: found for rater, found in checks.items() if rater not in left_out}
-
-
-def _read_records(source: str) -> Iterator[Record]:
-    """Every record as it stands: ratings need not come with what they rate."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.scoring.folder import DATA, check_files
-    from rejoinder.scoring.sharded.reader import list_run_parts
-
-    folder = Path(source)
-    if folder.is_dir():
-        check_files(folder, {DATA})
-    for one in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
-        opened = Input(one)
-        try:
-            for record, _ in opened.records(allow_empty=True):
-                yield record
-        finally:
-            opened.close()
-
-
-def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
-    """What the raters of an annotation project have said so far."""
-    from rejoinder.annotation.progress import read_ratings_and_checks
-    from rejoinder.annotation.project_file import read_project
-    from rejoinder.annotation.store import open_store
-    from rejoinder.errors import InputError
-
-    project = read_project(path)
-    file = project.database.removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).exists():  # opening it would make one
-        raise InputError(
-            f"{path}: nobody has judged anything yet (no {file}); serve it with: rejoinder annotate {path}"
-        )
-    store = open_store(project)
-    try:
-        records, checks = read_ratings_and_checks(store)
-        return list(records), checks
-    finally:
-        store.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli._options import records_output
-from rejoinder.cli._ratings import read_judgements, source_argument, without_option
+from rejoinder.cli._ratings import source_argument, without_option
 
 
 @click.command(short_help="One rating from several raters'")
@@ -37,17 +37,11 @@ def command(
     an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT), and
     rejoinder trust holds the metrics against it.
     """
-    from rejoinder.comparison.aggregation import aggregate_ratings
+    from rejoinder.annotation.judgements import aggregate, read_judged_records
     from rejoinder.data.writer import write
-    from rejoinder.errors import InputError, nearest
-    from rejoinder.types import Preference, Rating
 
-    records, _ = read_judgements(source, without)
-    aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
-    if aspect is not None and aspects and aspect not in aspects:
-        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
-    wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
-    found = aggregate_ratings(wanted, method)
+    records = read_judged_records(source, without).records
+    found = aggregate(records, method, aspect=aspect)
     made = [record for one in found for record in one.records]
     write([*(records if everything else []), *made], output)
     for one in found:

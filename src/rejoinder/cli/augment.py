@@ -123,12 +123,12 @@ def command(
 def _augment(given: str, plan: AugmentationPlan, out: str, review: str | None, form: str, engine: Engine) -> None:
     from rejoinder.augmentation.augment import augment_records, open_items
     from rejoinder.augmentation.review import write_review
-    from rejoinder.augmentation.summary import Tally
+    from rejoinder.augmentation.summary import AugmentationTally
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.writer import write
     from rejoinder.table import FORMATS
 
-    tally = Tally()
+    tally = AugmentationTally()
     with open_items(given) as (opened, total), show_progress("augmenting", "items", engine) as watch:
         made = augment_records(_read_records(opened), plan, lambda note: click.echo(note, err=True), tally, engine)
         watched = _report_progress(made, total, watch.progress)

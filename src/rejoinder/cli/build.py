@@ -195,10 +195,10 @@ def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
         from rejoinder.selection.sheet import read_sheet
 
         return read_sheet(path, pools)
-    from rejoinder.cli import _ratings
+    from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.selection.human_scores import collect_scores
 
-    return collect_scores(_ratings.read_judgements(path)[0], pools)
+    return collect_scores(read_judged_records(path).records, pools)
 
 
 def _inputs(options: BuildOptions, engine: Engine | None) -> dict[str, Any]:

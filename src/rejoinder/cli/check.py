@@ -26,9 +26,8 @@ from rejoinder.cli._options import seed_option
 def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
     """Pass or fail RUN (a run folder): exit status 0 where all is well, 1 where a check fails, 2 for a mistake."""
     from rejoinder.comparison.check import check
-    from rejoinder.scoring.run import load
 
-    findings = check(load(run), conditions, load(older) if older else None, margin, seed)
+    findings = check(run, conditions, older, margin, seed)
     for finding in findings:
         click.echo(f"{'pass' if finding.passed else 'FAIL'}  {finding.reason}")
     failed = sum(not finding.passed for finding in findings)

@@ -71,9 +71,9 @@ def command(name: str, path: str, out: str, **given: Any) -> None:
 
     What was imported, and what was left out and why, is told on the error stream.
     """
-    from rejoinder.data.importers import Options, Tally, import_records
+    from rejoinder.data.importers import ImportOptions, ImportTally, import_
     from rejoinder.data.writer import write
 
-    tally = Tally()
-    write(import_records(name, path, Options(**given), tally), out)
+    tally = ImportTally()
+    write(import_(name, path, ImportOptions(**given), tally), out)
     click.echo(tally.summary(name), err=True)

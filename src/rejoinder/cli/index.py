@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from rejoinder.cli._options import engine_options, table_format_option
-from rejoinder.cli._progress import Progress, show_progress
-from rejoinder.errors import InputError, SpecError
-
-if TYPE_CHECKING:
-    from rejoinder.indexes.base import Passage
-    from rejoinder.types import Dialogue
-
-_PROGRESS_EVERY = 1_000  # turns between two signs of life
+from rejoinder.cli._progress import show_progress
+from rejoinder.errors import SpecError
 
 
 @click.group("index", short_help="Search over the turns of dialogues")
@@ -52,11 +45,11 @@ def command() -> None:
 def build(
     file: str,
     output: Path,
-    kind: str,
+    kind: Literal["bm25", "dense"],
     split: str | None,
     k1: float,
     b: float,
-    stop_words: str,
+    stop_words: Literal["none", "english"],
     encoder: str,
     precision: Literal["int8", "float16", "float32"],
     approximate: bool,
@@ -72,37 +65,31 @@ def build(
     given again.
     """
     from rejoinder.data.shards.files import is_sharded
-    from rejoinder.indexes.bm25 import Bm25Index
-    from rejoinder.indexes.dense import DenseIndex
-    from rejoinder.text.tokens import FUNCTION_WORDS
+    from rejoinder.engines.factory import open_engine
+    from rejoinder.indexes.build import index
 
-    left_out = FUNCTION_WORDS if stop_words == "english" else ()
-    if approximate and kind != "dense":
-        raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave it out")
-    if approximate and shards is None and not is_sharded(file):
-        shards = 1
-    if shards is not None or is_sharded(file):
-        from rejoinder.cli import _index_shards
-        from rejoinder.engines.factory import open_engine
-
-        settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
-        made = "approximate" if approximate else kind
-        data = _index_shards.find_data_files(file, shards, output, _read_dialogues)
-        computing = open_engine(engine, processes, address)
-        _index_shards.build_sharded_index(made, data, output, encoder, computing, {**settings, "split": split})
-        return
-    if engine != "local":
+    sharded = shards is not None or approximate or is_sharded(file)
+    if engine != "local" and not sharded:
         raise SpecError("one file is indexed by one process; deal it out with --shards N, or name a folder of files")
-    found: Bm25Index | DenseIndex
-    with show_progress("indexing", "turns") as watch:
-        passages = _read_passages(file, split, watch.progress)
-        if kind == "bm25":
-            found = Bm25Index.build(passages, output, k1=k1, b=b, stop_words=left_out)
-        else:
-            from rejoinder.models.encoder.factory import load_encoder
-
-            found = DenseIndex.build(passages, output, load_encoder(encoder, cache=False), precision=precision)
-    watch.tell(len(found), "turns", output, f" indexed into {output}")
+    computing = open_engine(engine, processes, address) if sharded else None
+    with show_progress("indexing", "bytes" if sharded else "turns", computing) as watch:
+        found = index(
+            file,
+            output,
+            kind=kind,
+            split=split,
+            k1=k1,
+            b=b,
+            stop_words=stop_words,
+            encoder=encoder,
+            precision=precision,
+            approximate=approximate,
+            shards=shards,
+            engine=computing,
+            progress=watch.progress,
+        )
+    pieces = f" of {found.shards:,} shards" if hasattr(found, "shards") else ""
+    watch.tell(len(found), "turns", output, f"{pieces} indexed into {output}")
 
 
 @command.command("add")
@@ -111,11 +98,12 @@ def build(
 @click.option("--split", metavar="NAME", help="Only the dialogues of this split [all].")
 def add(folder: Path, file: str, split: str | None) -> None:
     """Add the dialogues in FILE to the index in FOLDER."""
+    from rejoinder.indexes.build import extend_index
     from rejoinder.indexes.factory import open_index
 
     before = open_index(folder)
     with show_progress("indexing", "turns") as watch:
-        after = before.append(_read_passages(file, split, watch.progress))
+        after = extend_index(before, file, split, watch.progress)
     click.echo(f"{folder}: {len(after) - len(before):,} turns added, {len(after):,} in all", err=True)
 
 
@@ -147,35 +135,3 @@ def check(folder: Path) -> None:
 
     manifest = verify_files(folder)
     click.echo(f"{folder}: whole; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
-
-
-def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
-    """The turns of a file's dialogues, counted; nobody knows beforehand how many there are."""
-    from rejoinder.indexes.base import passages
-
-    for number, passage in enumerate(passages(_read_dialogues(file), split), start=1):
-        if progress is not None and number % _PROGRESS_EVERY == 0:
-            progress(number, 0)
-        yield passage
-
-
-def _read_dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
-    """The dialogues of a file, or of many files one after the other; errors say ``called``."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
-    from rejoinder.types import Dialogue
-
-    if is_sharded(file):
-        for shard in shards_of(file):
-            with fetch_local(shard) as path:
-                yield from _read_dialogues(str(path), shard.name)
-        return
-    source = Input(file, called=called)
-    try:
-        for record, place in source.records():
-            if not isinstance(record, Dialogue):
-                kind = type(record).__name__.lower()
-                raise InputError(f"{place}: found a record of kind {kind!r}; an index is built from dialogues only")
-            yield record
-    finally:
-        source.close()

@@ -25,10 +25,10 @@ def _add_list(what: str, about: str) -> None:
     @command.command(what, help=about)
     @table_format_option
     def show(form: str) -> None:
-        from rejoinder.reports.listing import LISTS
+        from rejoinder.reports.listing import list_
         from rejoinder.table import FORMATS
 
-        click.echo(FORMATS[form](LISTS[what]()))
+        click.echo(FORMATS[form](list_(what)))
 
 
 for _what, _about in ABOUT.items():

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 
 from rejoinder.cli._options import records_output, seed_option
-
-if TYPE_CHECKING:
-    from rejoinder.types import Candidate, Dialogue, Item, Question
 
 
 @click.command(short_help="Candidates for every item, from any source")
@@ -29,45 +23,14 @@ def command(items: str, corpus: str, spec: str, k: int, out: str, seed: int) -> 
     a metric to do. `rejoinder list sources` shows the sources.
     """
     from rejoinder.data.writer import write
-    from rejoinder.sources import Corpus, parse_source
+    from rejoinder.sources import parse_source
+    from rejoinder.sources.proposal import propose
 
     source = parse_source(spec)
-    wanted = list(_read_items(items))
-    proposed = source.over(Corpus.of(_read_dialogues(corpus))).propose(wanted, k, seed)
-    questions = [
-        _make_question(item, candidates) for item, candidates in zip(wanted, proposed, strict=True) if candidates
-    ]
-    n = write(questions, out)
-    short = sum(len(candidates) < k for candidates in proposed)
+    made = propose(items, corpus, source, k, seed)
+    n = write(made.questions, out)
     click.echo(
-        f"{n:,} questions; {len(wanted) - n:,} of {len(wanted):,} items got no candidate from {source}, "
-        f"{short:,} fewer than {k}",
+        f"{n:,} questions; {made.n_items - n:,} of {made.n_items:,} items got no candidate from {source}, "
+        f"{made.n_short:,} fewer than {k}",
         err=True,
     )
-
-
-def _read_items(given: str) -> Iterator[Item]:
-    from rejoinder.data.inputs import read
-    from rejoinder.errors import InputError
-
-    found = read(given, allow_empty=True).items
-    if not found:
-        raise InputError(f"{given}: there are no items; make some of dialogues with: rejoinder import NAME --as items")
-    yield from found.values()
-
-
-def _read_dialogues(given: str) -> Iterator[Dialogue]:
-    from rejoinder.data.inputs import Input
-    from rejoinder.types import Dialogue
-
-    opened = Input(given)
-    try:
-        yield from (record for record, _ in opened.records(allow_empty=True) if isinstance(record, Dialogue))
-    finally:
-        opened.close()
-
-
-def _make_question(item: Item, candidates: list[Candidate]) -> Question:
-    from rejoinder.types import Question
-
-    return Question(item.id, item.context, tuple(candidates), item.situation, item.dialogue, None, item.meta)

@@ -30,21 +30,11 @@ def command(name: str, out: Path, metrics: tuple[str, ...], adapt: int | None) -
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
-    import inspect
-
-    from rejoinder.errors import SpecError
-    from rejoinder.papers import load_reproduction
+    from rejoinder.papers import reproduce
     from rejoinder.papers.base import to_tables, write_results
     from rejoinder.table import to_terminal
 
-    reproduce = load_reproduction(name).reproduce
-    takes = inspect.signature(reproduce).parameters
-    if metrics and "metrics" not in takes:
-        raise SpecError(f"{name} measures what its paper names and takes no other metric; leave -m out")
-    if adapt is not None and "adapt" not in takes:
-        raise SpecError(f"{name} adapts nothing; leave --adapt out")
-    given = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
-    found = reproduce(**given)
+    found = reproduce(name, metrics=metrics, adapt=adapt)
     for table in to_tables(found):
         click.echo(to_terminal(table) + "\n")
     for note in found.notes:

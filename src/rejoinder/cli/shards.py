@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from rejoinder.cli._options import Output, engine_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.schema import Place
-    from rejoinder.types import Record
 
 
 @click.group("shards", short_help="Data in many files: write, catalogue, check")
@@ -57,15 +50,15 @@ def write(
     from rejoinder.data.grouping import group_by_conversation
     from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import ENDINGS
-    from rejoinder.data.shards.pack import pack, write_file
+    from rejoinder.data.shards.pack import read_placed_records, shards, write_file
 
-    found = _read_all(files)
-    if gather:
-        found = group_by_conversation(found)
     if out.endswith(ENDINGS) and not is_remote(out):
-        click.echo(f"{out}: {write_file((record for record, _ in found), out):,} records", err=True)
+        read = read_placed_records(files)
+        placed = group_by_conversation(read) if gather else read
+        click.echo(f"{out}: {write_file((record for record, _ in placed), out):,} records", err=True)
         return
-    click.echo(f"{redact(out)}: {pack(found, out, form, records).summary()}", err=True)
+    packed = shards(files, out, form=form, records=records, gather=gather)
+    click.echo(f"{redact(out)}: {packed.summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -99,27 +92,3 @@ def check(where: str, engine: str, address: str | None, processes: int | None) -
     with show_progress("checking", "bytes", computing) as watch:
         found = check_shards(where, computing, watch.progress)
     click.echo(f"{redact(where)}: as listed; {found.summary()}", err=True)
-
-
-def _read_all(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.reader import EmptyError
-    from rejoinder.data.shards.files import fetch_local, files_of, is_sharded
-
-    for one in files:
-        if not is_sharded(one):
-            yield from _read_records(Input(one))
-            continue
-        for shard in files_of(one):
-            with fetch_local(shard) as path:
-                try:
-                    yield from _read_records(Input(path, called=shard.name))
-                except EmptyError:  # a shard of nothing adds nothing
-                    continue
-
-
-def _read_records(given: Input) -> Iterator[tuple[Record, Place]]:
-    try:
-        yield from given.records(allow_empty=True)
-    finally:
-        given.close()

@@ -103,7 +103,7 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
 @click.option("--keep", is_flag=True, help="Keep questions that must be rated again.")
 def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> None:
     """Give the candidates of a situated set the grades that people's ratings come to."""
-    from rejoinder.cli import _ratings
+    from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.data.writer import write
     from rejoinder.selection.sheet import read_sheet
     from rejoinder.situation import grades
@@ -111,7 +111,7 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
 
     questions = _read_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
-    said = grades.to_ratings(read_sheet(people, questions)) if is_sheet else _ratings.read_judgements(people)[0]
+    said = grades.to_ratings(read_sheet(people, questions)) if is_sheet else read_judged_records(people).records
     found = grades.grade_questions(questions, said, aggregation, keep)
     write(found.questions, output)
     if card := read_card(set_):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,9 +10,7 @@ import click
 from rejoinder.cli._options import Output, table_format_option
 
 if TYPE_CHECKING:
-    from rejoinder.indexes.corpus import Corpus
     from rejoinder.indexes.speaker_sets import Design
-    from rejoinder.types import Dialogue
 
 
 @click.command(short_help="What a corpus offers of speaker sets")
@@ -63,57 +60,23 @@ def command(
     dataset:corpus/dialogues.
     """
     from rejoinder.files import atomic_write
-    from rejoinder.indexes.speaker_coverage import measure_coverage
-    from rejoinder.indexes.speaker_sets import SetSampling
-    from rejoinder.indexes.speaker_similarity import measure_similarity, open_vectorizer
+    from rejoinder.indexes.speaker_similarity import speakers
     from rejoinder.reports.output import join_tables
     from rejoinder.reports.speakers import coverage_table, plot_similarity, similarity_table
 
-    corpora = _read_corpora(file, corpus, split, lasting)
-    vectors = open_vectorizer(encoder)
-    tables, drawn = [], {}
+    reports = speakers(
+        file, corpus=corpus, split=split, encoder=encoder, sets=sets, size=size, lasting=lasting, seed=seed
+    )
+    tables, drawn, vectors = [], {}, ""
     design: Design
-    for name, one in corpora.items():
-        found = measure_similarity(one, vectors, SetSampling(sets, size, seed))
-        tables.append(coverage_table(measure_coverage(one), name))
-        tables += [similarity_table(kinds, design, name, vectors.name) for design, kinds in found.items()]
-        design = "matched" if found["matched"][0].n_sets else "each set once"
-        drawn[f"{name}, {design}"] = found[design]
+    for name, one in reports.items():
+        vectors = one.vectors
+        tables.append(coverage_table(one.coverage, name))
+        tables += [similarity_table(kinds, design, name, vectors) for design, kinds in one.similarity.items()]
+        design = "matched" if one.similarity["matched"][0].n_sets else "each set once"
+        drawn[f"{name}, {design}"] = one.similarity[design]
     click.echo(join_tables(tables, form))
     if out is not None:
         with atomic_write(out) as target:
-            target.write(plot_similarity(drawn, vectors.name).encode())
+            target.write(plot_similarity(drawn, vectors).encode())
         click.echo(f"written: {out}", err=True)
-
-
-def _read_corpora(
-    file: str, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
-) -> dict[str, Corpus]:
-    """The corpora of a file by name; one that has none goes by the file's."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.errors import InputError, nearest
-    from rejoinder.indexes.corpus import group_by_corpus
-    from rejoinder.types import Dialogue
-
-    opened = Input(file)
-    seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
-
-    def wanted() -> Iterator[Dialogue]:
-        for record, _ in opened.records(allow_empty=True):
-            if isinstance(record, Dialogue):
-                seen["corpus"].add(record.corpus or "")
-                seen["split"].add(record.split or "")
-                if corpus in (None, record.corpus) and split in (None, record.split):
-                    yield record
-
-    try:
-        found = group_by_corpus(wanted(), lasting)
-    finally:
-        opened.close()
-    for kind, asked in (("corpus", corpus), ("split", split)):
-        if asked is not None and seen["corpus"] and asked not in seen[kind]:
-            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
-    if not found:
-        what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
-        raise InputError(f"{opened.called} holds no {what}; name a file with dialogues (see docs/formats.md)")
-    return {name or opened.stem: one for name, one in found.items()}

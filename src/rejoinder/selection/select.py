@@ -21,7 +21,7 @@ from rejoinder.selection import folder as folders
 from rejoinder.selection.answers import system_name
 from rejoinder.selection.folder import is_selection_run
 from rejoinder.selection.result import SelectionResult, check_questions
-from rejoinder.systems import System, parse_system, signature
+from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
 
 ORDER_CHECKS = 20  # questions that are asked again with their candidates turned round
@@ -89,7 +89,7 @@ def select(
     folders.copy_card(str(given), folder)
     files, fresh = {}, []
     for spec, system in asked.items():
-        of_system = signature(system)
+        of_system = system_signature(system)
         path = folder / folders.SYSTEMS / answer_file.answer_file_name(spec, of_system)
         if not path.is_file():
             begun = time.time()

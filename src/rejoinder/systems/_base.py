@@ -91,7 +91,7 @@ def parse_system(text: str) -> System:
     raise SpecError(f"no system or metric is called {typed.name!r}; {nearest(typed.name, known)}")
 
 
-def signature(system: System) -> str:
+def system_signature(system: System) -> str:
     """Everything that decides a system's scores, in one string."""
     parts = [type(system).__module__.rpartition(".")[2]]
     parts += [f"{f.name}:{getattr(system, f.name)}" for f in dataclasses.fields(system)]

@@ -24,7 +24,7 @@ from rejoinder.selection import folder as answer_file
 from rejoinder.selection import folder as folders
 from rejoinder.selection import select
 from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
-from rejoinder.systems import System, signature
+from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
 
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
@@ -91,7 +91,7 @@ def rank(
             {a.name: a.answers.signature for a in answers},
         )
         write_rankings(found[one], folder / one / RANKED)
-    signatures = {name: signature(system) for name, system in parsed.items()}
+    signatures = {name: system_signature(system) for name, system in parsed.items()}
     write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(asked), signatures))
     return RankingRun(folder, found, fresh)
 
@@ -121,7 +121,7 @@ def _answer_questions(
     folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: ShowProgress | None
 ) -> _RankerAnswers:
     """The answers of one ranker, from its file where it is there."""
-    of_system = signature(system)
+    of_system = system_signature(system)
     path = folder / folders.SYSTEMS / answer_file.answer_file_name(name, of_system)
     read = folder / USED / f"{path.stem}.json"
     fresh = not path.is_file()
