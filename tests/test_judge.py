@@ -19,7 +19,7 @@ from judge_server import completion, cuts_short, drips, fails, hangs_up, says, s
 import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.judges import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
+from rejoinder.judges import PairComparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
 from rejoinder.judges.consistency import compute_price, count_answers, measure_consistency
@@ -550,7 +550,7 @@ def test_two_replies_are_compared_in_both_orders(monkeypatch: pytest.MonkeyPatch
     with served(by_text) as server:
         reach(server, monkeypatch)
         found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
-        assert found == Comparison("first", "first", "first", 1.0)
+        assert found == PairComparison("first", "first", "first", 1.0)
         assert compare_pair(open_judge("m"), ["Well?"], "bad", "good").choice == "second"
         assert len(server.sent) == 2, "both orders of the second call were already answered"
 
@@ -559,7 +559,7 @@ def test_a_judge_that_always_takes_the_first_is_found_out(monkeypatch: pytest.Mo
     with served(choosing("first")) as server:
         reach(server, monkeypatch)
         found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
-    assert found == Comparison("tie", "first", "second", 0.0)
+    assert found == PairComparison("tie", "first", "second", 0.0)
     assert order_consistency([found]) == (1, 0.0, 1.0)
 
 

@@ -56,8 +56,9 @@ def generator(
         raise InputError(f"--dim {shape['dim']} cannot be shared by {shape['heads']} heads of even size")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.models.generator.model import CARD_FILE
-    from rejoinder.models.generator.network import GeneratorShape
-    from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator
+    from rejoinder.models.generator.shape import GeneratorShape
+    from rejoinder.training.generator.recipe import train_generator
+    from rejoinder.training.recipes import GeneratorRecipe
 
     if (output / CARD_FILE).exists() and not (output / "checkpoint.json").exists():
         raise InputError(f"{output}: holds a finished generator; name a new folder")
@@ -134,7 +135,8 @@ def statements(
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
     from rejoinder.data.seeds import read_seeds
-    from rejoinder.training.statements import StatementRecipe, train_statements
+    from rejoinder.training.recipes import StatementRecipe
+    from rejoinder.training.statements import train_statements
 
     given, held = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
     licences = {name: _read_licence(name) for name in given}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ import click
 from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rejoinder.annotation.project import Project
-    from rejoinder.annotation.store.base import Store
+    from rejoinder.server.annotation import Annotation
 
 
 @click.command(short_help="Collect ratings, grades, preferences and texts from people")
@@ -55,28 +53,19 @@ def command(
 
     The owner's link is printed at every start. Judgements are kept in the project's database.
     """
-    from rejoinder.annotation.project_file import read_project
-    from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.units import make_units
+    from rejoinder.server.annotation import annotate
 
-    found = read_project(project)
-    store = open_store(found, database)
-    try:
-        store.load(make_units(found))
+    with annotate(project, database=database) as opened:
         if exported or imported:
-            _export_or_import(store, exported, imported, file)
-            return
-        if no_serve:
-            _print_links(
-                store, url or f"http://{host}:{port}", raters, entrance, renew, days, not keep_owner_link, file
-            )
+            _export_or_import(opened, exported, imported, file)
+        elif no_serve:
+            address = url or f"http://{host}:{port}"
+            _print_links(opened, address, raters, entrance, renew, days, not keep_owner_link, file)
         else:
-            _serve(found, store, host, port, url, (raters, entrance, renew, days, not keep_owner_link, file))
-    finally:
-        store.close()
+            _serve(opened, host, port, url, (raters, entrance, renew, days, not keep_owner_link, file))
 
 
-def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
+def _serve(opened: Annotation, host: str, port: int, url: str | None, links: tuple[Any, ...]) -> None:
     try:
         from rejoinder.server.server import is_loopback, listen, serve, socket_url
     except ModuleNotFoundError as error:
@@ -84,19 +73,19 @@ def _serve(project: Project, store: Store, host: str, port: int, url: str | None
 
     listening = listen(host, port)
     reached = url or socket_url(listening)
-    _print_links(store, reached, *links)
+    _print_links(opened, reached, *links)
     if not is_loopback(listening) and not reached.startswith("https:"):
         click.echo(
             "Links and answers travel unencrypted: put a proxy with https before it and name it with --url.", err=True
         )
-    if not project.redact:
+    if not opened.project.redact:
         click.echo("Nothing is redacted: see that raters may read what is in the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; nothing that was sent is lost.", err=True)
-    serve(project, store, listening, reached)
+    serve(opened.project, opened.store, listening, reached)
 
 
 def _print_links(
-    store: Store,
+    opened: Annotation,
     url: str,
     raters: str | None,
     entrance: str | None,
@@ -106,42 +95,29 @@ def _print_links(
     file: Path | None,
 ) -> None:
     """Print links, name and address with a tab between them; they are shown this once."""
-    from rejoinder.server.login import make_link, make_links, renew_owner_link, write_links
+    from rejoinder.server.login import write_links
 
-    expires = time.time() + days * 24 * 3600 if days else None
-    links: dict[str, str] = {}
     if raters and file is not None:
-        write_links(file, lambda: make_links(store, url, raters, "rater", expires))
-    elif raters:
-        links |= make_links(store, url, raters, "rater", expires)
-    if entrance:
-        links |= make_links(store, url, entrance, "entrance", expires)
-    if renew:
-        links[renew] = make_link(url, store.renew(renew, expires))
-    if owner:
-        links["owner"] = renew_owner_link(store, url)
+        write_links(file, lambda: opened.links(url, raters=raters, days=days, owner=False))
+        raters = None
+    links = opened.links(url, raters=raters, entrance=entrance, renew=renew, days=days, owner=owner)
     for name, address in links.items():
         click.echo(f"{name}\t{address}")
 
 
-def _export_or_import(store: Store, exported: str | None, imported: str | None, file: Path | None) -> None:
+def _export_or_import(opened: Annotation, exported: str | None, imported: str | None, file: Path | None) -> None:
     """Take judgements in, or write them out; one of them."""
-    from rejoinder.annotation.exports import export, import_judgements
     from rejoinder.files import atomic_write
 
     if imported:
         if file is None or exported:
             raise InputError("--import needs --file with what is to be taken in, and no --export beside it")
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-        taken = import_judgements(store, imported, content)
+        taken = opened.import_(imported, file)
         click.echo(f"{taken.added} judgements taken in, {taken.already} were there already")
         for reason, count in taken.left_out.items():
             click.echo(f"{count} left out: {reason}")
     elif exported:
-        made = export(store, exported)
+        made = opened.export(exported)
         if file is None:
             sys.stdout.buffer.write(made.content)
         else:

@@ -68,8 +68,9 @@ def aptness(
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.aptness.recipe import AptnessRecipe, scale_recipe, train_aptness
+    from rejoinder.training.aptness.recipe import scale_recipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
+    from rejoinder.training.recipes import AptnessRecipe
 
     recipe = scale_recipe(
         AptnessRecipe(seed=seed, corpora=PERMISSIVE if permissive else corpora), bi_steps, cross_steps, batch, places
@@ -159,7 +160,8 @@ def nup(
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.nup import NupRecipe, train_nup
+    from rejoinder.training.nup import train_nup
+    from rejoinder.training.recipes import NupRecipe
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
     given = read_dialogues(files or DEFAULT_CORPORA[:1])
@@ -209,7 +211,8 @@ def comet(
     for module in ("torch", "transformers", "safetensors"):
         if find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
-    from rejoinder.training.comet import CometRecipe, train_comet
+    from rejoinder.training.comet import train_comet
+    from rejoinder.training.recipes import CometRecipe
 
     read = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # what is wrong is told at once
     typed: dict[str, Any] = chosen

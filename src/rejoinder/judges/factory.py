@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rejoinder.judges.embedded import EmbeddedJudge
 from rejoinder.judges.endpoint import RemoteJudge
-from rejoinder.judges.pairs import Comparison, ResponsePair
+from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.rubric import load_rubric
 
 EMBEDDED = "embedded"
@@ -16,7 +16,7 @@ EMBEDDED = "embedded"
 class Judge(Protocol):
     """Whoever can say which of two replies is better."""
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[Comparison]:
+    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         ...
 

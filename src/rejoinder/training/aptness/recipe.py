@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,31 +20,17 @@ from rejoinder.errors import InputError
 from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.models.device import torch_device
-from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
+from rejoinder.training.aptness.bi_encoder import train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate, measure_calibration
-from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder
+from rejoinder.training.aptness.cross_encoder import train_cross_encoder
 from rejoinder.training.aptness.evaluation import compute_raw_scores
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.packing import utterance_vectors
+from rejoinder.training.recipes import AptnessRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
-
-
-@dataclass(frozen=True)
-class AptnessRecipe:
-    """All that decides the networks, beside the corpora and the base."""
-
-    seed: int = 0
-    corpora: tuple[str, ...] = ()  # all of the file's when empty
-    bi: BiRecipe = field(default_factory=BiRecipe)
-    cross: CrossRecipe = field(default_factory=CrossRecipe)
-    power: float = 0.7  # a corpus of n turns is drawn from as often as n to this power, times its preference
-    preferences: Mapping[str, float] = field(
-        default_factory=lambda: {"dailydialog": 2.0, "irc_ubuntu": 0.7, "mrda": 0.4, "sgd": 0.5, "swda": 0.6}
-    )
-    places: int = 400  # a corpus, that weights are chosen on and figures come from
 
 
 def train_aptness(
