@@ -19,7 +19,7 @@ from judge_server import completion, cuts_short, drips, fails, hangs_up, says, s
 import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.judges import PairComparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
+from rejoinder.judges import JudgeError, PairComparison, compare_pair, load_rubric, open_judge, order_consistency
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
 from rejoinder.judges.consistency import compute_price, count_answers, measure_consistency
@@ -564,10 +564,10 @@ def test_a_judge_that_always_takes_the_first_is_found_out(monkeypatch: pytest.Mo
 
 
 def test_order_consistency_by_hand() -> None:
-    steady, biased = Comparison.of_choices("first", "first"), Comparison.of_choices("second", "first")
-    tied, unread = Comparison.of_choices("tie", "tie"), Comparison.of_choices(None, None)
+    steady, biased = PairComparison.of_choices("first", "first"), PairComparison.of_choices("second", "first")
+    tied, unread = PairComparison.of_choices("tie", "tie"), PairComparison.of_choices(None, None)
     assert biased.choice == "tie"
-    assert Comparison.of_choices("first", None).choice == "first"
+    assert PairComparison.of_choices("first", None).choice == "first"
     # Decided answers: first/second of steady took the first shown once of two; biased never (it took the last shown).
     assert order_consistency([steady, biased, tied, unread]) == (3, 2 / 3, 1 / 4)
     assert order_consistency([]).n == 0

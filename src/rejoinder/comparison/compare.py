@@ -126,9 +126,9 @@ def compare(
     >>> import rejoinder
     >>> comparison = rejoinder.compare("RUN", ["meteor"])[0]
     >>> [standing.system for standing in comparison.standings]
-    ['attentive', 'plain', 'generic']
+    ['attentive', 'drifter', 'plain', 'parrot']
     >>> print(comparison.sentence())
-    meteor: ...
+    meteor: attentive is best, surely ahead of drifter, plain and parrot.
     """
     scores = load(run)
     wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]

@@ -143,7 +143,16 @@ class Input:
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
-    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection."""
+    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection.
+
+    - ``given``: files in our schema (JSONL or Parquet), chat logs, ``-`` for standard input, or ``dataset:NAME``.
+    - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
+
+    >>> import rejoinder
+    >>> data = rejoinder.read("chats.jsonl")
+    >>> sorted({response.system for response in data.responses.values()})
+    ['attentive', 'drifter', 'parrot', 'plain']
+    """
     ledger, collection = IdChecker(), Collection()
     for one in given:
         opened = Input(one)

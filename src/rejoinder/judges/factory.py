@@ -22,6 +22,13 @@ class Judge(Protocol):
 
 
 def open_judge(model: str, rubric: str = "default") -> EmbeddedJudge | RemoteJudge:
-    """The judge of that name with a rubric: ``embedded``, or what the endpoint calls its model."""
+    """The judge of that name with a rubric.
+
+    - ``model``: ``embedded``, or what the endpoint calls its model.
+    - ``rubric``: the name of a rubric, or its file.
+
+    >>> import rejoinder
+    >>> judge = rejoinder.open_judge("embedded")
+    """
     found = load_rubric(rubric)
     return EmbeddedJudge(found) if model == EMBEDDED else RemoteJudge(model, found)

@@ -65,13 +65,32 @@ class OrderConsistency(NamedTuple):
 
 
 def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> PairComparison:
-    """Which of two replies a judge prefers, asked in both orders."""
+    """Which of two replies a judge prefers, asked in both orders.
+
+    - ``judge``: what ``open_judge`` gives.
+    - ``context``: the utterances before the replies, oldest first.
+    - ``first``: a reply.
+    - ``second``: another one.
+
+    >>> import rejoinder
+    >>> judge = rejoinder.open_judge("embedded")
+    >>> rejoinder.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
+    'first'
+    """
     turns = [Turn(turn) if isinstance(turn, str) else turn for turn in context]
     return judge.compare([ResponsePair(turns, first, second)])[0]
 
 
 def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
-    """How often both orders agree, and how often the reply shown first wins."""
+    """How often both orders agree, and how often the reply shown first wins.
+
+    - ``found``: comparisons of ``compare_pair``.
+
+    >>> import rejoinder
+    >>> both = rejoinder.PairComparison("first", "first", "first", 1.0)
+    >>> rejoinder.order_consistency([both]).same
+    1.0
+    """
     both = [c for c in found if c.forward is not None and c.backward is not None]
     if not both:
         return OrderConsistency(0, math.nan, math.nan)

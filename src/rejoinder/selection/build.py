@@ -146,7 +146,19 @@ def make_questions(
     scores: HumanScores | None = None,
     known: Acceptability | None = None,
 ) -> BuiltTestSet:
-    """The test set that people's scores (or else the model's) make of pools."""
+    """The test set that people's scores (or else the model's) make of pools.
+
+    - ``pools``: what ``find_pools`` found.
+    - ``settings``: how questions are built.
+    - ``scores``: what people said of the candidates.
+    - ``known``: what is known of the judge of the settings.
+
+    >>> import rejoinder
+    >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
+    >>> pools = rejoinder.find_pools("dialogues.jsonl", "others.jsonl", settings)
+    >>> len(rejoinder.make_questions(pools, settings).questions) > 0
+    True
+    """
     settings = settings or SelectionSettings()
     scored = attach_scores(pools.questions, scores) if scores is not None else list(pools.questions)
     by_people = any(get_ratings(one) for pool in scored for one in pool.candidates)

@@ -143,7 +143,7 @@ def shards(
     - ``gather``: bring the records of each conversation together first.
 
     >>> import rejoinder
-    >>> len(rejoinder.shards("dialogues.jsonl", "packed", form="jsonl", records=20).shards)
+    >>> len(rejoinder.shards("dialogues.jsonl", "packed", form="jsonl", records=20).entries)
     3
     """
     given = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]

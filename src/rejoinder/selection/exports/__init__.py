@@ -72,8 +72,8 @@ def export(
     - ``settings``: the task's name, and what ends a turn; the name of the file where nothing is said.
 
     >>> import rejoinder
-    >>> [path.suffix for path in rejoinder.export("testset.jsonl", "lm-eval", "task")]
-    ['.jsonl', '.yaml']
+    >>> [path.name for path in rejoinder.export("testset.jsonl", "lm-eval", "task")]
+    ['testset.yaml', 'testset.jsonl', 'testset_data.py']
     """
     check_program(to)
     settings = settings or ExportSettings(
