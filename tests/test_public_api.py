@@ -21,6 +21,8 @@ from tools.docsite.needs import need
 
 FUNCTIONS = [name for name in rejoinder.__all__ if inspect.isfunction(getattr(rejoinder, name))]
 PAGE = ROOT / "docs" / "python.md"
+# Functions whose names say that they need a model, and whose examples do without.
+OFFLINE = {"adapt", "parse_delorean"}
 # Pages whose Python is about the inside of the package.
 INSIDE = {"design.md"}
 
@@ -48,7 +50,7 @@ def test_the_example_of_a_public_function_runs(
     assert example.examples, f"rejoinder.{name} shows no example"
     code = "".join(one.source for one in example.examples)
     assert "import rejoinder\n" in code
-    if need(code):
+    if need(code) and name not in OFFLINE:
         ast.parse(code)
         for used in re.findall(r"rejoinder\.(\w+)", code):
             assert used in rejoinder.__all__

@@ -28,7 +28,7 @@ def reproduce(name: str, *, metrics: Sequence[str] = (), adapt: int | None = Non
     - ``adapt``: adapt only so many texts to their contexts, where it adapts any.
 
     >>> import rejoinder
-    >>> reproduction = rejoinder.reproduce("scarce-overlap")  # needs read_dataset("scarce")
+    >>> reproduction = rejoinder.reproduce("scarce-overlap")
     >>> [(figure.published, figure.measured) for figure in reproduction.figures]
     """
     measure = load_reproduction(name).reproduce
