@@ -108,7 +108,8 @@ def training(on: Device) -> list[Measured]:
     import torch
 
     from rejoinder.models.aptness.network import float_networks
-    from rejoinder.training.aptness.bi_encoder import BiRecipe, train_bi_encoder
+    from rejoinder.training.aptness.bi_encoder import train_bi_encoder
+    from rejoinder.training.recipes import BiRecipe
     from rejoinder.training.sampling import TokenCorpus, TokenProperties
     from rejoinder.training.tokens import read_tokens
     from rejoinder.types import Dialogue, Turn

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.collection import Collection, read_files
-from rejoinder.data.importers import Options, Tally, import_records
+from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.writer import write
 
 
-def imported(name: str, path: Path, tally: Tally | None = None, **options: Any) -> Collection:
+def imported(name: str, path: Path, tally: ImportTally | None = None, **options: Any) -> Collection:
     """The records as they come back from the file that the import wrote."""
     fields = options.pop("fields", ())
     pairs = tuple(fields.items()) if isinstance(fields, dict) else tuple(fields)
     out = path.parent / f"{path.name}.imported"
-    write(import_records(name, path, Options(fields=pairs, **options), tally), out)
+    write(import_(name, path, ImportOptions(fields=pairs, **options), tally), out)
     try:
         return read_files([out], allow_empty=True)
     finally:

@@ -21,7 +21,7 @@ from rejoinder import cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
-from rejoinder.probes import ATTACKS, Plan, Robustness, attack
+from rejoinder.probes import ATTACKS, AttackPlan, Robustness, attack
 from rejoinder.probes.attack import records_of
 from rejoinder.probes.result import average_by_corpus, score_wins
 from rejoinder.probes.sampling import draw_exchanges, share_evenly
@@ -30,7 +30,7 @@ from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Pair, Reference, Turn
 
 WORDS = "tea milk rain late train bus dog cat sun moon red blue one two".split()
-SMALL = Plan(contexts=60, n_resamples=200)
+SMALL = AttackPlan(contexts=60, n_resamples=200)
 
 
 def talk(name: str, n: int, corpus: str | None = "talks", split: str | None = "test") -> Dialogue:
@@ -87,7 +87,7 @@ class Nothing(Metric):
         return [NAN] * len(pairs)
 
 
-def attacked(metric: Metric, plan: Plan = SMALL) -> Robustness:
+def attacked(metric: Metric, plan: AttackPlan = SMALL) -> Robustness:
     return attack(TALKS, [metric], plan)
 
 
@@ -146,7 +146,7 @@ def test_what_holds_no_true_reply_is_an_error() -> None:
     with pytest.raises(InputError, match="have the id 'd'"):
         attack([talk("d", 3), talk("d", 4)], [Oracle()])
     with pytest.raises(InputError, match="contexts"):
-        attack(TALKS, [Oracle()], Plan(contexts=0))
+        attack(TALKS, [Oracle()], AttackPlan(contexts=0))
 
 
 def test_a_metric_that_knows_the_true_replies_always_wins() -> None:
@@ -253,7 +253,7 @@ def test_a_metric_that_fails_is_an_error_where_it_was_named() -> None:
 
 
 def test_the_worst_cases_come_first_and_equal_ones_from_all_corpora() -> None:
-    found = attacked(Distance(), Plan(contexts=60, n_resamples=50, examples=4))
+    found = attacked(Distance(), AttackPlan(contexts=60, n_resamples=50, examples=4))
     worst = [example for example in found.examples if example.trial == "copy"]
     assert len(worst) == 4
     leads = [example.text_score - example.reply_score for example in worst]
@@ -275,7 +275,7 @@ def test_the_tables_show_every_trial_corpus_and_example() -> None:
 
 def test_the_same_attack_gives_the_same_figures() -> None:
     assert attacked(Distance()).to_object() == attacked(Distance()).to_object()
-    assert attacked(Distance()).to_object() != attacked(Distance(), Plan(60, seed=1, n_resamples=200)).to_object()
+    assert attacked(Distance()).to_object() != attacked(Distance(), AttackPlan(60, seed=1, n_resamples=200)).to_object()
 
 
 @pytest.fixture
@@ -338,7 +338,7 @@ def test_a_dialogue_that_stands_twice_names_both_lines(tmp_path: Path) -> None:
 
 
 def test_the_published_corpora_give_contexts_from_all_of_them(published: Path) -> None:
-    found = attack(records_of(()), ["context_overlap"], Plan(contexts=280, n_resamples=100))
+    found = attack(records_of(()), ["context_overlap"], AttackPlan(contexts=280, n_resamples=100))
     assert len(found.contexts) == 14
     assert found.contexts["sgd"] == 20
     assert found.outcome("context_overlap", "copy").value.value < 0.1

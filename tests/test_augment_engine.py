@@ -9,7 +9,7 @@ import pytest
 
 from rejoinder.augmentation.augment import augment_records
 from rejoinder.augmentation.plan import AugmentationPlan
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.augmentation.worker import explain_local, plan_from_values
 from rejoinder.data.objects import to_object
 from rejoinder.engines.local import LocalEngine
@@ -44,7 +44,7 @@ def test_workers_give_what_one_process_gives(corpus: Path) -> None:
     plan = AugmentationPlan(corpus=str(corpus), comet=False, k=3)
     made, tallies = [], []
     for workers in (1, 2):
-        tally = Tally()
+        tally = AugmentationTally()
         found = list(augment_records(records(), plan, tally=tally, engine=LocalEngine(workers)))
         made.append([to_object(record) for record in found])
         tallies.append(tally.plain())

@@ -16,7 +16,7 @@ from rejoinder.augmentation.augment import augment, augment_records, to_referenc
 from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.retrieval import Retrieval
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, RejoinderError, SpecError
@@ -76,7 +76,7 @@ def test_a_reference_carries_its_source_score_and_origin() -> None:
 
 def test_every_source_of_a_plan_gives_its_share(tmp_path: Path) -> None:
     (tmp_path / "k.tsv").write_text(ATOMIC)
-    tally = Tally()
+    tally = AugmentationTally()
     wanted = plan(corpus=corpus(tmp_path, *SAID), knowledge=(str(tmp_path / "k.tsv"),), paraphrase="rewording", k=6)
     (item,) = augment([ITEM], wanted, tally=tally)
     kinds = [reference.source for reference in item.references]
@@ -155,7 +155,7 @@ def test_a_corpus_without_dialogues_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_item_of_which_nothing_is_known_gets_nothing_and_that_is_said(tmp_path: Path) -> None:
-    bare, tally = Item("bare", ()), Tally()
+    bare, tally = Item("bare", ()), AugmentationTally()
     assert list(augment([bare], plan(corpus=corpus(tmp_path, *SAID)), tally=tally)) == [bare]
     assert "1 got fewer: nothing is known of them" in str(tally.table(20))
 
@@ -171,7 +171,7 @@ def test_an_item_in_another_language_is_retrieved_for_but_has_no_common_sense(tm
     (tmp_path / "k.tsv").write_text(ATOMIC)
     german = Item("g", (Turn("Kannst du mir bitte mit den schweren Kisten helfen?"),), (Reference("Ja, gerne."),))
     said = ("Kannst du mir bitte mit dem Sofa helfen?", "Natürlich, wohin soll es?", "In den Flur.")
-    tally = Tally()
+    tally = AugmentationTally()
     wanted = plan(corpus=corpus(tmp_path, said), knowledge=(str(tmp_path / "k.tsv"),), k=5)
     (item,) = augment([german], wanted, tally=tally)
     assert item.references[1].text == "Natürlich, wohin soll es?"
@@ -191,7 +191,7 @@ def test_a_broken_line_of_a_knowledge_file_is_an_error_or_counted(tmp_path: Path
 
 
 def test_what_is_too_little_apt_is_left_out_and_that_is_the_reason(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = AugmentationTally()
     wanted = plan(corpus=corpus(tmp_path, *SAID), k=5, least_aptness=1.0)
     assert list(augment([ITEM], wanted, tally=tally)) == [ITEM]
     assert "0 of 1 items got 5 references." in tally.table(5).notes
@@ -246,7 +246,7 @@ class FakeAdapting:
 
 
 def test_at_most_so_many_texts_are_adapted_over_all_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake, tally = FakeAdapting(), Tally()
+    fake, tally = FakeAdapting(), AugmentationTally()
     monkeypatch.setattr("rejoinder.augmentation.adaptation.adapt", fake.adapt)
     items = [replace(ITEM, id=str(i), context=(*ITEM.context, Turn(f"Well, {i}?"))) for i in range(40)]
     wanted = plan(corpus=corpus(tmp_path, *SAID), k=4, adapt=3)

@@ -12,7 +12,7 @@ from rejoinder.data.collection import collect
 from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, pick_by_index
 from rejoinder.data.datasets import dataset
 from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, download, url_of
-from rejoinder.data.importers import Options, Tally, import_records
+from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers.convokit import Utterance, build_threads
 from rejoinder.data.importers.dstc10 import parse_ratings, parse_response, parse_transcript
@@ -382,7 +382,7 @@ def test_a_cell_as_text_and_a_path_into_a_row() -> None:
 
 
 def test_messages_say_who_spoke_and_what_was_left_out() -> None:
-    tally = Tally()
+    tally = ImportTally()
 
     def read(found: Any) -> Any:
         return parse_message(found, HERE, 2, tally.left_out)
@@ -420,7 +420,7 @@ def test_messages_say_who_spoke_and_what_was_left_out() -> None:
 
 
 def test_threads_follow_replies() -> None:
-    tally = Tally()
+    tally = ImportTally()
     said = [
         Utterance("a", Turn("A"), None),
         Utterance("b", None, "a"),
@@ -494,7 +494,7 @@ def test_transcripts_with_and_without_names() -> None:
 
 
 def test_judgements_have_their_raters_and_what_is_no_number_is_counted() -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = list(parse_ratings({"Makes Sense": [1, "2", "N/A", None], "fun": 3}, ["a", "b", "c", "d"], HERE, tally))
     assert [tuple(one) for one in found] == [
         ("makes-sense", "a", 1.0),
@@ -552,7 +552,7 @@ def test_references_in_several_columns_are_all_read(tmp_path: Path) -> None:
         "b": "Hey.",
         "c": ["", "Ho."],
     }
-    tally = Tally()
+    tally = ImportTally()
     fields = [("reference", "a"), ("reference", "b"), ("reference", "c")]
     found = imported("jsonl", save(tmp_path / "x.jsonl", [row]), tally, fields=fields, system="s")
     (item,) = found.items.values()
@@ -570,7 +570,7 @@ def test_a_convokit_conversation_of_one_turn_gives_no_item_and_is_counted_once(t
         {"id": "b", "conversation_id": "b", "speaker": "x", "text": "So?", "reply-to": None},
         {"id": "c", "conversation_id": "b", "speaker": "y", "text": "Yes.", "reply-to": "b"},
     ]
-    tally = Tally()
+    tally = ImportTally()
     save(tmp_path / "corpus" / "utterances.jsonl", said)
     found = imported("convokit", tmp_path / "corpus", tally, form="items")
     assert list(found.items) == ["b/b"]
@@ -596,14 +596,14 @@ def test_an_import_that_points_nowhere_is_told_where_it_has_items(tmp_path: Path
     item = {"kind": "item", "id": "i", "context": "Hi."}
     said = {"kind": "response", "id": "r", "item": "j", "system": "s", "text": "Yes."}
     with pytest.raises(InputError, match="response to an unknown item 'j'"):
-        list(import_records("jsonl", save(tmp_path / "a.jsonl", [item, said])))
-    alone = list(import_records("jsonl", save(tmp_path / "b.jsonl", [said])))
+        list(import_("jsonl", save(tmp_path / "a.jsonl", [item, said])))
+    alone = list(import_("jsonl", save(tmp_path / "b.jsonl", [said])))
     assert [type(record).__name__ for record in alone] == ["Response"]
 
 
 def test_a_context_is_shortened_to_its_last_turns(tmp_path: Path) -> None:
     path = save(tmp_path / "a.jsonl", [{"kind": "item", "id": "i", "context": ["a", "b", "c"]}])
     for most, texts, cut in ((1, ["c"], True), (2, ["b", "c"], True), (3, ["a", "b", "c"], False)):
-        (item,) = import_records("jsonl", path, Options(max_turns=most))
+        (item,) = import_("jsonl", path, ImportOptions(max_turns=most))
         assert isinstance(item, Item)
         assert ([turn.text for turn in item.context], item.truncated) == (texts, cut)

@@ -20,7 +20,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.probes.explanation import ContextPart, Explanation
 from rejoinder.probes.explanation_view import explanation_table, render_lines, render_plain, to_json
-from rejoinder.probes.occlusion import explain, make_pair
+from rejoinder.probes.occlusion import explain_pair, make_pair
 from rejoinder.probes.segments import MAX_PIECES, remove_piece, sentence_pieces, split_parts, split_reply, split_words
 from rejoinder.table import FORMATS
 from rejoinder.types import Pair
@@ -139,7 +139,7 @@ def test_pieces_lie_in_the_text_in_order_and_hold_all_of_it(text: str) -> None:
 
 def test_each_word_is_worth_its_weight_and_all_variants_are_scored_in_one_call() -> None:
     Weighed.calls.clear()
-    found = explain(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
+    found = explain_pair(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
     assert len(Weighed.calls) == 1
     assert found.score == 2 + 10 - 1 - 3
     assert [(span.text, span.worth) for span in found.words] == [("good", 2), ("milk", 10), ("bad", -1), ("awful", -3)]
@@ -156,14 +156,14 @@ def test_each_word_is_worth_its_weight_and_all_variants_are_scored_in_one_call()
 
 
 def test_words_that_cost_only_together_are_listed_together() -> None:
-    found = explain(Together(), make_pair(["Hm?"], "that is very odd indeed"))
+    found = explain_pair(Together(), make_pair(["Hm?"], "that is very odd indeed"))
     assert all(word.worth == 0 for word in found.words)
     assert {span.text for span in found.spans if span.worth == -4} == {"very odd", "is very odd", "very odd indeed"}
     assert [span.text for span in found.costly()] == ["very odd"]  # a third word adds nothing
 
 
 def test_the_share_of_an_utterance_is_what_the_score_loses_without_it() -> None:
-    found = explain(Weighed(), make_pair(["Is there cheese?", "No. But milk, and bread."], "milk bread cheese"))
+    found = explain_pair(Weighed(), make_pair(["Is there cheese?", "No. But milk, and bread."], "milk bread cheese"))
     whole = [part for part in found.context if not part.is_piece]
     assert [(p.utterance, p.without, p.alone, p.share) for p in whole] == [(0, 20, 10, 10), (1, 10, 20, 20)]
     cut = [(p.utterance, p.text, p.share, p.alone) for p in found.context if p.is_piece]
@@ -172,7 +172,7 @@ def test_the_share_of_an_utterance_is_what_the_score_loses_without_it() -> None:
 
 
 def test_one_utterance_cannot_be_left_out_but_its_sentences_can() -> None:
-    found = explain(Weighed(), make_pair(["Hello. Any milk?"], "milk"))
+    found = explain_pair(Weighed(), make_pair(["Hello. Any milk?"], "milk"))
     assert math.isnan(found.context[0].share)
     assert found.context[0].alone == 10
     assert [part.text for part in found.answers()] == ["Hello. Any milk?", "Any milk?"]
@@ -182,7 +182,7 @@ def test_one_utterance_cannot_be_left_out_but_its_sentences_can() -> None:
 
 
 def test_where_no_utterance_is_needed_none_is_said_to_be_answered() -> None:
-    found = explain(Weighed(), make_pair(["Any milk?", "Milk, please."], "milk"))
+    found = explain_pair(Weighed(), make_pair(["Any milk?", "Milk, please."], "milk"))
     assert [part.share for part in found.context if not part.is_piece] == [0, 0]
     assert found.answers() == ()
     assert "No single utterance is needed" in render_plain(found)
@@ -209,22 +209,22 @@ def test_nothing_has_a_higher_share_than_what_the_reply_leans_on_most() -> None:
 
 
 def test_in_a_metric_where_less_is_better_a_word_that_lowers_it_earns() -> None:
-    found = explain(Fault(), make_pair(["Hm?"], "good bad"))
+    found = explain_pair(Fault(), make_pair(["Hm?"], "good bad"))
     assert [(span.text, span.worth) for span in found.words] == [("good", -2), ("bad", 1)]
 
 
 def test_a_blank_reply_and_an_empty_context_have_no_score_and_say_why() -> None:
-    blank = explain(Weighed(), make_pair(["Hm?"], "  "))
+    blank = explain_pair(Weighed(), make_pair(["Hm?"], "  "))
     assert math.isnan(blank.score)
     assert list(blank.notes) == ["There is no score: the reply is blank."]
     assert blank.words == ()
-    bare = explain(Weighed(), make_pair([], "good"))
+    bare = explain_pair(Weighed(), make_pair([], "good"))
     assert math.isnan(bare.score)
     assert "There is no score: no context." in bare.notes
 
 
 def test_a_metric_that_never_knows_gives_dashes() -> None:
-    found = explain(Silent(), make_pair(["Hm?", "Well?"], "good bad"))
+    found = explain_pair(Silent(), make_pair(["Hm?", "Well?"], "good bad"))
     assert math.isnan(found.score)
     assert found.answers() == ()
     assert found.costly() == found.earning() == []
@@ -233,21 +233,21 @@ def test_a_metric_that_never_knows_gives_dashes() -> None:
 
 
 def test_a_metric_without_the_context_has_no_context_part() -> None:
-    found = explain("length", make_pair(["Hm?"], "one two"))
+    found = explain_pair("length", make_pair(["Hm?"], "one two"))
     assert found.context == ()
     assert "length does not look at the context." in found.notes
     assert [span.worth for span in found.words] == [1, 1]
 
 
 def test_a_reply_repeated_is_explained_like_any_other() -> None:
-    found = explain("context_overlap", make_pair(["Any milk?"], "Milk. Milk. Milk."))
+    found = explain_pair("context_overlap", make_pair(["Any milk?"], "Milk. Milk. Milk."))
     assert [span.worth for span in found.words] == [0, 0, 0]
     assert found.score == 1.0
 
 
 def test_equal_variants_are_scored_once() -> None:
     Weighed.calls.clear()
-    explain(Weighed(), make_pair(["Hm?"], "no no no"))
+    explain_pair(Weighed(), make_pair(["Hm?"], "no no no"))
     # The whole; one word less (three times the same), two words less (twice the same), the context alone (the whole).
     # A blank reply and an empty context are not scored at all.
     assert Weighed.calls == [3]
@@ -255,7 +255,7 @@ def test_equal_variants_are_scored_once() -> None:
 
 def test_far_utterances_are_left_out_together() -> None:
     pair = make_pair([f"Utterance number {i}." for i in range(50)], "number")
-    found = explain(Weighed(), pair)
+    found = explain_pair(Weighed(), pair)
     first = found.context[0]
     assert (first.utterance, first.n_utterances) == (29, 30)
     assert len([p for p in found.context if not p.is_piece]) == 21
@@ -272,20 +272,20 @@ def test_far_utterances_are_left_out_together() -> None:
 )
 def test_a_metric_that_needs_more_is_refused_in_one_sentence(metric: Metric | str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        explain(metric, make_pair(["Hm?"], "good"))
+        explain_pair(metric, make_pair(["Hm?"], "good"))
 
 
 def test_a_metric_of_references_works_where_there_are_some() -> None:
-    found = explain("bleu(n=1, smoothing='none')", make_pair(["Hm?"], "yes it is", ["yes it is"]))
+    found = explain_pair("bleu(n=1, smoothing='none')", make_pair(["Hm?"], "yes it is", ["yes it is"]))
     assert found.score == pytest.approx(1.0)
     assert all(span.worth > 0 for span in found.words)
     with pytest.raises(InputError, match="needs references, and there are none"):
-        explain("bleu", make_pair(["Hm?"], "yes"))
+        explain_pair("bleu", make_pair(["Hm?"], "yes"))
 
 
 @given(st.lists(st.text(min_size=1, max_size=20).filter(str.strip), max_size=4), st.text(max_size=60))
 def test_any_text_can_be_explained_and_shown(context: list[str], reply: str) -> None:
-    found = explain("context_overlap", make_pair(context, reply))
+    found = explain_pair("context_overlap", make_pair(context, reply))
     json.loads(to_json(found))
     render_plain(found)
     for form in FORMATS.values():
@@ -296,7 +296,7 @@ def test_any_text_can_be_explained_and_shown(context: list[str], reply: str) -> 
 
 
 def shown() -> Explanation:
-    return explain(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
+    return explain_pair(Weighed(), make_pair(["Any milk left?"], "good milk bad awful"))
 
 
 def test_plain_text_marks_what_earned_and_what_cost() -> None:
@@ -307,7 +307,7 @@ def test_plain_text_marks_what_earned_and_what_cost() -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    found = explain(Weighed(), make_pair(["Hm \x1b[2J?"], "good \x1b[31mred\x07"))
+    found = explain_pair(Weighed(), make_pair(["Hm \x1b[2J?"], "good \x1b[31mred\x07"))
     assert "\x1b" not in render_plain(found)
     assert "\x07" not in render_plain(found)
 
@@ -333,7 +333,7 @@ def test_json_has_everything() -> None:
 
 
 def test_an_explanation_is_a_value() -> None:
-    twice = [explain(Weighed(), make_pair(["Any milk?", "Tea?"], "good milk")) for _ in range(2)]
+    twice = [explain_pair(Weighed(), make_pair(["Any milk?", "Tea?"], "good milk")) for _ in range(2)]
     assert twice[0] == twice[1]
     with pytest.raises(AttributeError):
         shown().score = 1.0  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from importing import imported, save
 
-from rejoinder.data.importers import Tally, import_records
+from rejoinder.data.importers import ImportTally, import_
 from rejoinder.errors import InputError, SpecError
 from rejoinder.types import Dialogue, Rating, Reference, Statement, Turn
 
@@ -42,7 +42,7 @@ def test_max_turns_needs_items(tmp_path: Path) -> None:
 
 
 def test_an_empty_turn_is_counted_and_the_speakers_still_alternate(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("dailydialog", save(tmp_path / "d.txt", "a __eou__ __eou__ c\n"), tally)
     assert found.dialogues["d-1"].turns == (Turn("a", "A"), Turn("c", "A"))
     assert tally.left_out == {"empty turns": 1}
@@ -65,7 +65,7 @@ def test_text_without_marks_is_not_dailydialog(tmp_path: Path) -> None:
 
 def test_dailydialogs_test_set_has_a_thousand_dialogues(published: Path) -> None:
     path = published / "corpora" / "dailydialog" / "dialogues_test.txt"
-    out = [record for record in import_records("dailydialog", path) if isinstance(record, Dialogue)]
+    out = [record for record in import_("dailydialog", path) if isinstance(record, Dialogue)]
     # Counted with grep and wc: 1,000 lines, 7,740 marks, 12 of them in the last line. 6,740 is also the number of
     # contexts in the set with several references that Gupta et al. (2019) made of these dialogues.
     assert len(out) == 1000
@@ -83,7 +83,7 @@ PARLAI = (
 
 
 def test_parlai_episodes_become_dialogues(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("parlai", save(tmp_path / "p.txt", PARLAI), tally)
     assert found.dialogues["p-1"].turns == (
         Turn("Hello!", "A"),
@@ -96,7 +96,7 @@ def test_parlai_episodes_become_dialogues(tmp_path: Path) -> None:
 
 
 def test_parlai_labels_become_references(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("parlai", save(tmp_path / "p.txt", PARLAI), tally, form="items")
     assert list(found.items) == ["p-1/1", "p-1/3", "p-2/2"]
     assert found.items["p-1/1"].references == (Reference("Hi."), Reference("Good | day."))
@@ -187,7 +187,7 @@ def test_an_utterance_without_text_is_passed_over_and_counted(tmp_path: Path) ->
         tmp_path / "k",
         [utterance("1", "a"), utterance("2", None, "1"), utterance("3", "c", "2"), utterance("4", "d", "gone")],
     )
-    tally = Tally()
+    tally = ImportTally()
     found = imported("convokit", folder, tally)
     assert {name: [t.text for t in d.turns] for name, d in found.dialogues.items()} == {"c/3": ["a", "c"], "c/4": ["d"]}
     assert tally.left_out == {"utterances without text": 1, "links to utterances that are not there": 1}
@@ -195,7 +195,7 @@ def test_an_utterance_without_text_is_passed_over_and_counted(tmp_path: Path) ->
 
 def test_replies_in_a_circle_are_counted(tmp_path: Path) -> None:
     folder = corpus(tmp_path / "k", [utterance("1", "a"), utterance("2", "b", "3"), utterance("3", "c", "2")])
-    tally = Tally()
+    tally = ImportTally()
     assert len(imported("convokit", folder, tally).dialogues) == 1
     assert tally.left_out == {"utterances that reply to each other in a circle": 2}
 
@@ -235,7 +235,7 @@ RATED = {
 
 
 def test_a_rated_response_of_dstc10_is_an_item_a_response_and_ratings(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("dstc10", save(tmp_path / "r.json", [RATED]), tally)
     item = found.items["r-1"]
     assert [t.text for t in item.context] == ["Hello!", "Hi.", "Tea?"]
@@ -313,7 +313,7 @@ def test_a_bad_entry_of_dstc10_is_named(tmp_path: Path, change: dict[str, Any], 
     ],
 )
 def test_fed_and_usr_are_read_whole(published: Path, file: str, counts: dict[str, int]) -> None:
-    tally = Tally()
-    for _ in import_records("dstc10", published / "judgements" / file, tally=tally):
+    tally = ImportTally()
+    for _ in import_("dstc10", published / "judgements" / file, tally=tally):
         pass
     assert tally.records == counts

@@ -14,7 +14,7 @@ import orjson
 import pytest
 from importing import chat
 
-from rejoinder.data.importers import Options, import_records
+from rejoinder.data.importers import ImportOptions, import_
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode
 from rejoinder.errors import RejoinderError
@@ -124,10 +124,10 @@ def broken_bytes(raw: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def holds(name: str, path: Path, options: Options) -> None:
+def holds(name: str, path: Path, options: ImportOptions) -> None:
     """The import ends in records that are valid, or in one line of error."""
     try:
-        for record in import_records(name, path, options):
+        for record in import_(name, path, options):
             again = from_object(orjson.loads(encode(record)), Place("again", 1), allow_empty=True)
             assert again == record
     except RejoinderError as error:
@@ -137,7 +137,7 @@ def holds(name: str, path: Path, options: Options) -> None:
         assert len(said) < 1000
 
 
-def options_of(name: str, chance: random.Random) -> Options:
+def options_of(name: str, chance: random.Random) -> ImportOptions:
     given: dict[str, Any] = {}
     if name in TABLES:
         given |= {"fields": FIELDS, "empty": chance.choice(["error", "keep", "drop"])}
@@ -148,7 +148,7 @@ def options_of(name: str, chance: random.Random) -> Options:
         given |= {"form": chance.choice(["dialogues", "items"])}
     if chance.random() < 0.3 and given.get("form") != "dialogues":
         given["max_turns"] = 1
-    return Options(**given)
+    return ImportOptions(**given)
 
 
 def lines_of(values: list[Any]) -> bytes:
@@ -236,7 +236,7 @@ def test_arrow_files_that_end_too_early_never_give_a_traceback(tmp_path: Path, n
     raw = whole.read_bytes()
     for end in range(0, len(raw), max(1, len(raw) // 40)):
         (tmp_path / "part").write_bytes(raw[:end])
-        holds(name, tmp_path if name == "huggingface" else tmp_path / "part", Options())
+        holds(name, tmp_path if name == "huggingface" else tmp_path / "part", ImportOptions())
 
 
 @pytest.mark.parametrize("name", ["state.json", "dataset_info.json", "dataset_dict.json"])
@@ -252,4 +252,4 @@ def test_broken_notes_beside_a_saved_dataset_never_give_a_traceback(tmp_path: Pa
         for other in ("state.json", name):
             value = broken_json([notes[other]], chance)[0] if other == name else notes[other]
             (tmp_path / other).write_text(json.dumps(value))
-        holds("huggingface", tmp_path, Options(system="x"))
+        holds("huggingface", tmp_path, ImportOptions(system="x"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from importing import chat, imported, save
 
-from rejoinder.data.importers import Tally
+from rejoinder.data.importers import ImportTally
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError
 from rejoinder.types import Turn
@@ -64,7 +64,7 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     save(logs / "a" / "z.jsonl", [chat("a", "b")])
     save(logs / "notes.md", "not a log")
     save(logs / ".hidden.json", "not a log")
-    tally = Tally()
+    tally = ImportTally()
     assert list(imported("openai", logs, tally, system="x").items) == ["z-1/1", "b-1/1"]
     assert sum(tally.left_out.values()) == 1
 
@@ -85,7 +85,7 @@ def test_tool_calls_and_tool_messages_are_counted_and_left_out(tmp_path: Path) -
         {"role": "tool", "tool_call_id": "t", "content": "rain"},
         {"role": "assistant", "content": "It rains."},
     ]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "log.json", {"messages": messages, "id": "c"}), tally, system="x")
     assert found.items["c/1"].context == (Turn("What is the weather?", "user"),)
     assert found.items["c/1"].meta == {"left_out": {"tool calls without text": 1, "tool messages": 1}}
@@ -105,7 +105,7 @@ def test_text_parts_are_joined_and_other_parts_counted(tmp_path: Path) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:"}}
     parts = [{"type": "text", "text": "Look!"}, picture, {"type": "text", "text": "What is it?"}]
     messages = [{"role": "user", "content": parts}, {"role": "assistant", "content": "A cat."}]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.json", {"messages": messages}), tally, system="x")
     assert found.items["l-1/1"].context == (Turn("Look!\nWhat is it?", "user"),)
     assert tally.left_out == {"message parts that are not text": 1}
@@ -118,7 +118,7 @@ def test_an_empty_reply_is_no_response_but_counted(tmp_path: Path, content: str 
         {"role": "user", "content": "c"},
         {"role": "assistant", "content": content},
     ]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.json", {"messages": messages}), tally, system="x")
     assert len(found.responses) == 1
     assert tally.left_out == {"empty assistant messages": 1}
@@ -140,7 +140,7 @@ def test_neighbouring_messages_of_one_role_stay_apart(tmp_path: Path) -> None:
 
 def test_a_greeting_that_opens_a_conversation_answers_nothing(tmp_path: Path) -> None:
     messages = [{"role": "assistant", "content": "Welcome!"}, *chat("a", "b")["messages"]]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.json", {"messages": messages}), tally, system="x")
     assert [item.context[0].text for item in found.items.values()] == ["Welcome!"]
     assert tally.left_out == {"assistant messages that open a conversation": 1}
@@ -184,7 +184,7 @@ def test_one_id_for_two_conversations_puts_the_file_in_front(tmp_path: Path) -> 
 
 def test_a_log_of_every_call_does_not_count_a_reply_twice(tmp_path: Path) -> None:
     logs = [chat("a", "b", id="c"), chat("a", "b", "c", "d", id="c")]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.jsonl", logs), tally, system="x")
     assert list(found.responses) == ["c/1/x", "c/3/x"]
     assert tally.left_out == {"replies that were read already": 1}
@@ -228,7 +228,7 @@ def test_logs_with_input_and_output_are_read_too(tmp_path: Path) -> None:
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]},
     ]
     log = {"id": "r", "model": "m", "instructions": "Be kind.", "input": "Hello!", "output": output}
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.json", log), tally)
     assert found.items["r/1"].meta == {"system_prompt": "Be kind.", "left_out": {"entries that are no messages": 1}}
     assert found.responses["r/1/m"].text == "Hi."
@@ -263,7 +263,7 @@ def test_what_a_log_holds_besides_its_messages_is_counted_as_left_out(tmp_path: 
         {"role": "tool", "content": "3", "tool_call_id": "t"},
     ]
     logs = [{"id": str(n), "model": "m", "rating": n, "usage": None, "messages": said} for n in range(3)]
-    tally = Tally()
+    tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.jsonl", logs), tally)
     counted = {"tool messages": 3, "'rating' of conversations": 3, "'feedback' of messages": 3}
     assert tally.left_out == counted
@@ -274,7 +274,7 @@ def test_what_a_log_holds_besides_its_messages_is_counted_as_left_out(tmp_path: 
 
 
 def test_a_key_of_its_own_for_each_log_is_counted_under_others(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     logs = [{**chat("a", "b", id=str(n), model="m"), f"key {n}": 1} for n in range(100)]
     imported("openai", save(tmp_path / "l.jsonl", logs), tally)
     assert tally.left_out["other keys of conversations"] == 60

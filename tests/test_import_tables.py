@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from importing import imported, save
 
-from rejoinder.data.importers import Options, Tally, import_records
+from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.types import Rating, Reference, Turn
 
@@ -33,7 +33,7 @@ def parquet_of(tmp_path: Path, columns: dict[str, list[str]]) -> Path:
 
 
 def test_a_row_a_reply_joins_rows_of_one_item(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", csv_of(tmp_path, LONG), tally, fields={**FIELDS, "rating:overall": "score"})
     assert found.items["1"].context == (Turn("Hello!"),)
     assert found.items["1"].references == (Reference("Good day."),)
@@ -58,7 +58,7 @@ def test_rows_without_an_id_join_by_context_and_references(tmp_path: Path) -> No
     text = (
         "context,reference,system,response\nHello!,Hi,a,x\nHello!,Hi,b,x\nHello!,Yo,a,x\nHello!,Hi,a,x\nHello!,Hi,a,z\n"
     )
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", csv_of(tmp_path, text), tally)
     assert [len([r for r in found.responses.values() if r.item == item]) for item in found.items] == [2, 1, 1]
     assert tally.left_out == {"rows that repeat another": 1}
@@ -108,7 +108,7 @@ def test_a_column_or_an_option_names_the_rater(tmp_path: Path) -> None:
 def test_a_row_a_rating_gives_the_reply_once(tmp_path: Path, more: dict[str, str]) -> None:
     text = "q,context,response,who,score\n1,Hello!,Hi.,ann,3\n1,Hello!,Hi.,bob,4\n"
     fields = {"rating:overall": "score", "rater": "who", **more}
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", csv_of(tmp_path, text), tally, system="x", fields=fields)
     assert (len(found.items), len(found.responses)) == (1, 1)
     assert [(r.rater, r.value) for r in found.ratings] == [("ann", 3.0), ("bob", 4.0)]
@@ -138,7 +138,7 @@ def test_a_blank_line_within_a_quoted_cell_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("empty", "texts"), [("keep", ["Hi.", ""]), ("drop", ["Hi."])])
 def test_an_empty_reply_is_kept_or_dropped_when_asked(tmp_path: Path, empty: str, texts: list[str]) -> None:
     path = csv_of(tmp_path, "context,response\nHello!,Hi.\nBye!, \n")
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", path, tally, system="x", empty=empty)
     assert [r.text for r in found.responses.values()] == texts
     assert tally.left_out["empty replies"] == (empty == "drop")
@@ -248,14 +248,14 @@ def test_json_lines_of_ours_are_read_under_other_names(tmp_path: Path) -> None:
 
 def test_responses_alone_may_point_at_items_of_another_file(tmp_path: Path) -> None:
     path = save(tmp_path / "l.jsonl", [{"item": "q1", "system": "a", "reply": "Hi", "id": "r7"}])
-    (response,) = import_records("jsonl", path, Options(fields=(("text", "reply"),)))
+    (response,) = import_("jsonl", path, ImportOptions(fields=(("text", "reply"),)))
     assert response.id == "r7"  # type: ignore[union-attr]
 
 
 def test_nested_keys_are_reached_with_dots(tmp_path: Path) -> None:
     row = {"q": {"text": "Hello!"}, "out": [{"say": "Hi."}], "a.b": "m", "seen": {"refs": ["x", "", "y"]}}
     fields = {"context": "q.text", "response": "out.0.say", "system": "a.b", "reference": "seen.refs"}
-    tally = Tally()
+    tally = ImportTally()
     found = imported("jsonl", save(tmp_path / "l.json", [row]), tally, fields=fields)
     (item,) = found.items.values()
     assert (item.context, item.references) == ((Turn("Hello!"),), (Reference("x"), Reference("y")))
@@ -290,14 +290,14 @@ def test_dialogues_come_from_a_column_of_turns(tmp_path: Path) -> None:
 
 
 def test_an_item_that_comes_twice_without_a_reply_is_one_item(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", csv_of(tmp_path, LONG), tally, fields={"item": "q", "context": "prompt"})
     assert list(found.items) == ["1", "2"]
     assert tally.left_out == {"rows that repeat another": 1}
 
 
 def test_items_without_replies_come_from_contexts_and_references(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = ImportTally()
     found = imported("csv", csv_of(tmp_path, "context,reference,note\na,b,n\n"), tally)
     (item,) = found.items.values()
     assert item.references == (Reference("b"),)
@@ -326,7 +326,7 @@ def test_parquet_is_read_by_columns_and_rows(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "t.parquet"
     parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
-    tally = Tally()
+    tally = ImportTally()
     found = imported("parquet", path, tally, fields=ARROW_FIELDS)
     assert [[t.text for t in i.context] for i in found.items.values()] == [["Hello!", "Hi."], ["What?"]]
     assert [(r.value, r.rater) for r in found.ratings] == [(1.5, "score")]
@@ -423,7 +423,7 @@ def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
         imported("parquet", path)
     with pytest.raises(InputError, match=r"nothing holds the context \(found: 'ticket_id, question, answer'\)"):
         imported("parquet", path, fields={"response": "answer"}, system="x")
-    tally = Tally()
+    tally = ImportTally()
     imported("parquet", path, tally, fields={"context": "question", "response": "answer"}, system="x")
     assert tally.unused == {"ticket_id"}
 

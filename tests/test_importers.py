@@ -14,7 +14,7 @@ from importing import chat, imported, save
 
 from rejoinder.cli.import_ import command
 from rejoinder.data.collection import read_files
-from rejoinder.data.importers import Options, Tally, import_records, importer
+from rejoinder.data.importers import ImportOptions, ImportTally, import_, importer
 from rejoinder.data.importers._base import FLAGS
 from rejoinder.errors import InputError, SpecError
 from rejoinder.registry import list_modules
@@ -39,12 +39,12 @@ def test_every_importer_keeps_the_contract(name: str) -> None:
     found = importer(name)
     assert found.SUMMARY
     assert "\n" not in found.SUMMARY
-    assert found.TAKES.issubset(field.name for field in dataclasses.fields(Options))
+    assert found.TAKES.issubset(field.name for field in dataclasses.fields(ImportOptions))
 
 
 def test_every_option_has_a_flag_of_the_command() -> None:
     flags = {flag for option in command.params for flag in option.opts}
-    assert set(FLAGS) == {field.name for field in dataclasses.fields(Options)} - {"unnamed", "file"}
+    assert set(FLAGS) == {field.name for field in dataclasses.fields(ImportOptions)} - {"unnamed", "file"}
     assert set(FLAGS.values()) <= flags
 
 
@@ -64,7 +64,7 @@ def test_what_is_no_input_is_told_in_one_line(tmp_path: Path, name: str, content
     file.write_bytes(content)
     for path in (file, tmp_path / "folder", tmp_path / "nothing"):
         with pytest.raises(InputError) as caught:
-            list(import_records(name, path))
+            list(import_(name, path))
         assert "\n" not in str(caught.value)
 
 
@@ -73,27 +73,27 @@ def test_a_gzip_file_that_ends_too_early_is_told(tmp_path: Path, name: str) -> N
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"context,response\n" * 100)[:14])
     with pytest.raises(InputError, match="gzip"):
-        list(import_records(name, path))
+        list(import_(name, path))
 
 
 def test_an_unknown_importer_gets_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no importer is called 'openay'; did you mean 'openai'"):
-        import_records("openay", tmp_path)
+        import_("openay", tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_an_importer_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
-    given = Options("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3)
-    for field in dataclasses.fields(Options):
+    given = ImportOptions("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3)
+    for field in dataclasses.fields(ImportOptions):
         if field.name in FLAGS and field.name not in importer(name).TAKES:
             with pytest.raises(SpecError, match=f"does not take {FLAGS[field.name]}; it takes --"):
-                import_records(name, tmp_path, Options(**{field.name: getattr(given, field.name)}))
+                import_(name, tmp_path, ImportOptions(**{field.name: getattr(given, field.name)}))
 
 
-@pytest.mark.parametrize("options", [Options(max_turns=0), Options(system=""), Options(system=" ")])
-def test_an_option_that_makes_no_sense_is_refused(tmp_path: Path, options: Options) -> None:
+@pytest.mark.parametrize("options", [ImportOptions(max_turns=0), ImportOptions(system=""), ImportOptions(system=" ")])
+def test_an_option_that_makes_no_sense_is_refused(tmp_path: Path, options: ImportOptions) -> None:
     with pytest.raises(SpecError):
-        import_records("openai", tmp_path, options)
+        import_("openai", tmp_path, options)
 
 
 def test_the_command_writes_what_can_be_read_and_tells_what_it_left_out(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_every_option_of_the_command_reaches_the_library(tmp_path: Path) -> None
 def test_a_tally_names_only_so_many(tmp_path: Path) -> None:
     header = ",".join(f"n{i:02}" for i in range(20))
     path = save(tmp_path / "t.csv", f"context,response,{header}\na,b,{header}\n")
-    tally = Tally()
+    tally = ImportTally()
     imported("csv", path, tally, system="x")
     assert tally.summary("csv").endswith("n10, n11 and 8 more")
 

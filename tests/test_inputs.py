@@ -21,7 +21,7 @@ import pytest
 
 import rejoinder
 from rejoinder.data import reader, spool
-from rejoinder.data.importers import import_records
+from rejoinder.data.importers import import_
 from rejoinder.data.inputs import Input
 from rejoinder.data.shards.pack import write_file
 from rejoinder.errors import InputError
@@ -383,7 +383,7 @@ def test_millions_of_blank_lines_are_refused_early(tmp_path: Path, monkeypatch: 
         rejoinder.read(path)
     for name in ("csv", "jsonl", "openai"):
         with pytest.raises(InputError, match="has 1,001 blank lines in a row"):
-            list(import_records(name, path))
+            list(import_(name, path))
     monkeypatch.setattr(reader, "LONGEST_LINE", 10_000)
     path.write_bytes((b" " * 5_000 + b"\n") * 5)
     with pytest.raises(InputError, match="has 2 blank lines in a row"):

@@ -19,7 +19,7 @@ from judge_server import completion, cuts_short, drips, fails, hangs_up, says, s
 import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, RunError, SpecError
-from rejoinder.judges import Comparison, JudgeError, compare_pair, load_rubric, open_judge, order_consistency
+from rejoinder.judges import JudgeError, PairComparison, compare_pair, load_rubric, open_judge, order_consistency
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
 from rejoinder.judges.consistency import compute_price, count_answers, measure_consistency
@@ -550,7 +550,7 @@ def test_two_replies_are_compared_in_both_orders(monkeypatch: pytest.MonkeyPatch
     with served(by_text) as server:
         reach(server, monkeypatch)
         found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
-        assert found == Comparison("first", "first", "first", 1.0)
+        assert found == PairComparison("first", "first", "first", 1.0)
         assert compare_pair(open_judge("m"), ["Well?"], "bad", "good").choice == "second"
         assert len(server.sent) == 2, "both orders of the second call were already answered"
 
@@ -559,15 +559,15 @@ def test_a_judge_that_always_takes_the_first_is_found_out(monkeypatch: pytest.Mo
     with served(choosing("first")) as server:
         reach(server, monkeypatch)
         found = compare_pair(open_judge("m"), ["Well?"], "good", "bad")
-    assert found == Comparison("tie", "first", "second", 0.0)
+    assert found == PairComparison("tie", "first", "second", 0.0)
     assert order_consistency([found]) == (1, 0.0, 1.0)
 
 
 def test_order_consistency_by_hand() -> None:
-    steady, biased = Comparison.of_choices("first", "first"), Comparison.of_choices("second", "first")
-    tied, unread = Comparison.of_choices("tie", "tie"), Comparison.of_choices(None, None)
+    steady, biased = PairComparison.of_choices("first", "first"), PairComparison.of_choices("second", "first")
+    tied, unread = PairComparison.of_choices("tie", "tie"), PairComparison.of_choices(None, None)
     assert biased.choice == "tie"
-    assert Comparison.of_choices("first", None).choice == "first"
+    assert PairComparison.of_choices("first", None).choice == "first"
     # Decided answers: first/second of steady took the first shown once of two; biased never (it took the last shown).
     assert order_consistency([steady, biased, tied, unread]) == (3, 2 / 3, 1 / 4)
     assert order_consistency([]).n == 0
@@ -702,7 +702,7 @@ def test_a_run_shows_its_judge_and_hands_out_the_raw_answers(tmp_path: Path, mon
 
 
 def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
-    from rejoinder.reports.judge import judge_table
+    from rejoinder.reports.judge import judge, judge_table
     from rejoinder.scoring.run import Plan, run
 
     file = tmp_path / "chats.jsonl"
@@ -712,7 +712,7 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
     )
     run([file], Plan.of(["length"]), tmp_path / "run")
     with pytest.raises(RunError, match="no judge at an endpoint was asked"):
-        judge_table(tmp_path / "run")
+        judge_table(judge(tmp_path / "run"))
 
 
 # What went wrong is said
@@ -761,7 +761,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
 def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.reports.judge import judge_table, read_raw_answers
+    from rejoinder.reports.judge import judge, judge_table, read_raw_answers
     from rejoinder.scoring.run import Plan, run
 
     with served(says(GOOD)) as server:
@@ -771,6 +771,6 @@ def test_showing_the_judges_of_a_run_runs_no_code_that_the_run_names(
     mine.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     about = tmp_path / "run" / "run.json"
     about.write_text(about.read_text().replace('"length"', json.dumps(str(mine))))
-    assert judge_table(tmp_path / "run").rows
+    assert judge_table(judge(tmp_path / "run")).rows
     assert list(read_raw_answers(tmp_path / "run"))
     assert not (tmp_path / "ran").exists()

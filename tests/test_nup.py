@@ -26,7 +26,8 @@ def torch() -> Any:
 @pytest.fixture
 def trained(own_cache: Path, tmp_path: Path, torch: Any) -> Path:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    from rejoinder.training.nup import NupRecipe, train_nup
+    from rejoinder.training.nup import train_nup
+    from rejoinder.training.recipes import NupRecipe
 
     tiny_training.install(own_cache)
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
@@ -82,7 +83,8 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     from rejoinder.models.aptness.card import AptnessLimits
     from rejoinder.models.nup.network import NextUtteranceNetwork
     from rejoinder.training.next_turns import NextTurn
-    from rejoinder.training.nup import NupRecipe, NupTokenizer, _train, make_batch
+    from rejoinder.training.nup import NupTokenizer, _train, make_batch
+    from rejoinder.training.recipes import NupRecipe
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -125,7 +127,8 @@ def test_a_trained_folder_scores_and_tells_of_itself(trained: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> None:
-    from rejoinder.training.nup import NupRecipe, train_nup
+    from rejoinder.training.nup import train_nup
+    from rejoinder.training.recipes import NupRecipe
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
     train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)

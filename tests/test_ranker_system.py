@@ -15,7 +15,7 @@ from tiny_systems import QUESTIONS, shuffled
 from rejoinder import cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.systems import parse_system, signature
+from rejoinder.systems import parse_system, system_signature
 from rejoinder.systems.ranker import Ranker
 from rejoinder.types import Candidate, Question, Statement, Turn
 
@@ -47,8 +47,8 @@ def same(first: list[float], second: list[float]) -> bool:
 
 def test_a_ranker_is_held_to_the_contract_of_systems(ranker: Ranker) -> None:
     assert parse_system(str(ranker)) == ranker
-    assert signature(ranker).startswith("ranker|folder:")
-    assert ranker.details()["ranker"] in signature(ranker)
+    assert system_signature(ranker).startswith("ranker|folder:")
+    assert ranker.details()["ranker"] in system_signature(ranker)
     found = ranker.score(QUESTIONS)
     by_id = {one.id: scores for one, scores in zip(QUESTIONS, found, strict=True)}
     assert math.isnan(by_id["blank"][0]), "nothing can be said of a blank candidate"

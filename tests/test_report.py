@@ -22,8 +22,7 @@ from rejoinder.reports.chart import escape_html, interval_bar, make_axis, replac
 from rejoinder.reports.examples import select_examples
 from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards
-from rejoinder.reports.output import render_report
-from rejoinder.reports.page import report
+from rejoinder.reports.output import render_report, report
 from rejoinder.reports.scatter import draw_scatter, fit_line
 from rejoinder.table import Estimate
 from rejoinder.types import Item, Preference, Rating, Record, Reference, Response, Turn

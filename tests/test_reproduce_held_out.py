@@ -16,7 +16,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.own import held_out, robustness
-from rejoinder.probes import Plan, attack
+from rejoinder.probes import AttackPlan, attack
 from rejoinder.types import Dialogue, Pair, Turn
 
 WORDS = "tea milk rain late train bus dog cat sun moon red blue one two".split()
@@ -183,7 +183,7 @@ def test_a_wrong_name_is_told_before_anything_is_read(monkeypatch: pytest.Monkey
 
 
 def test_the_attack_table_is_the_mean_over_corpora() -> None:
-    plan = Plan(contexts=40, n_resamples=50)
+    plan = AttackPlan(contexts=40, n_resamples=50)
     found = robustness.reproduce(["length", "context_overlap"], plan)
     whole = attack(TALKS, ["length", "context_overlap"], plan)
     figures = {(f.column, f.table, f.row): f for f in found.figures}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.judges import Comparison
+from rejoinder.judges import PairComparison
 from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
 from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
@@ -39,12 +39,12 @@ class Longest:
     def __init__(self) -> None:
         self.asked = 0
 
-    def compare(self, duels: Sequence[Asked]) -> list[Comparison]:
+    def compare(self, duels: Sequence[Asked]) -> list[PairComparison]:
         self.asked += len(duels)
         found = []
         for i, duel in enumerate(duels):
             longer = float(np.sign(len(duel.first) - len(duel.second)))
-            found.append(Comparison.of_odds(1.0, -1.0) if i % 3 == 0 else Comparison.of_odds(longer, longer))
+            found.append(PairComparison.of_odds(1.0, -1.0) if i % 3 == 0 else PairComparison.of_odds(longer, longer))
         return found
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("httpx2")
 
 import rejoinder
 from rejoinder.data.collection import from_lists
-from rejoinder.probes.occlusion import explain, make_pair
+from rejoinder.probes.occlusion import explain_pair, make_pair
 from rejoinder.server.api.app import VERBS
 from rejoinder.server.api.request_schemas import VALIDATOR, request_schemas
 from rejoinder.server.api.response_schemas import EXAMPLES
@@ -137,7 +137,7 @@ def test_a_pair_without_what_a_metric_needs_has_no_score_beside_others_that_have
 
 def test_an_explanation_is_that_of_the_library(client: Any) -> None:
     told = client.post("/explain", json={**TALK, "metric": "bleu"}).json()
-    found = explain("bleu", make_pair(TALK["context"], str(TALK["reply"]), TALK["references"]))
+    found = explain_pair("bleu", make_pair(TALK["context"], str(TALK["reply"]), TALK["references"]))
     assert told["score"] == found.score
     assert [one["text"] for one in told["costly"]] == [one.text for one in found.costly(5)]
 

@@ -13,7 +13,7 @@ from judge_server import served
 from tiny_systems import QUESTIONS, echoes, prefers_long, shuffled, write_sequence_model
 
 from rejoinder.errors import SpecError
-from rejoinder.systems import System, parse_system, signature, system_names
+from rejoinder.systems import System, parse_system, system_names, system_signature
 from rejoinder.types import Candidate, Turn
 
 KINDS = ["causal", "chat", "completion", "embedded", "function", "metric", "seq2seq", "tfidf"]
@@ -66,7 +66,7 @@ def test_a_systems_spec_is_read_back_as_the_same_system(system: System, kind: st
     assert str(system).startswith(kind)
     assert system.citation
     assert all(isinstance(value, str) for value in system.details().values())
-    assert signature(system).startswith(f"{kind}|")
+    assert system_signature(system).startswith(f"{kind}|")
 
 
 @pytest.mark.parametrize("kind", KINDS)

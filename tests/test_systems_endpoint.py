@@ -17,7 +17,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.judges import JudgeError
 from rejoinder.judges.consistency import compute_price
 from rejoinder.judges.settings import EndpointSettings
-from rejoinder.systems import parse_system, signature
+from rejoinder.systems import parse_system, system_signature
 from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotations
 from rejoinder.systems.completion import Completion
 from rejoinder.types import Question
@@ -226,7 +226,7 @@ def test_errors_of_an_endpoint_speak_of_the_endpoint() -> None:
 
 def test_a_specs_signature_holds_the_endpoint_and_the_wording() -> None:
     system = parse_system("chat(model='m', url='http://host/v1')")
-    assert signature(system) == (
+    assert system_signature(system) == (
         "chat|model:m|url:http://host/v1|key:None|temperature:0.0|max_tokens:16|wording:choice 1|version:1"
     )
 

@@ -21,7 +21,7 @@ from tiny_systems import QUESTIONS, question, write_sequence_model  # noqa: E402
 from rejoinder.errors import InputError, RejoinderError, SpecError  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
 from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
-from rejoinder.systems import parse_system, signature  # noqa: E402
+from rejoinder.systems import parse_system, system_signature  # noqa: E402
 from rejoinder.systems.causal import Causal  # noqa: E402
 from rejoinder.systems.completion import Completion  # noqa: E402
 from rejoinder.systems.embedded import Embedded  # noqa: E402
@@ -104,7 +104,7 @@ def test_the_embedded_model_is_the_catalogs(own_cache: Path) -> None:
     tiny_language_model.install(own_cache)
     assert Embedded().score([Q1]) == Causal("smollm2-135m").score([Q1])
     assert Embedded(normalise="none").score([Q1]) != Embedded().score([Q1])
-    assert "model:smollm2-135m" in signature(Embedded())
+    assert "model:smollm2-135m" in system_signature(Embedded())
 
 
 def test_the_same_model_behind_an_endpoint_gives_the_same_scores(lm: Path) -> None:

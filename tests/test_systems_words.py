@@ -20,7 +20,7 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import Rows, SetMetric, Statistic
 from rejoinder.metrics.aptness import aptness
-from rejoinder.systems import _texts, parse_system, signature
+from rejoinder.systems import _texts, parse_system, system_signature
 from rejoinder.systems.function import Function
 from rejoinder.systems.metric import Measured
 from rejoinder.systems.tfidf import Tfidf
@@ -84,9 +84,9 @@ def test_words_are_weighed_by_a_corpus_where_one_is_given(tmp_path: Path) -> Non
     assert system.score(TRAINS) == [pytest.approx(s) for s in direct(TRAINS, [words_of(turn) for turn in turns])]
     assert system.score(TRAINS[:1]) == system.score(TRAINS)[:1], "with a corpus, the other questions do not matter"
     assert len(system.details()["documents"]) == 12
-    before = signature(system)
+    before = system_signature(system)
     write([Dialogue("d1", tuple(map(Turn, ["soup", "late"])))], file)
-    assert signature(system) != before
+    assert system_signature(system) != before
     assert system.score(TRAINS) == [pytest.approx(s) for s in direct(TRAINS, [["soup"], ["late"]])]
 
 
@@ -143,7 +143,7 @@ def test_a_metric_scores_candidates_as_responses() -> None:
         direct_scores = aptness([context] * len(texts), texts, model="bi")
         assert scores == pytest.approx(direct_scores, abs=1e-4)
         assert scores == [round(score, 4) for score in scores]
-    assert "of:aptness" in signature(system)
+    assert "of:aptness" in system_signature(system)
 
 
 def test_another_way_to_write_a_metric_is_the_same_system() -> None:
@@ -310,11 +310,11 @@ def test_what_a_function_cannot_say_is_nan_and_arrays_will_do(tmp_path: Path) ->
 def test_a_file_that_changes_is_another_system(tmp_path: Path) -> None:
     file = written(tmp_path, "def f(context, candidates):\n    return [1] * len(candidates)")
     system = Function(f"{file}:f")
-    before = signature(system)
+    before = system_signature(system)
     assert system.score(QUESTIONS[3:4]) == [[1.0]]
     written(tmp_path, "def f(context, candidates):\n    return [2] * len(candidates)")
     assert system.score(QUESTIONS[3:4]) == [[2.0]]
-    assert signature(system) != before
+    assert system_signature(system) != before
 
 
 def test_a_function_that_is_not_there_is_a_users_error(tmp_path: Path) -> None:

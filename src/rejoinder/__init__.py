@@ -19,13 +19,73 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rejoinder.annotation.exports import ExportFile as ExportFile
+    from rejoinder.annotation.exports import ImportSummary as ImportSummary
+    from rejoinder.annotation.judgements import RaterReport as RaterReport
+    from rejoinder.annotation.judgements import aggregate as aggregate
+    from rejoinder.annotation.judgements import agreement as agreement
+    from rejoinder.annotation.power import PowerAnalysis as PowerAnalysis
+    from rejoinder.annotation.power import power as power
+    from rejoinder.annotation.project import Project as Project
+    from rejoinder.augmentation.acceptance import Acceptance as Acceptance
+    from rejoinder.augmentation.adaptation import adapt as adapt
+    from rejoinder.augmentation.adaptation import parse_delorean as parse_delorean
+    from rejoinder.augmentation.augment import augment as augment
+    from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge as GeneratedKnowledge
+    from rejoinder.augmentation.commonsense.inference import MatchedKnowledge as MatchedKnowledge
+    from rejoinder.augmentation.commonsense.knowledge import read_knowledge as read_knowledge
+    from rejoinder.augmentation.paraphrase import paraphrase as paraphrase
+    from rejoinder.augmentation.plan import AugmentationPlan as AugmentationPlan
+    from rejoinder.augmentation.retrieval import Retrieval as Retrieval
+    from rejoinder.augmentation.summary import AugmentationTally as AugmentationTally
+    from rejoinder.comparison.aggregation import AggregatedAspect as AggregatedAspect
+    from rejoinder.comparison.check import CheckResult as CheckResult
+    from rejoinder.comparison.check import check as check
+    from rejoinder.comparison.compare import Comparison as Comparison
+    from rejoinder.comparison.compare import compare as compare
+    from rejoinder.comparison.next_ratings import NextRatings as NextRatings
+    from rejoinder.comparison.next_ratings import RatingSuggestion as RatingSuggestion
+    from rejoinder.comparison.next_ratings import next_ as next_
+    from rejoinder.comparison.preferences import PreferenceRanking as PreferenceRanking
+    from rejoinder.comparison.preferences import rank_by_preference as rank_by_preference
+    from rejoinder.comparison.trust import Trust as Trust
+    from rejoinder.comparison.trust import trust as trust
     from rejoinder.data.collection import Collection as Collection
     from rejoinder.data.collection import collect as collect
     from rejoinder.data.collection import from_lists as from_lists
+    from rejoinder.data.datasets import read_dataset as read_dataset
+    from rejoinder.data.importers import ImportOptions as ImportOptions
+    from rejoinder.data.importers import ImportTally as ImportTally
+    from rejoinder.data.importers import import_ as import_
     from rejoinder.data.inputs import read as read
     from rejoinder.data.reader import stream as stream
+    from rejoinder.data.seeds import Seed as Seed
+    from rejoinder.data.seeds import read_seeds as read_seeds
+    from rejoinder.data.shards.files import shards_of as shards_of
+    from rejoinder.data.shards.manifest import ShardManifest as ShardManifest
+    from rejoinder.data.shards.pack import shards as shards
     from rejoinder.data.writer import write as write
+    from rejoinder.engines.base import Engine as Engine
+    from rejoinder.engines.factory import open_engine as open_engine
     from rejoinder.errors import RejoinderError as RejoinderError
+    from rejoinder.indexes.base import Passage as Passage
+    from rejoinder.indexes.base import passages as passages
+    from rejoinder.indexes.bm25 import Bm25Index as Bm25Index
+    from rejoinder.indexes.build import index as index
+    from rejoinder.indexes.corpus import Corpus as Corpus
+    from rejoinder.indexes.dense import DenseIndex as DenseIndex
+    from rejoinder.indexes.embedding import EmbeddedTexts as EmbeddedTexts
+    from rejoinder.indexes.embedding import embed as embed
+    from rejoinder.indexes.factory import open_index as open_index
+    from rejoinder.indexes.sharded.bm25 import ShardedBm25Index as ShardedBm25Index
+    from rejoinder.indexes.sharded.dense import ShardedDenseIndex as ShardedDenseIndex
+    from rejoinder.indexes.speaker_similarity import SpeakerReport as SpeakerReport
+    from rejoinder.indexes.speaker_similarity import speakers as speakers
+    from rejoinder.judges import Judge as Judge
+    from rejoinder.judges import compare_pair as compare_pair
+    from rejoinder.judges import open_judge as open_judge
+    from rejoinder.judges import order_consistency as order_consistency
+    from rejoinder.judges.pairs import PairComparison as PairComparison
     from rejoinder.metric import Metric as Metric
     from rejoinder.metric import Row as Row
     from rejoinder.metric import SetMetric as SetMetric
@@ -33,12 +93,71 @@ if TYPE_CHECKING:
     from rejoinder.metric import parse as parse
     from rejoinder.metric import signature as signature
     from rejoinder.metrics.aptness import aptness as aptness
+    from rejoinder.models.encoder.factory import load_encoder as load_encoder
+    from rejoinder.models.grade.keywords import write_rarity as write_rarity
+    from rejoinder.models.language_model.model import load_language_model as load_language_model
+    from rejoinder.models.word_vectors import load_word_vectors as load_word_vectors
+    from rejoinder.papers import reproduce as reproduce
+    from rejoinder.papers.base import Reproduction as Reproduction
+    from rejoinder.probes.attack import AttackPlan as AttackPlan
+    from rejoinder.probes.attack import attack as attack
+    from rejoinder.probes.explanation import Explanation as Explanation
+    from rejoinder.probes.occlusion import explain as explain
+    from rejoinder.probes.result import Robustness as Robustness
+    from rejoinder.reports.judge import JudgeSummary as JudgeSummary
+    from rejoinder.reports.judge import judge as judge
+    from rejoinder.reports.listing import list_ as list_
+    from rejoinder.reports.output import report as report
     from rejoinder.scoring.api import score as score
     from rejoinder.scoring.result import Scores as Scores
     from rejoinder.scoring.run import Plan as Plan
     from rejoinder.scoring.run import Run as Run
     from rejoinder.scoring.run import load as load
     from rejoinder.scoring.run import run as run
+    from rejoinder.selection.build import BuiltTestSet as BuiltTestSet
+    from rejoinder.selection.build import PoolSet as PoolSet
+    from rejoinder.selection.build import build as build
+    from rejoinder.selection.build import find_pools as find_pools
+    from rejoinder.selection.build import make_questions as make_questions
+    from rejoinder.selection.evaluate import evaluate_selection as evaluate_selection
+    from rejoinder.selection.exports import ExportSettings as ExportSettings
+    from rejoinder.selection.exports import export as export
+    from rejoinder.selection.label_files import LabelledQuestions as LabelledQuestions
+    from rejoinder.selection.label_files import label as label
+    from rejoinder.selection.ranking.evaluation import evaluate_ranking as evaluate_ranking
+    from rejoinder.selection.ranking.rank import RankingRun as RankingRun
+    from rejoinder.selection.ranking.rank import rank as rank
+    from rejoinder.selection.ranking.result import RankingResult as RankingResult
+    from rejoinder.selection.result import SelectionResult as SelectionResult
+    from rejoinder.selection.select import SelectionRun as SelectionRun
+    from rejoinder.selection.select import select as select
+    from rejoinder.selection.settings import SelectionSettings as SelectionSettings
+    from rejoinder.server.annotation import Annotation as Annotation
+    from rejoinder.server.annotation import annotate as annotate
+    from rejoinder.situation.build import SituatedSet as SituatedSet
+    from rejoinder.situation.build import situate as situate
+    from rejoinder.situation.settings import SituationSettings as SituationSettings
+    from rejoinder.sources import Moment as Moment
+    from rejoinder.sources import Source as Source
+    from rejoinder.sources import parse_source as parse_source
+    from rejoinder.sources.proposal import ProposedQuestions as ProposedQuestions
+    from rejoinder.sources.proposal import propose as propose
+    from rejoinder.systems import System as System
+    from rejoinder.systems import parse_system as parse_system
+    from rejoinder.systems import system_signature as system_signature
+    from rejoinder.systems.chat import Chat as Chat
+    from rejoinder.table import Estimate as Estimate
+    from rejoinder.table import Table as Table
+    from rejoinder.training.idk import IdkRecipe as IdkRecipe
+    from rejoinder.training.ranker.recipe import RankerRecipe as RankerRecipe
+    from rejoinder.training.recipes import AptnessRecipe as AptnessRecipe
+    from rejoinder.training.recipes import CometRecipe as CometRecipe
+    from rejoinder.training.recipes import GeneratorRecipe as GeneratorRecipe
+    from rejoinder.training.recipes import NupRecipe as NupRecipe
+    from rejoinder.training.recipes import StatementRecipe as StatementRecipe
+    from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
+    from rejoinder.training.train import TrainedModel as TrainedModel
+    from rejoinder.training.train import train as train
     from rejoinder.types import Candidate as Candidate
     from rejoinder.types import Dialogue as Dialogue
     from rejoinder.types import Item as Item
@@ -52,16 +171,213 @@ if TYPE_CHECKING:
     from rejoinder.types import Turn as Turn
 
 _WHERE = {
-    "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
-    "data.collection": ("Collection", "collect", "from_lists"),
-    "data.reader": ("stream",),
-    "data.writer": ("write",),
-    "errors": ("RejoinderError",),
-    "metrics.aptness": ("aptness",),
+    "annotation.exports": (
+        "ExportFile",
+        "ImportSummary",
+    ),
+    "annotation.judgements": (
+        "RaterReport",
+        "aggregate",
+        "agreement",
+    ),
+    "annotation.power": (
+        "PowerAnalysis",
+        "power",
+    ),
+    "annotation.project": ("Project",),
+    "augmentation.acceptance": ("Acceptance",),
+    "augmentation.adaptation": (
+        "adapt",
+        "parse_delorean",
+    ),
+    "augmentation.augment": ("augment",),
+    "augmentation.commonsense.inference": (
+        "GeneratedKnowledge",
+        "MatchedKnowledge",
+    ),
+    "augmentation.commonsense.knowledge": ("read_knowledge",),
+    "augmentation.paraphrase": ("paraphrase",),
+    "augmentation.plan": ("AugmentationPlan",),
+    "augmentation.retrieval": ("Retrieval",),
+    "augmentation.summary": ("AugmentationTally",),
+    "comparison.aggregation": ("AggregatedAspect",),
+    "comparison.check": (
+        "CheckResult",
+        "check",
+    ),
+    "comparison.compare": (
+        "Comparison",
+        "compare",
+    ),
+    "comparison.next_ratings": (
+        "NextRatings",
+        "RatingSuggestion",
+        "next_",
+    ),
+    "comparison.preferences": (
+        "PreferenceRanking",
+        "rank_by_preference",
+    ),
+    "comparison.trust": (
+        "Trust",
+        "trust",
+    ),
+    "data.collection": (
+        "Collection",
+        "collect",
+        "from_lists",
+    ),
+    "data.datasets": ("read_dataset",),
+    "data.importers": (
+        "ImportOptions",
+        "ImportTally",
+        "import_",
+    ),
     "data.inputs": ("read",),
+    "data.reader": ("stream",),
+    "data.seeds": (
+        "Seed",
+        "read_seeds",
+    ),
+    "data.shards.files": ("shards_of",),
+    "data.shards.manifest": ("ShardManifest",),
+    "data.shards.pack": ("shards",),
+    "data.writer": ("write",),
+    "engines.base": ("Engine",),
+    "engines.factory": ("open_engine",),
+    "errors": ("RejoinderError",),
+    "indexes.base": (
+        "Passage",
+        "passages",
+    ),
+    "indexes.bm25": ("Bm25Index",),
+    "indexes.build": ("index",),
+    "indexes.corpus": ("Corpus",),
+    "indexes.dense": ("DenseIndex",),
+    "indexes.embedding": (
+        "EmbeddedTexts",
+        "embed",
+    ),
+    "indexes.factory": ("open_index",),
+    "indexes.sharded.bm25": ("ShardedBm25Index",),
+    "indexes.sharded.dense": ("ShardedDenseIndex",),
+    "indexes.speaker_similarity": (
+        "SpeakerReport",
+        "speakers",
+    ),
+    "judges": (
+        "Judge",
+        "compare_pair",
+        "open_judge",
+        "order_consistency",
+    ),
+    "judges.pairs": ("PairComparison",),
+    "metric": (
+        "Metric",
+        "Row",
+        "SetMetric",
+        "metric_names",
+        "parse",
+        "signature",
+    ),
+    "metrics.aptness": ("aptness",),
+    "models.encoder.factory": ("load_encoder",),
+    "models.grade.keywords": ("write_rarity",),
+    "models.language_model.model": ("load_language_model",),
+    "models.word_vectors": ("load_word_vectors",),
+    "papers": ("reproduce",),
+    "papers.base": ("Reproduction",),
+    "probes.attack": (
+        "AttackPlan",
+        "attack",
+    ),
+    "probes.explanation": ("Explanation",),
+    "probes.occlusion": ("explain",),
+    "probes.result": ("Robustness",),
+    "reports.judge": (
+        "JudgeSummary",
+        "judge",
+    ),
+    "reports.listing": ("list_",),
+    "reports.output": ("report",),
     "scoring.api": ("score",),
     "scoring.result": ("Scores",),
-    "scoring.run": ("Plan", "Run", "load", "run"),
+    "scoring.run": (
+        "Plan",
+        "Run",
+        "load",
+        "run",
+    ),
+    "selection.build": (
+        "BuiltTestSet",
+        "PoolSet",
+        "build",
+        "find_pools",
+        "make_questions",
+    ),
+    "selection.evaluate": ("evaluate_selection",),
+    "selection.exports": (
+        "ExportSettings",
+        "export",
+    ),
+    "selection.label_files": (
+        "LabelledQuestions",
+        "label",
+    ),
+    "selection.ranking.evaluation": ("evaluate_ranking",),
+    "selection.ranking.rank": (
+        "RankingRun",
+        "rank",
+    ),
+    "selection.ranking.result": ("RankingResult",),
+    "selection.result": ("SelectionResult",),
+    "selection.select": (
+        "SelectionRun",
+        "select",
+    ),
+    "selection.settings": ("SelectionSettings",),
+    "server.annotation": (
+        "Annotation",
+        "annotate",
+    ),
+    "situation.build": (
+        "SituatedSet",
+        "situate",
+    ),
+    "situation.settings": ("SituationSettings",),
+    "sources": (
+        "Moment",
+        "Source",
+        "parse_source",
+    ),
+    "sources.proposal": (
+        "ProposedQuestions",
+        "propose",
+    ),
+    "systems": (
+        "System",
+        "parse_system",
+        "system_signature",
+    ),
+    "systems.chat": ("Chat",),
+    "table": (
+        "Estimate",
+        "Table",
+    ),
+    "training.idk": ("IdkRecipe",),
+    "training.ranker.recipe": ("RankerRecipe",),
+    "training.recipes": (
+        "AptnessRecipe",
+        "CometRecipe",
+        "GeneratorRecipe",
+        "NupRecipe",
+        "StatementRecipe",
+    ),
+    "training.speaker.trainer": ("ScorerRecipe",),
+    "training.train": (
+        "TrainedModel",
+        "train",
+    ),
     "types": (
         "Candidate",
         "Dialogue",

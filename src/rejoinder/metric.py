@@ -144,7 +144,12 @@ _digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as the
 
 
 def metric_names() -> list[str]:
-    """Every metric that can be typed by name: the package's own and those of entry points."""
+    """Every metric that can be typed by name: the package's own and those of entry points.
+
+    >>> import rejoinder
+    >>> "bleu" in rejoinder.metric_names()
+    True
+    """
     return sorted({*list_modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
 
 
@@ -165,7 +170,14 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def parse(spec: str) -> Metric:
-    """The metric that a spec such as ``bleu(n=2)`` names."""
+    """The metric that a spec such as ``bleu(n=2)`` names.
+
+    - ``spec``: a name with parameters, or the file of a metric of your own.
+
+    >>> import rejoinder
+    >>> str(rejoinder.parse("bleu(n=2)"))
+    'bleu(n=2)'
+    """
     typed = specs.parse_spec(spec, "metric")
     return specs.construct(metric_class(typed.name), typed)
 
@@ -188,7 +200,15 @@ def spec_of(metric: Metric) -> str:
 
 
 def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
-    """Everything that decides a metric's number, in one string."""
+    """Everything that decides a metric's number, in one string.
+
+    - ``metric``: the metric.
+    - ``reference_sources``: where the references come from.
+
+    >>> import rejoinder
+    >>> rejoinder.signature(rejoinder.parse("length")).startswith("length|")
+    True
+    """
     parts = [name_of(type(metric))]
     parts += [f"{f.name}:{_format_value(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
     parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]

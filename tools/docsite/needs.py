@@ -23,7 +23,7 @@ RULES = (
     (r"s3://|--engine ray", "a cluster and an object store of your own"),
     (r"--approximate", "rejoinder[ann]"),
     (r"rejoinder (models|data) get", NETWORK),
-    (r"dataset:|rejoinder (reproduce|data (get|write|show))|papers\.\w+\.jobs|read_dataset\(", DATA),
+    (r"dataset:|rejoinder (reproduce|data (get|write|show))|papers\.\w+\.jobs|read_dataset\(|\.reproduce\(", DATA),
     (r"rejoinder (annotate .*--raters|annotate project\.toml *(#|$)|serve)", PEOPLE),
     (r"import (parquet|huggingface)", "rejoinder[arrow]"),
     (r"--people \S|--from said\.jsonl|score chats\.jsonl ratings\.jsonl", ANSWERS),
@@ -35,7 +35,8 @@ RULES = (
     (r"build judges\.json|--acceptability", DATA),
     (
         r"hf:|embedded|-m judge|minilm|smollm2|norm_prob|\bfed\b|\bnup\b|glove|greedy_matching|vector_extrema|"
-        r"embedding_average|seq2seq:|load_language_model|opus-mt|find_pools|rejoinder\.build\(",
+        r"embedding_average|seq2seq:|load_language_model|opus-mt|find_pools|rejoinder\.build\(|"
+        r"build\(dialogues, repository",
         MODEL,
     ),
 )

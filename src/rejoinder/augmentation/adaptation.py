@@ -43,8 +43,22 @@ def adapt(
 ) -> list[AdaptationOutcome]:
     """What came of each proposal for its context, in order.
 
+    - ``pairs``: contexts, each with a proposal.
+    - ``settings``: of the decoding, e.g. from ``parse_delorean``.
+    - ``acceptance``: when an adapted text takes the place of the proposal.
+    - ``model``: the language model.
+    - ``join``: how turns become one text.
+    - ``most``: how many texts are adapted that are not known yet; the others stay as they are.
+    - ``batch_size``: how many texts are adapted at once.
+    - ``made_elsewhere``: files with texts that another machine adapted.
+
     Everything computed is kept in the cache, under what decides it: the same call again computes nothing and needs no
-    language model. At most ``most`` texts are adapted that are not known yet; the others stay as they are.
+    language model.
+
+    >>> import rejoinder
+    >>> outcomes = rejoinder.adapt([], rejoinder.parse_delorean("delorean(iterations=5)"), most=0)
+    >>> [outcome.verdict for outcome in outcomes]
+    []
     """
     settings = settings or DeloreanSettings()
     jobs = [DeloreanTask(tuple(context), proposal.text) for context, proposal in pairs]
@@ -66,7 +80,14 @@ def adapt_proposals(pairs: ContextProposals, settings: DeloreanSettings | None =
 
 
 def parse_delorean(text: str) -> DeloreanSettings:
-    """The settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``."""
+    """The settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``.
+
+    - ``text``: the spec.
+
+    >>> import rejoinder
+    >>> rejoinder.parse_delorean("delorean(iterations=5)").iterations
+    5
+    """
     spec = specs.parse_spec(text, "way of adapting")
     if spec.name != "delorean":
         raise SpecError(f"no way of adapting is called {spec.name!r}; known: delorean")

@@ -7,15 +7,20 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from rejoinder.augmentation.filter import filter_proposals, select_diverse
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.sources import Sources, open_sources
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
+from rejoinder.data.inputs import Input
+from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.engines.caching import CachingEngine
+from rejoinder.errors import InputError
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
@@ -25,27 +30,70 @@ _DECIMALS = 4  # of a score: what is the same on every machine
 
 
 def augment(
-    items: Iterable[Item], plan: AugmentationPlan | None = None, say: Notify | None = None, tally: Tally | None = None
+    items: Iterable[Record] | str | Path,
+    plan: AugmentationPlan | None = None,
+    say: Notify | None = None,
+    tally: AugmentationTally | None = None,
 ) -> Iterator[Item]:
     """The items, each with up to k references more, behind those that it had.
 
-    What a plan leaves out is said at once (``say``), and counted in a ``tally``. Items are read as they are needed, all
-    at once only where they stand in for a corpus.
+    - ``items``: a file or ``dataset:NAME``, a collection, or the items themselves.
+    - ``plan``: where references come from, and how many are taken.
+    - ``say``: is told at once what a plan leaves out.
+    - ``tally``: counts what was proposed, left out and taken.
+
+    Items are read as they are needed, all at once only where they stand in for a corpus.
+
+    >>> import rejoinder
+    >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2)
+    >>> item = next(rejoinder.augment("items.jsonl", plan))
+    >>> [reference.source for reference in item.references[-2:]]
+    ['retrieval', 'retrieval']
     """
+    if isinstance(items, str | Path):
+        with open_items(items) as opened:
+            yield from augment((record for record, _ in opened.input.records(allow_empty=True)), plan, say, tally)
+        return
     for record in augment_records(items, plan, say, tally):
         if isinstance(record, Item):
             yield record
+
+
+class OpenedItems(NamedTuple):
+    """An input that was read once to the end, and how many items it has."""
+
+    input: Input
+    n: int
+
+
+@contextmanager
+def open_items(given: str | Path) -> Iterator[OpenedItems]:
+    """The input, read once to the end so that what is wrong with it is said before any work."""
+    opened = Input(given)
+    try:
+        ledger, items = IdChecker(), 0
+        for record, place in opened.records(allow_empty=True):
+            ledger.add(record, place)
+            items += isinstance(record, Item)
+        ledger.close()
+        if not items:
+            raise InputError(
+                f"{opened.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
+            )
+        yield OpenedItems(opened, items)
+    finally:
+        opened.close()
 
 
 def augment_records(
     records: Iterable[Record],
     plan: AugmentationPlan | None = None,
     say: Notify | None = None,
-    tally: Tally | None = None,
+    tally: AugmentationTally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
     """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
-    plan, tally = plan or AugmentationPlan(), tally if tally is not None else Tally()
+    plan, tally = plan or AugmentationPlan(), tally if tally is not None else AugmentationTally()
     if not plan.k:
         yield from records
         return
@@ -74,7 +122,7 @@ def augment_records(
 
 
 def _make_local_augmenter(
-    plan: AugmentationPlan, sources: Sources, tally: Tally, engine: Engine | None
+    plan: AugmentationPlan, sources: Sources, tally: AugmentationTally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
     """What gives items more references in this process, and keeps that where an engine does and items do not share."""
     if isinstance(engine, CachingEngine) and not plan.adapt:
@@ -85,7 +133,7 @@ def _make_local_augmenter(
 
 
 def _augment_by_engine(
-    records: Iterable[Record], plan: AugmentationPlan, tally: Tally, engine: Engine, say: Notify | None
+    records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, say: Notify | None
 ) -> Iterator[Record]:
     """The records in order, while batches of their items are elsewhere."""
     from rejoinder.augmentation.worker import augment_by_engine
@@ -136,7 +184,7 @@ class Augmenter:
 
     plan: AugmentationPlan
     sources: Sources
-    tally: Tally
+    tally: AugmentationTally
 
     def __post_init__(self) -> None:
         self.left = self.plan.adapt

@@ -171,7 +171,17 @@ def parse_paraphraser(text: str) -> Paraphraser:
 def paraphrase(
     texts: Sequence[str], method: str | Paraphraser = "rewording", count: int = COUNT
 ) -> list[list[Proposal]]:
-    """Up to ``count`` proposals a text, each with the text as its origin; a short text may have fewer, or none."""
+    """Paraphrases of each text, each with the text as its origin; a short text may have few, or none.
+
+    - ``texts``: what is to be said in other words.
+    - ``method``: ``rewording``, or the spec of another method.
+    - ``count``: how many paraphrases per text at most.
+
+    >>> import rejoinder
+    >>> proposals = rejoinder.paraphrase(["You're right. I will start a new job."], count=2)[0]
+    >>> [proposal.source for proposal in proposals]
+    ['paraphrase', 'paraphrase']
+    """
     if count < 1:
         raise InputError(f"the number of paraphrases must be at least 1, not {count}")
     writer = parse_paraphraser(method) if isinstance(method, str) else method

@@ -18,7 +18,7 @@ _COUNTERS = ("references", "reached", "adapted", "short")
 
 
 @dataclass
-class Tally:
+class AugmentationTally:
     """Counts that grow item by item."""
 
     items: int = 0

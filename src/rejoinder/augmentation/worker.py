@@ -11,7 +11,7 @@ from rejoinder.augmentation.augment import Augmenter
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.augmentation.sources import Sources, open_sources
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
@@ -41,7 +41,7 @@ class AugmentWorker:
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """Some items with more references, what was counted, and what there is to say of the sources."""
         items = [record for record in (from_object(one, _PLACE, True) for one in task) if isinstance(record, Item)]
-        tally = Tally()
+        tally = AugmentationTally()
         made = Augmenter(self._plan, self._sources, tally).augmented(items)
         return [[to_object(item) for item in made], tally.plain(), list(self._sources.notes)]
 
@@ -50,7 +50,7 @@ class AugmentWorker:
 
 
 def augment_by_engine(
-    engine: Engine, plan: AugmentationPlan, batches: Iterable[Sequence[Item]], tally: Tally
+    engine: Engine, plan: AugmentationPlan, batches: Iterable[Sequence[Item]], tally: AugmentationTally
 ) -> Iterator[list[Item]]:
     """Every batch of items with more references, in order."""
     tasks = ([to_object(item) for item in batch] for batch in batches)
@@ -59,7 +59,7 @@ def augment_by_engine(
 
 
 def make_caching_augmenter(
-    engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: Tally
+    engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: AugmentationTally
 ) -> Callable[[Sequence[Item]], list[Item]]:
     """What gives items more references in this process, from sources that are open, unless that is kept."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)
@@ -79,7 +79,7 @@ def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
     )
 
 
-def _collect_items(result: Sequence[Any], tally: Tally) -> list[Item]:
+def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item]:
     """The items of a result; what was counted goes to the tally."""
     objects, counted, notes = result
     tally.take(counted)

@@ -73,8 +73,9 @@ def generator(
         raise InputError(f"--dim {dim} cannot be split into {heads} heads of even size; take a multiple of {2 * heads}")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.models.generator.model import CARD_FILE
-    from rejoinder.models.generator.network import GeneratorShape
-    from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator
+    from rejoinder.models.generator.shape import GeneratorShape
+    from rejoinder.training.generator.recipe import train_generator
+    from rejoinder.training.recipes import GeneratorRecipe
 
     if (output / CARD_FILE).exists() and not (output / "checkpoint.json").exists():
         raise InputError(f"{output}: already has a finished generator; name a new folder")
@@ -160,7 +161,8 @@ def statements(
     check_new_folder(output)
     require_modules("torch", "transformers", "safetensors")
     from rejoinder.data.seeds import read_seeds
-    from rejoinder.training.statements import StatementRecipe, train_statements
+    from rejoinder.training.recipes import StatementRecipe
+    from rejoinder.training.statements import train_statements
 
     training, held_out = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
     licences = {name: _read_licence(name) for name in training}

@@ -6,7 +6,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import records_output_option
-from rejoinder.cli._ratings import read_judgements, source_argument, without_option
+from rejoinder.cli._ratings import source_argument, without_option
 
 GROUP = _help.PEOPLE
 
@@ -35,17 +35,11 @@ def command(
     an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT);
     rejoinder trust then compares the metrics with it.
     """
-    from rejoinder.comparison.aggregation import aggregate_ratings
+    from rejoinder.annotation.judgements import aggregate, read_judged_records
     from rejoinder.data.writer import write
-    from rejoinder.errors import InputError, nearest
-    from rejoinder.types import Preference, Rating
 
-    records, _ = read_judgements(source, without)
-    aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
-    if aspect is not None and aspects and aspect not in aspects:
-        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
-    wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
-    results = aggregate_ratings(wanted, method)
+    records = read_judged_records(source, without).records
+    results = aggregate(records, method, aspect=aspect)
     combined = [record for result in results for record in result.records]
     write([*(records if everything else []), *combined], output)
     for result in results:

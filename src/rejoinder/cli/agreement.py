@@ -8,7 +8,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import seed_option, table_format_option
-from rejoinder.cli._ratings import read_judgements, source_argument, without_option
+from rejoinder.cli._ratings import source_argument, without_option
 
 GROUP = _help.PEOPLE
 
@@ -50,22 +50,20 @@ def command(
     FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
     dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which has attention checks too.
     """
-    from rejoinder.comparison.agreement import examine_agreement, suspects
-    from rejoinder.comparison.judgements import binarise_judgements, sort_judgements
-    from rejoinder.errors import InputError, nearest
+    from rejoinder.annotation.judgements import agreement
     from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
     from rejoinder.reports.output import join_tables
 
-    records, checks = read_judgements(source, without)
-    judgements = sort_judgements(records, checks)
-    chosen = [judged for judged in judgements.aspects.values() if aspect in (None, judged.aspect)]
-    if not judgements.aspects:
-        raise InputError(f"{source} has no ratings and no preferences; name a file that has some")
-    if not chosen:
-        known = [judged.aspect for judged in judgements.aspects.values()]
-        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), known)}")
-    if above is not None:
-        chosen, scale = [binarise_judgements(judged, above) for judged in chosen], scale or "nominal"
-    results = [examine_agreement(judged, scale, weights, resamples, seed) for judged in chosen]
-    tables = [aspect_table(results, judgements), class_table(results), *map(rater_table, results)]
-    click.echo(join_tables([*tables, suspect_table(suspects(judgements, results))], form))
+    report = agreement(
+        source,
+        aspect=aspect,
+        scale=scale,
+        weights=weights,
+        above=above,
+        without=without,
+        resamples=resamples,
+        seed=seed,
+    )
+    results = report.aspects
+    tables = [aspect_table(results, report.judgements), class_table(results), *map(rater_table, results)]
+    click.echo(join_tables([*tables, suspect_table(report.suspects)], form))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +13,7 @@ from rejoinder.cli._options import output_option
 from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rejoinder.annotation.project import Project
-    from rejoinder.annotation.store.base import Store
+    from rejoinder.server.annotation import Annotation
 
 GROUP = _help.PEOPLE
 COMMON = 5
@@ -82,30 +80,23 @@ def command(
 
     The owner's link is printed at every start. Judgements are kept in the project's database.
     """
-    from rejoinder.annotation.project_file import read_project
-    from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.units import make_units
+    from rejoinder.server.annotation import annotate
 
-    settings = read_project(project)
     links = LinkOptions(raters, entrance, renew, days, not keep_owner_link, output or file)
-    store = open_store(settings, database)
-    try:
-        store.load(make_units(settings))
+    with annotate(project, database=database) as annotation:
         if import_format:
             if file is None or export_format:
                 raise InputError("--import needs --file with the judgements to read, and no --export")
-            _import(store, import_format, file)
+            _import(annotation, import_format, file)
         elif export_format:
-            _export(store, export_format, output or file)
+            _export(annotation, export_format, output or file)
         elif no_serve:
-            _print_links(store, url or f"http://{host}:{port}", links)
+            _print_links(annotation, url or f"http://{host}:{port}", links)
         else:
-            _serve(settings, store, host, port, url, links)
-    finally:
-        store.close()
+            _serve(annotation, host, port, url, links)
 
 
-def _serve(project: Project, store: Store, host: str, port: int, url: str | None, links: LinkOptions) -> None:
+def _serve(annotation: Annotation, host: str, port: int, url: str | None, links: LinkOptions) -> None:
     try:
         from rejoinder.server.server import is_loopback, listen, serve, socket_url
     except ModuleNotFoundError as error:
@@ -113,59 +104,47 @@ def _serve(project: Project, store: Store, host: str, port: int, url: str | None
 
     listening = listen(host, port)
     public_url = url or socket_url(listening)
-    _print_links(store, public_url, links)
+    _print_links(annotation, public_url, links)
     if not is_loopback(listening) and not public_url.startswith("https:"):
         click.echo(
             "Links and answers are sent unencrypted: put a proxy with https in front, and give its address with --url.",
             err=True,
         )
-    if not project.redact:
+    if not annotation.project.redact:
         click.echo("Nothing is redacted: make sure that raters may read the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; no answer that was sent is lost.", err=True)
-    serve(project, store, listening, public_url)
+    serve(annotation.project, annotation.store, listening, public_url)
 
 
-def _print_links(store: Store, url: str, options: LinkOptions) -> None:
+def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None:
     """Print links, name and address separated by a tab; they are shown only once."""
-    from rejoinder.server.login import make_link, make_links, renew_owner_link, write_links
+    from rejoinder.server.login import write_links
 
-    expires = time.time() + options.days * 24 * 3600 if options.days else None
-    links: dict[str, str] = {}
-    raters = options.raters
+    raters, days = options.raters, options.days
     if raters and options.file is not None:
-        write_links(options.file, lambda: make_links(store, url, raters, "rater", expires))
-    elif raters:
-        links |= make_links(store, url, raters, "rater", expires)
-    if options.entrance:
-        links |= make_links(store, url, options.entrance, "entrance", expires)
-    if options.renew:
-        links[options.renew] = make_link(url, store.renew(options.renew, expires))
-    if options.owner:
-        links["owner"] = renew_owner_link(store, url)
+        names = raters
+        write_links(options.file, lambda: annotation.links(url, raters=names, days=days, owner=False))
+        raters = None
+    links = annotation.links(
+        url, raters=raters, entrance=options.entrance, renew=options.renew, days=days, owner=options.owner
+    )
     for name, address in links.items():
         click.echo(f"{name}\t{address}")
 
 
-def _import(store: Store, form: str, file: Path) -> None:
+def _import(annotation: Annotation, form: str, file: Path) -> None:
     """Read judgements from a file."""
-    from rejoinder.annotation.exports import import_judgements
-
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    result = import_judgements(store, form, content)
+    result = annotation.import_(form, file)
     click.echo(f"{result.added} judgements imported, {result.already} were already there")
     for reason, count in result.left_out.items():
         click.echo(f"{count} left out: {reason}")
 
 
-def _export(store: Store, form: str, file: Path | None) -> None:
+def _export(annotation: Annotation, form: str, file: Path | None) -> None:
     """Write the judgements to a file, or to standard output."""
-    from rejoinder.annotation.exports import export
     from rejoinder.files import atomic_write
 
-    exported = export(store, form)
+    exported = annotation.export(form)
     if file is None:
         sys.stdout.buffer.write(exported.content)
     else:

@@ -69,15 +69,14 @@ def command(
     from rejoinder.cli._progress import show_progress
     from rejoinder.engines.caching import caching_engine
     from rejoinder.files import atomic_write
-    from rejoinder.probes import Plan, attack
-    from rejoinder.probes.attack import records_of
+    from rejoinder.probes import AttackPlan, attack
     from rejoinder.probes.tables import corpus_table, example_table, summary_table
     from rejoinder.reports.output import join_tables
 
-    plan = Plan(contexts, split, seed, examples=max(examples, _EXAMPLES))
+    plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), output) as computing:
         with show_progress("attacking", "metrics", computing) as reporter:
-            result = attack(records_of(files), metrics or None, plan, reporter.progress, computing)
+            result = attack(files, metrics or None, plan, reporter.progress, computing)
         tables = [summary_table(result)]
         tables += [corpus_table(result, metric) for metric in result.metrics if by_corpus]
         tables += [example_table(result, metric, examples) for metric in result.metrics if examples]

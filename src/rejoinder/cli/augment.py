@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,15 +131,15 @@ def command(
 
 
 def _augment(items: str, plan: AugmentationPlan, output: str, review: str | None, form: str, engine: Engine) -> None:
-    from rejoinder.augmentation.augment import augment_records
+    from rejoinder.augmentation.augment import augment_records, open_items
     from rejoinder.augmentation.review import write_review
-    from rejoinder.augmentation.summary import Tally
+    from rejoinder.augmentation.summary import AugmentationTally
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.writer import write
     from rejoinder.table import FORMATS
 
-    tally = Tally()
-    with _open_checked(items) as (data, total), show_progress("augmenting", "items", engine) as reporter:
+    tally = AugmentationTally()
+    with open_items(items) as (data, total), show_progress("augmenting", "items", engine) as reporter:
         records = augment_records(_read_records(data), plan, lambda note: click.echo(note, err=True), tally, engine)
         records = _report_progress(records, total, reporter.progress)
         write(write_review(records, review) if review is not None else records, output)
@@ -154,38 +153,15 @@ def _augment(items: str, plan: AugmentationPlan, output: str, review: str | None
 def _apply_review(items: str, reviewed: str, output: str) -> None:
     from collections import Counter
 
+    from rejoinder.augmentation.augment import open_items
     from rejoinder.augmentation.review import apply_review
     from rejoinder.data.writer import write
 
     decisions: Counter[str] = Counter()
-    with _open_checked(items) as (data, _):
+    with open_items(items) as (data, _):
         write(apply_review(_read_records(data), reviewed, decisions), output)
     accepted, edited, rejected = (decisions[word] for word in ("accept", "edit", "reject"))
     click.echo(f"{accepted:,} references accepted, {edited:,} edited, {rejected:,} rejected", err=True)
-
-
-@contextmanager
-def _open_checked(file: str) -> Iterator[tuple[Input, int]]:
-    """The input and its number of items, read once to the end so that errors in it come before any work."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.validation import IdChecker
-    from rejoinder.errors import InputError
-    from rejoinder.types import Item
-
-    data = Input(file)
-    try:
-        ids, items = IdChecker(), 0
-        for record, place in data.records(allow_empty=True):
-            ids.add(record, place)
-            items += isinstance(record, Item)
-        ids.close()
-        if not items:
-            raise InputError(
-                f"{data.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
-            )
-        yield data, items
-    finally:
-        data.close()
 
 
 def _read_records(data: Input) -> Iterator[Record]:

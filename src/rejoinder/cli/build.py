@@ -249,22 +249,17 @@ def _search(
     options: BuildOptions,
     reporter: ProgressReporter,
 ) -> Result:
-    """Call ``build`` or ``find_pools`` with the files of the options, and with what the card says of them."""
-    from rejoinder.selection import inputs
+    """Call ``build`` or ``find_pools`` with the files of the options."""
     from rejoinder.selection.worker import PoolEngine
 
-    files = {"dialogues": options.dialogues, "repository": options.repository, "training": options.not_in}
-    opened = {role: [inputs.BuildInput.of(name) for name in names] for role, names in files.items()}
-    workers = reporter.engine and PoolEngine(
-        reporter.engine, options.dialogues, options.repository, options.not_in, options.acceptability
-    )
+    files = (options.dialogues, options.repository, options.not_in)
+    workers = reporter.engine and PoolEngine(reporter.engine, *files, options.acceptability)
     return search(
-        inputs.read_contexts(opened["dialogues"]),
-        inputs.read_repository(opened["repository"]),
+        options.dialogues,
+        options.repository,
         settings,
-        training=inputs.read_training(opened["training"]),
+        training=options.not_in,
         known=known,
-        inputs=[file.facts(role) for role, role_files in opened.items() for file in role_files],
         progress=reporter.progress,
         elsewhere=workers,
     )
@@ -276,10 +271,10 @@ def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
         from rejoinder.selection.sheet import read_sheet
 
         return read_sheet(path, pools)
-    from rejoinder.cli import _ratings
+    from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.selection.human_scores import collect_scores
 
-    return collect_scores(_ratings.read_judgements(path)[0], pools)
+    return collect_scores(read_judged_records(path).records, pools)
 
 
 @contextmanager

@@ -33,9 +33,8 @@ GROUP = _help.SCORING
 def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
     """Pass or fail RUN (a run folder): exit status 0 if every check passes, 1 if one fails, 2 for a mistake."""
     from rejoinder.comparison.check import check
-    from rejoinder.scoring.run import load
 
-    findings = check(load(run), conditions, load(older) if older else None, margin, seed)
+    findings = check(run, conditions, older, margin, seed)
     for finding in findings:
         click.echo(f"{'pass' if finding.passed else 'FAIL'}  {finding.reason}")
     failed = sum(not finding.passed for finding in findings)

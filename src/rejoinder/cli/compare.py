@@ -53,20 +53,19 @@ def _has_preferences(folder: Path) -> bool:
 
 def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
     from rejoinder.comparison.compare import compare
-    from rejoinder.scoring.run import load
 
     return [
         ([result.leaderboard(), *([result.matrix()] if result.differences else [])], result.sentence())
-        for result in compare(load(run), metrics or None, seed=seed)
+        for result in compare(run, metrics or None, seed=seed)
     ]
 
 
 def _compare_preferences(run: str) -> list[Result]:
-    from rejoinder.cli._ratings import read_judgements
+    from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.comparison.preferences import rank_by_preference
     from rejoinder.errors import InputError
 
-    ranked = rank_by_preference(read_judgements(run)[0])
+    ranked = rank_by_preference(read_judged_records(run).records)
     if not ranked:
         raise InputError(f"{run} has no preferences; to compare scores, name a run folder (rejoinder score makes one)")
     return [([ranking.table()], ranking.sentence()) for ranking in ranked]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import table_format_option
-
-if TYPE_CHECKING:
-    from rejoinder.types import Pair
 
 GROUP = _help.SCORING
 
@@ -43,7 +39,7 @@ def command(
         raise click.UsageError("--context goes with --reply; a FILE has its own contexts")
     if reply is not None and response is not None:
         raise click.UsageError("--response names a reply of FILE; --reply is the reply itself")
-    explanation = explain(metric, _find_pair(file, response) if file is not None else _make_pair(context, reply or ""))
+    explanation = explain(file, response, metric=metric, context=context, reply=reply)
     if form == "json":
         click.echo(to_json(explanation))
     elif form != "text":
@@ -53,28 +49,3 @@ def command(
     else:
         click.echo(render_plain(explanation))
     click.echo(f"{explanation.metric}: {explanation.signature}", err=True)
-
-
-def _find_pair(file: str, response: str | None) -> Pair:
-    from rejoinder.data.inputs import read
-    from rejoinder.errors import InputError, nearest
-
-    data = read(file, allow_empty=True)
-    if not data.responses:
-        raise InputError(f"{file}: there are no responses to explain")
-    if response is None:
-        if len(data.responses) > 1:
-            first = next(iter(data.responses))
-            raise InputError(
-                f"{file}: has {len(data.responses):,} responses; choose one with --response ID, e.g. {first!r}"
-            )
-        response = next(iter(data.responses))
-    if response not in data.responses:
-        raise InputError(f"{file}: no response is called {response!r}; {nearest(response, data.responses)}")
-    return data.pair(response)
-
-
-def _make_pair(context: tuple[str, ...], reply: str) -> Pair:
-    from rejoinder.probes.occlusion import make_pair
-
-    return make_pair([text for text in context if text.strip()], reply)

@@ -29,11 +29,9 @@ def command(testset: str, to: str, output: Path, name: str | None, turn_end: str
     settings.
     """
     from rejoinder.data.inputs import read
-    from rejoinder.errors import SpecError, nearest
-    from rejoinder.selection.exports import ExportSettings, export, list_export_names, make_task_name
+    from rejoinder.selection.exports import ExportSettings, check_program, export, make_task_name
 
-    if to not in list_export_names():
-        raise SpecError(f"no program is called {to!r}; {nearest(to, list_export_names())}")
+    check_program(to)
     if turn_end is not None and to != "lm-eval":
         raise click.UsageError(
             "--turn-end is for lm-eval only; leave it out, since the other programs keep turns apart"

@@ -83,11 +83,11 @@ def command(
 
     What was imported, and what was left out and why, is printed on standard error.
     """
-    from rejoinder.data.importers import Options, Tally, import_records
+    from rejoinder.data.importers import ImportOptions, ImportTally, import_
     from rejoinder.data.writer import write
 
-    tally = Tally()
-    options = Options(
+    tally = ImportTally()
+    options = ImportOptions(
         system=system,
         fields=fields,
         separator=separator,
@@ -99,5 +99,5 @@ def command(
         quotes=quotes,
         max_turns=max_turns,
     )
-    write(import_records(name, path, options, tally), output)
+    write(import_(name, path, options, tally), output)
     click.echo(tally.summary(name), err=True)

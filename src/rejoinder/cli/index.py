@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import engine_options, folder_output_option, table_format_option
-from rejoinder.cli._progress import Progress, show_progress
-from rejoinder.errors import InputError, SpecError
-
-if TYPE_CHECKING:
-    from rejoinder.indexes.base import Passage
-    from rejoinder.types import Dialogue
+from rejoinder.cli._progress import show_progress
+from rejoinder.errors import SpecError
 
 GROUP = _help.MODELS_AND_DATA
 RESUMABLE = "always"
-
-_PROGRESS_EVERY = 1_000  # turns between two updates of the progress
 
 
 @click.group("index", short_help="Search over the turns of dialogues")
@@ -58,11 +51,11 @@ def command() -> None:
 def build(
     file: str,
     output: Path,
-    kind: str,
+    kind: Literal["bm25", "dense"],
     split: str | None,
     k1: float,
     b: float,
-    stop_words: str,
+    stop_words: Literal["none", "english"],
     encoder: str,
     precision: Literal["int8", "float16", "float32"],
     approximate: bool,
@@ -78,35 +71,31 @@ def build(
     command again to continue.
     """
     from rejoinder.data.shards.files import is_sharded
-    from rejoinder.indexes.bm25 import Bm25Index
-    from rejoinder.indexes.dense import DenseIndex
-    from rejoinder.text.tokens import FUNCTION_WORDS
+    from rejoinder.engines.factory import open_engine
+    from rejoinder.indexes.build import index
 
-    ignored = FUNCTION_WORDS if stop_words == "english" else ()
-    if approximate and kind != "dense":
-        raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave out --approximate")
-    if approximate and shards is None and not is_sharded(file):
-        shards = 1
-    if shards is not None or is_sharded(file):
-        from rejoinder.cli import _index_shards
-        from rejoinder.engines.factory import open_engine
-
-        options = _index_shards.IndexOptions(kind, split, k1, b, ignored, encoder, precision, approximate)
-        data = _index_shards.find_data_files(file, shards, output, _read_dialogues)
-        _index_shards.build_sharded_index(data, output, open_engine(engine, processes, address), options)
-        return
-    if engine != "local":
+    sharded = shards is not None or approximate or is_sharded(file)
+    if engine != "local" and not sharded:
         raise SpecError("one file is indexed by one process; split it with --shards N, or name a folder of files")
-    index: Bm25Index | DenseIndex
-    with show_progress("indexing", "turns") as reporter:
-        passages = _read_passages(file, split, reporter.progress)
-        if kind == "bm25":
-            index = Bm25Index.build(passages, output, k1=k1, b=b, stop_words=ignored)
-        else:
-            from rejoinder.models.encoder.factory import load_encoder
-
-            index = DenseIndex.build(passages, output, load_encoder(encoder, cache=False), precision=precision)
-    reporter.print_summary(len(index), "turns", output, f" indexed into {output}")
+    computing = open_engine(engine, processes, address) if sharded else None
+    with show_progress("indexing", "bytes" if sharded else "turns", computing) as reporter:
+        built = index(
+            file,
+            output,
+            kind=kind,
+            split=split,
+            k1=k1,
+            b=b,
+            stop_words=stop_words,
+            encoder=encoder,
+            precision=precision,
+            approximate=approximate,
+            shards=shards,
+            engine=computing,
+            progress=reporter.progress,
+        )
+    pieces = f" of {built.shards:,} shards" if hasattr(built, "shards") else ""
+    reporter.print_summary(len(built), "turns", output, f"{pieces} indexed into {output}")
 
 
 @command.command("add")
@@ -115,11 +104,12 @@ def build(
 @click.option("--split", metavar="NAME", help="Only the dialogues of this split [all].")
 def add(folder: Path, file: str, split: str | None) -> None:
     """Add the dialogues in FILE to the index in FOLDER."""
+    from rejoinder.indexes.build import extend_index
     from rejoinder.indexes.factory import open_index
 
     before = open_index(folder)
     with show_progress("indexing", "turns") as reporter:
-        after = before.append(_read_passages(file, split, reporter.progress))
+        after = extend_index(before, file, split, reporter.progress)
     click.echo(f"{folder}: {len(after) - len(before):,} turns added, {len(after):,} in total", err=True)
 
 
@@ -153,35 +143,3 @@ def check(folder: Path) -> None:
 
     manifest = verify_files(folder)
     click.echo(f"{folder}: intact; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))
-
-
-def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
-    """The turns of the dialogues of a file; progress counts them, as the total is not known beforehand."""
-    from rejoinder.indexes.base import passages
-
-    for number, passage in enumerate(passages(_read_dialogues(file), split), start=1):
-        if progress is not None and number % _PROGRESS_EVERY == 0:
-            progress(number, 0)
-        yield passage
-
-
-def _read_dialogues(file: str, name: str | None = None) -> Iterator[Dialogue]:
-    """The dialogues of a file, or of many files one after the other; errors name the file as ``name``."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
-    from rejoinder.types import Dialogue
-
-    if is_sharded(file):
-        for shard in shards_of(file):
-            with fetch_local(shard) as path:
-                yield from _read_dialogues(str(path), shard.name)
-        return
-    source = Input(file, called=name)
-    try:
-        for record, place in source.records():
-            if not isinstance(record, Dialogue):
-                kind = type(record).__name__.lower()
-                raise InputError(f"{place}: this is a record of kind {kind!r}; an index is built from dialogues only")
-            yield record
-    finally:
-        source.close()

@@ -26,13 +26,13 @@ def command(run: Path, output: Path | None, input_price: float | None, output_pr
     import orjson
 
     from rejoinder.files import atomic_write
-    from rejoinder.reports.judge import judge_table, read_raw_answers
+    from rejoinder.reports.judge import judge, judge_table, read_raw_answers
     from rejoinder.table import FORMATS
 
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")
-    prices = (input_price, output_price) if input_price is not None and output_price is not None else None
-    click.echo(FORMATS[form](judge_table(run, prices)))
+    summaries = judge(run, input_price=input_price, output_price=output_price)
+    click.echo(FORMATS[form](judge_table(summaries)))
     if output is not None:
         with atomic_write(output) as file:
             for answer in read_raw_answers(run):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import Output, output_option, records_output, table_format_option
-
-if TYPE_CHECKING:
-    from rejoinder.types import Question
 
 GROUP = _help.TEST_SETS
 
@@ -70,18 +66,10 @@ def command(
     _write_labels(testset, output or "-", suggest, accept, source)
 
 
-def _read_questions(testset: str) -> list[Question]:
-    from rejoinder.data.inputs import read
-    from rejoinder.selection.result import check_questions
-
-    questions = list(read(testset).questions.values())
-    check_questions(questions, testset)
-    return questions
-
-
 def _print_accuracy(testset: str | None, form: str) -> None:
     from rejoinder.reports.output import join_tables
     from rejoinder.reports.selection import OWN_EXAMPLES_NOTE, label_accuracy_table
+    from rejoinder.selection.label_files import read_test_set
     from rejoinder.selection.labels import read_labelled_questions
 
     if testset is None:
@@ -91,19 +79,16 @@ def _print_accuracy(testset: str | None, form: str) -> None:
             for part, questions in parts.items()
         ]
     else:
-        tables = [label_accuracy_table(_read_questions(testset), testset)]
+        tables = [label_accuracy_table(read_test_set(testset), testset)]
     click.echo(join_tables(tables, form))
 
 
 def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
     from rejoinder.data.writer import write
     from rejoinder.files import atomic_write
-    from rejoinder.selection.label_files import to_annotation_records, to_spreadsheet
-    from rejoinder.selection.label_rules import suggest_labels
+    from rejoinder.selection.label_files import label, to_annotation_records, to_spreadsheet
 
-    questions = _read_questions(testset)
-    if suggest:
-        questions = [suggest_labels(question) for question in questions]
+    questions = label(testset, suggest=suggest).questions
     if file.endswith(".csv"):
         with atomic_write(file) as target:
             target.write(to_spreadsheet(questions))
@@ -115,19 +100,12 @@ def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
 def _write_labels(testset: str, output: str, suggest: bool, accept: bool, source: Path | None) -> None:
     from rejoinder.data.writer import write
     from rejoinder.reports.selection import describe_label_counts
-    from rejoinder.selection.label_files import read_labels
-    from rejoinder.selection.label_rules import suggest_labels
-    from rejoinder.selection.labels import accept_suggestions
+    from rejoinder.selection.label_files import label
 
-    questions = _read_questions(testset)
+    labelled = label(testset, suggest=suggest, accept=accept, source=source)
+    questions = labelled.questions
     if source is not None:
-        labelled = read_labels(questions, source)
-        questions = labelled.questions
         click.echo(f"{labelled.judged:,} candidates judged by people", err=True)
-    if suggest:
-        questions = [suggest_labels(question) for question in questions]
-    if accept:
-        questions = [accept_suggestions(question) for question in questions]
     write(questions, output)
     click.echo(describe_label_counts(questions), err=True)
     if output != "-":

@@ -28,10 +28,10 @@ def _add_list(name: str, description: str) -> None:
     @command.command(name, help=description)
     @table_format_option
     def show(form: str) -> None:
-        from rejoinder.reports.listing import LISTS
+        from rejoinder.reports.listing import list_
         from rejoinder.table import FORMATS
 
-        click.echo(FORMATS[form](LISTS[name]()))
+        click.echo(FORMATS[form](list_(name)))
 
 
 for _name, _description in DESCRIPTIONS.items():

@@ -55,33 +55,21 @@ def command(
     variation with --sd-items and --sd-ratings. Give --difference for the number of items, --items for the difference
     that they can detect, both for the power; with a pilot alone, the difference that as many items can detect.
     """
-    from pathlib import Path
-
-    from rejoinder.cli._ratings import read_judgements
-    from rejoinder.comparison.power import make_plans, pilot_from_records, pilot_from_scores, plan_table
-    from rejoinder.errors import InputError
-    from rejoinder.scoring.run import load
-    from rejoinder.stats.rating_noise import RatingNoise
+    from rejoinder.annotation.power import power
     from rejoinder.table import FORMATS
 
-    if pilot is None:
-        if sd_items is None or sd_ratings is None or metric or aspect or systems:
-            raise InputError(
-                "without a pilot, give --sd-items and --sd-ratings, and leave out --metric, --aspect and --system"
-            )
-        if not (sd_items >= 0 and sd_ratings >= 0):
-            raise InputError("--sd-items and --sd-ratings must be 0 or more")
-        estimates, noise = None, RatingNoise(sd_items, sd_ratings, 1 if pairs else 2)
-    elif sd_items is not None or sd_ratings is not None or pairs:
-        raise InputError("--sd-items, --sd-ratings and --pairs are for planning without a pilot; leave them out")
-    else:
-        estimates = pilot_from_scores(load(Path(pilot)), metric, systems) if metric else None
-        estimates = estimates or pilot_from_records(read_judgements(pilot)[0], aspect, systems)
-        noise = estimates.noise
-    if difference is None and items is None:
-        if estimates is None:
-            raise InputError("give --difference, --items or both")
-        items = noise.n
-    rater_counts = raters or ((1,) if metric else (1, 2, 3, 5, 10))
-    plans = make_plans(noise, rater_counts, difference, items, wanted, alpha)
-    click.echo(FORMATS[form](plan_table(noise, plans, 0.0 if difference and items else wanted, alpha, estimates)))
+    analysis = power(
+        pilot,
+        difference=difference,
+        items=items,
+        raters=raters,
+        power=wanted,
+        alpha=alpha,
+        aspect=aspect,
+        systems=systems,
+        metric=metric,
+        sd_items=sd_items,
+        sd_ratings=sd_ratings,
+        pairs=pairs,
+    )
+    click.echo(FORMATS[form](analysis.table()))

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import records_output_option, seed_option
-
-if TYPE_CHECKING:
-    from rejoinder.types import Candidate, Dialogue, Item, Question
 
 GROUP = _help.TEST_SETS
 
@@ -32,45 +26,14 @@ def command(items: str, corpus: str, spec: str, k: int, output: str, seed: int) 
     those. `rejoinder list sources` shows the sources.
     """
     from rejoinder.data.writer import write
-    from rejoinder.sources import Corpus, parse_source
+    from rejoinder.sources import parse_source
+    from rejoinder.sources.proposal import propose
 
     source = parse_source(spec)
-    wanted = list(_read_items(items))
-    proposed = source.over(Corpus.of(_read_dialogues(corpus))).propose(wanted, k, seed)
-    questions = [
-        _make_question(item, candidates) for item, candidates in zip(wanted, proposed, strict=True) if candidates
-    ]
-    n = write(questions, output)
-    short = sum(len(candidates) < k for candidates in proposed)
+    proposed = propose(items, corpus, source, k, seed)
+    n = write(proposed.questions, output)
     click.echo(
-        f"{n:,} questions; {len(wanted) - n:,} of {len(wanted):,} items got no candidate from {source}, "
-        f"{short:,} got fewer than {k}",
+        f"{n:,} questions; {proposed.n_items - n:,} of {proposed.n_items:,} items got no candidate from {source}, "
+        f"{proposed.n_short:,} got fewer than {k}",
         err=True,
     )
-
-
-def _read_items(file: str) -> Iterator[Item]:
-    from rejoinder.data.inputs import read
-    from rejoinder.errors import InputError
-
-    items = read(file, allow_empty=True).items
-    if not items:
-        raise InputError(f"{file}: there are no items; make some from dialogues with: rejoinder import NAME --as items")
-    yield from items.values()
-
-
-def _read_dialogues(file: str) -> Iterator[Dialogue]:
-    from rejoinder.data.inputs import Input
-    from rejoinder.types import Dialogue
-
-    data = Input(file)
-    try:
-        yield from (record for record, _ in data.records(allow_empty=True) if isinstance(record, Dialogue))
-    finally:
-        data.close()
-
-
-def _make_question(item: Item, candidates: list[Candidate]) -> Question:
-    from rejoinder.types import Question
-
-    return Question(item.id, item.context, tuple(candidates), item.situation, item.dialogue, None, item.meta)

@@ -12,9 +12,7 @@ from rejoinder.cli._options import Output, output_option, seed_option
 GROUP = _help.SCORING
 COMMON = 4
 
-_ENDINGS = {
-    "html": ".html", "text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"
-}  # fmt: skip
+_FORMS = ("html", "text", "markdown", "latex", "csv", "json")
 
 
 @click.command(short_help="Write one HTML page about a run")
@@ -23,19 +21,18 @@ _ENDINGS = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(_ENDINGS)),
+    type=click.Choice(_FORMS),
     help="html is the whole page; the others are its tables, printed unless -o names a file [as -o ends, or html].",
 )
 @click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all].")
 @seed_option
 def command(run: Path, output: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
     """Make a self-contained page about RUN (a run folder): systems, agreement with people, replies, signatures."""
-    from rejoinder.reports.output import default_report_file, render_report, save_report
+    from rejoinder.reports.output import REPORT_ENDINGS, choose_form, default_report_file, render_report, save_report
 
-    if form is None:
-        form = next((name for name, ending in _ENDINGS.items() if output and output.suffix.lower() == ending), "html")
+    form = form or choose_form(output)
     if output is not None:
-        Output(form, _ENDINGS[form]).check(str(output))
+        Output(form, REPORT_ENDINGS[form]).check(str(output))
     file = output or (default_report_file(run) if form == "html" else Path("-"))
     page = render_report(run, form, aspect, seed)
     if str(file) == "-":

@@ -40,21 +40,11 @@ def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None
 
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
-    import inspect
-
-    from rejoinder.errors import SpecError
-    from rejoinder.papers import load_reproduction
+    from rejoinder.papers import reproduce
     from rejoinder.papers.base import to_tables, write_results
     from rejoinder.table import to_terminal
 
-    reproduce = load_reproduction(name).reproduce
-    parameters = inspect.signature(reproduce).parameters
-    if metrics and "metrics" not in parameters:
-        raise SpecError(f"{name} measures the metrics of its paper and no others; leave out -m")
-    if adapt is not None and "adapt" not in parameters:
-        raise SpecError(f"{name} adapts no texts; leave out --adapt")
-    options = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
-    result = reproduce(**options)
+    result = reproduce(name, metrics=metrics, adapt=adapt)
     for table in to_tables(result):
         click.echo(to_terminal(table) + "\n")
     for note in result.notes:

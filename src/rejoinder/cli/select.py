@@ -106,12 +106,12 @@ def _run(
 ) -> tuple[SelectionRun, ProgressReporter | None]:
     from rejoinder.cli._progress import show_progress
     from rejoinder.selection.folder import is_selection_run
-    from rejoinder.selection.select import load_selection, select
+    from rejoinder.selection.select import select
 
     if is_selection_run(Path(testset)):
         if output is not None:
             raise click.UsageError(f"{testset} is already a run folder; leave out -o, or name the test set itself")
-        return load_selection(Path(testset), systems), None
+        return select(testset, systems), None
     computing = choose_engine(*engine)
     with show_progress("asking", "questions", computing) as reporter:
         show = (lambda _, done, total: progress(done, total)) if (progress := reporter.progress) is not None else None

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import Output, engine_options, output_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.schema import Place
-    from rejoinder.types import Record
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -58,15 +51,16 @@ def write(
     from rejoinder.data.grouping import group_by_conversation
     from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import ENDINGS
-    from rejoinder.data.shards.pack import pack, write_file
+    from rejoinder.data.shards.pack import read_placed_records, shards, write_file
 
-    data = _read_all(files)
-    if gather:
-        data = group_by_conversation(data)
     if output.endswith(ENDINGS) and not is_remote(output):
-        click.echo(f"{output}: {write_file((record for record, _ in data), output):,} records", err=True)
+        placed = read_placed_records(files)
+        if gather:
+            placed = group_by_conversation(placed)
+        click.echo(f"{output}: {write_file((record for record, _ in placed), output):,} records", err=True)
         return
-    click.echo(f"{redact(output)}: {pack(data, output, form, records).summary()}", err=True)
+    packed = shards(files, output, form=form, records=records, gather=gather)
+    click.echo(f"{redact(output)}: {packed.summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -100,27 +94,3 @@ def check(where: str, engine: str, address: str | None, processes: int | None) -
     with show_progress("checking", "bytes", computing) as reporter:
         manifest = check_shards(where, computing, reporter.progress)
     click.echo(f"{redact(where)}: matches its catalogue; {manifest.summary()}", err=True)
-
-
-def _read_all(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
-    from rejoinder.data.inputs import Input
-    from rejoinder.data.reader import EmptyError
-    from rejoinder.data.shards.files import fetch_local, files_of, is_sharded
-
-    for file in files:
-        if not is_sharded(file):
-            yield from _read_records(Input(file))
-            continue
-        for shard in files_of(file):
-            with fetch_local(shard) as path:
-                try:
-                    yield from _read_records(Input(path, called=shard.name))
-                except EmptyError:  # an empty shard adds nothing
-                    continue
-
-
-def _read_records(data: Input) -> Iterator[tuple[Record, Place]]:
-    try:
-        yield from data.records(allow_empty=True)
-    finally:
-        data.close()

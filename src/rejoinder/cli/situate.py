@@ -72,18 +72,12 @@ def build(
     people with rejoinder situate project grade SET.jsonl. SET.card.json and SET.card.md are written beside SET.jsonl.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.data.seeds import read_seeds
     from rejoinder.data.writer import write
-    from rejoinder.errors import InputError
-    from rejoinder.selection.inputs import BuildInput
     from rejoinder.situation.build import situate
     from rejoinder.situation.card import step_table, write_card
-    from rejoinder.situation.contradictions import read_keywords
     from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
-    if "-" in seeds:
-        raise InputError("a set cannot be built from standard input, which can be read only once; name a file")
     settings = SituationSettings(
         candidates=candidates,
         statements=statements,
@@ -95,11 +89,8 @@ def build(
         encoder=encoder,
         seed=seed,
     )
-    keywords = read_keywords(contradictions)
-    seed_records = read_seeds(*seeds)
-    facts = [BuildInput(name).facts("seeds") for name in seeds]
     with progress_bar("filtering") as progress:
-        result = situate(seed_records, settings, keywords, inputs=facts, progress=progress)
+        result = situate(seeds, settings, contradictions, progress=progress)
     write(result.questions, output)
     card, page = write_card(result.card, output)
     click.echo(FORMATS[form](step_table(result.card)))
@@ -159,7 +150,7 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
 @click.option("--keep", is_flag=True, help="Keep questions that need more ratings.")
 def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> None:
     """Set the grades of the candidates of a situated set from people's ratings."""
-    from rejoinder.cli import _ratings
+    from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.data.writer import write
     from rejoinder.selection.sheet import read_sheet
     from rejoinder.situation import grades
@@ -167,7 +158,7 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
 
     questions = _read_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
-    ratings = grades.to_ratings(read_sheet(people, questions)) if is_sheet else _ratings.read_judgements(people)[0]
+    ratings = grades.to_ratings(read_sheet(people, questions)) if is_sheet else read_judged_records(people).records
     graded = grades.grade_questions(questions, ratings, aggregation, keep)
     write(graded.questions, output)
     if card := read_card(set_):

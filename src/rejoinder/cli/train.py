@@ -72,8 +72,9 @@ def aptness(
     check_new_folder(output)
     require_modules("torch", "transformers", "onnx")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.aptness.recipe import AptnessRecipe, scale_recipe, train_aptness
+    from rejoinder.training.aptness.recipe import scale_recipe, train_aptness
     from rejoinder.training.licence import PERMISSIVE
+    from rejoinder.training.recipes import AptnessRecipe
 
     recipe = scale_recipe(AptnessRecipe(seed=seed, corpora=corpora), bi_steps, cross_steps, batch, places)
     dialogues = read_dialogues(files or DEFAULT_CORPORA)
@@ -163,7 +164,8 @@ def nup(
         check_new_folder(output)
     require_modules("torch", "transformers", "onnx")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.nup import NupRecipe, train_nup
+    from rejoinder.training.nup import train_nup
+    from rejoinder.training.recipes import NupRecipe
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
     dialogues = read_dialogues(files or DEFAULT_CORPORA[:1])
@@ -213,7 +215,8 @@ def comet(
         raise InputError("no knowledge file is named; give one or more, such as ATOMIC's dev.tsv")
     check_new_folder(output)
     require_modules("torch", "transformers", "safetensors")
-    from rejoinder.training.comet import CometRecipe, train_comet
+    from rejoinder.training.comet import train_comet
+    from rejoinder.training.recipes import CometRecipe
 
     triples = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # errors come at once
     train_comet(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from rejoinder.errors import RunError, SpecError, nearest
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import Run, load
 from rejoinder.stats.paired_difference import difference_interval
 from rejoinder.table import format_decimal
 
@@ -117,10 +119,26 @@ def _scores_by_response(scores: Scores, spec: str, system: str) -> dict[tuple[st
 
 
 def check(
-    scores: Scores, conditions: Sequence[str], older: Scores | None = None, margin: float = 0.0, seed: int = 0
+    run: Scores | Run | str | Path,
+    conditions: Sequence[str] = (),
+    older: Scores | Run | str | Path | None = None,
+    margin: float = 0.0,
+    seed: int = 0,
 ) -> list[CheckResult]:
-    """Everything a gate is asked to check, in order."""
+    """Whether a run passes: one result per condition and system, then one per metric and system of the older run.
+
+    - ``run``: the run folder, or scores.
+    - ``conditions``: thresholds such as ``bleu>=0.1``, or ``bleu@bot>=0.1`` for one system.
+    - ``older``: a run that this one must not be surely worse than.
+    - ``margin``: how much worse than the older run is still allowed.
+    - ``seed``: the seed of the resamples.
+
+    >>> import rejoinder
+    >>> [result.passed for result in rejoinder.check("RUN", ["meteor@attentive>=0.1"])]
+    [True]
+    """
     if not conditions and older is None:
         raise SpecError("there is nothing to check; give --min 'METRIC>=NUMBER' or --no-worse-than OLD_RUN")
+    scores = load(run)
     findings = [finding for text in conditions for finding in check_condition(scores, parse_condition(text))]
-    return findings + (check_no_worse(scores, older, margin, seed) if older is not None else [])
+    return findings + (check_no_worse(scores, load(older), margin, seed) if older is not None else [])

@@ -10,12 +10,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
@@ -110,9 +112,25 @@ class Comparison:
 
 
 def compare(
-    scores: Scores, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
+    run: Scores | Run | str | Path, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
 ) -> list[Comparison]:
-    """Compare all systems of a run under each metric (or under those named)."""
+    """All systems of a run compared under each metric: one comparison per metric, its systems best first.
+
+    - ``run``: the run folder, or scores.
+    - ``metrics``: only these metrics, by their specs.
+    - ``resamples``: how often conversations are resampled for intervals and ranks.
+    - ``seed``: the seed of the resamples.
+
+    What people prefer is ranked by ``rank_by_preference``.
+
+    >>> import rejoinder
+    >>> comparison = rejoinder.compare("RUN", ["meteor"])[0]
+    >>> [standing.system for standing in comparison.standings]
+    ['attentive', 'drifter', 'plain', 'parrot']
+    >>> print(comparison.sentence())
+    meteor: attentive is best, surely ahead of drifter, plain and parrot.
+    """
+    scores = load(run)
     wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]
     return [_compare_by_metric(scores, spec, resamples, seed) for spec in wanted]
 

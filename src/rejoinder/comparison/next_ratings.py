@@ -9,15 +9,20 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, nearest
+from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import load
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.ceiling import order_uncertainty, strength_uncertainty
 from rejoinder.stats.correlation import midranks
@@ -34,6 +39,59 @@ class RatingSuggestion(NamedTuple):
     worth: float
     rated: int
     why: str
+
+
+@dataclass(frozen=True)
+class NextRatings:
+    """The replies most worth rating next, best first, and the data that they are in."""
+
+    suggestions: Sequence[RatingSuggestion]
+    data: Collection
+
+    def table(self) -> Table:
+        """One line per reply, the most valuable first."""
+        return next_table(self.suggestions)
+
+    def records(self) -> list[Item | Response]:
+        """The replies with their items, as an annotation project reads them."""
+        return select_records(self.suggestions, self.data)
+
+
+def next_(
+    run: str | Path,
+    by: Literal["metrics", "ranking"] | None = None,
+    count: int = 20,
+    *,
+    aspect: str | None = None,
+    seed: int = 0,
+) -> NextRatings:
+    """The replies of a run that are most worth rating next.
+
+    - ``run``: a run folder; with ratings or preferences, a file or ``dataset:NAME`` will do for a ranking.
+    - ``by``: where the ``metrics`` disagree most, or where the ``ranking`` of systems is least certain; metrics for a
+      run with two or more of them, where nothing is said.
+    - ``count``: how many replies.
+    - ``aspect``: the aspect whose ratings make the ranking.
+    - ``seed``: the seed of the resamples.
+
+    >>> import rejoinder
+    >>> chosen = rejoinder.next_("RUN", count=5)
+    >>> len(chosen.suggestions)
+    5
+    >>> rejoinder.write(chosen.records(), "next.jsonl") > 5
+    True
+    """
+    is_file = str(run) == "-" or str(run).startswith("dataset:") or Path(run).is_file()
+    scores = None if is_file else load(run)
+    data = read(run, allow_empty=True) if scores is None else load_data(run)
+    if by is None:
+        directed = [] if scores is None else [f for f in scores.facts.values() if f.higher_is_better is not None]
+        by = "metrics" if len(directed) > 1 and aspect is None else "ranking"
+    if by == "metrics":
+        if scores is None:
+            raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
+        return NextRatings(find_metric_disagreements(scores, data, count, seed), data)
+    return NextRatings(find_uncertain_order(data, count, aspect, scores, seed), data)
 
 
 def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:

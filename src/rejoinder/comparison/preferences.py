@@ -6,7 +6,7 @@ system was never beaten (or never won) there are no strengths; then they are shr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rejoinder.comparison.judgements import AGGREGATE, check_preferences
@@ -69,8 +69,16 @@ class PreferenceRanking:
         return f"{told}; not surely to {', '.join(near)}." if near else f"{told}."
 
 
-def rank_by_preference(records: Sequence[Record]) -> list[PreferenceRanking]:
-    """The ranking of the systems in each aspect in which replies were compared; aggregated preferences do not count."""
+def rank_by_preference(records: Iterable[Record]) -> list[PreferenceRanking]:
+    """The ranking of the systems in each aspect in which replies were compared; aggregated preferences do not count.
+
+    - ``records``: a collection, or responses, items and preferences.
+
+    >>> import rejoinder
+    >>> rejoinder.rank_by_preference(rejoinder.read("chats.jsonl"))
+    []
+    """
+    records = list(records)
     responses = {record.id: record for record in records if isinstance(record, Response)}
     dialogues = {record.id: record.dialogue for record in records if isinstance(record, Item)}
     by_aspect: dict[str, list[Preference]] = {}

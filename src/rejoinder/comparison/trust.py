@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,8 +21,12 @@ import numpy as np
 from rejoinder.comparison.rated_scores import Evidence, gather_evidence
 from rejoinder.comparison.shared_base_models import find_shared_families
 from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
 from rejoinder.engines.base import Engine
+from rejoinder.errors import InputError
+from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import Run, load
 from rejoinder.stats.agreement import Agreement, krippendorff_alpha
 from rejoinder.stats.bootstrap import BootstrapPlan, Progress, ResampledCorrelations, resample_plans
 from rejoinder.stats.ceiling import Ceiling, SplitHalf, one_against_rest, split_half
@@ -79,8 +84,8 @@ class Trust:
 
 
 def trust(
-    scores: Scores,
-    data: Collection,
+    run: Scores | Run | str | Path,
+    data: Collection | str | Path | None = None,
     aspect: str | None = None,
     method: Method = "spearman",
     test: TrustTest = "bootstrap",
@@ -89,7 +94,24 @@ def trust(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """Hold every metric of a run against the ratings of one aspect; workers of an engine share the resamples."""
+    """How well every metric of a run agrees with the ratings of one aspect, beside trivial baselines.
+
+    - ``run``: the run folder, or scores.
+    - ``data``: the ratings, where they are not in the run folder: a collection or a file.
+    - ``aspect``: the aspect that was rated; it may be left out where there is one.
+    - ``method``: the correlation: ``spearman``, ``pearson`` or ``kendall``.
+    - ``test``: how two metrics are compared: ``bootstrap`` or ``permutation``.
+    - ``resamples``: how often dialogues are resampled.
+    - ``seed``: the seed of the resamples.
+    - ``engine``: what computes; its workers share the resamples, and the numbers are the same.
+    - ``progress``: is told how many resamples are done, and of how many.
+
+    >>> import rejoinder
+    >>> trust = rejoinder.trust("RUN", aspect="appropriate")
+    >>> {metric.name: metric.levels["pooled"].value > 0 for metric in trust.metrics}
+    {'aptness': True, 'meteor': True}
+    """
+    scores, data = load(run), _resolve_data(run, data)
     evidence = gather_evidence(scores, data, aspect)
     everything = {**evidence.scores, **evidence.baselines}
     plan = make_bootstrap_plan(evidence.is_clustered, method, resamples, seed)
@@ -130,6 +152,17 @@ def trust(
         krippendorff_alpha(ratings, "ordinal"),
         find_shared_families(scores.metrics, scores.systems),
     )
+
+
+def _resolve_data(run: Scores | Run | str | Path, data: Collection | str | Path | None) -> Collection:
+    """The ratings: those that are given, else those of the run folder."""
+    if isinstance(data, Collection):
+        return data
+    if data is not None:
+        return read(data, allow_empty=True)
+    if isinstance(run, Scores):
+        raise InputError("scores alone hold no ratings; give the data too, or the run folder")
+    return load_data(run.folder if isinstance(run, Run) else run)
 
 
 def make_bootstrap_plan(is_clustered: bool, method: Method, resamples: int, seed: int) -> BootstrapPlan:

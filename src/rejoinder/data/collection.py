@@ -84,7 +84,16 @@ class Collection:
 
 
 def collect(records: Iterable[Record], name: str = "records") -> Collection:
-    """A collection of records, checked as a file would be; errors count the records from 1."""
+    """A collection of records, checked as a file would be; errors count the records from 1.
+
+    - ``records``: items, responses, ratings, dialogues, questions, in any order.
+    - ``name``: what errors call them.
+
+    >>> import rejoinder
+    >>> data = rejoinder.collect(rejoinder.stream("chats.jsonl"))
+    >>> len(data.responses) > 0
+    True
+    """
     ledger, collection = IdChecker(), Collection()
     for number, record in enumerate(records, start=1):
         if ledger.add(record, Place(name, number)):
@@ -111,7 +120,18 @@ def from_lists(
     references: Sequence[Sequence[str] | str] | None = None,
     system: str = "system",
 ) -> Collection:
-    """A collection from plain lists: the i-th response answers the i-th context and has the i-th references."""
+    """A collection from plain lists: the i-th response answers the i-th context and has the i-th references.
+
+    - ``responses``: the replies.
+    - ``contexts``: the utterances before each reply, oldest first.
+    - ``references``: good replies to each context.
+    - ``system``: who wrote the replies.
+
+    >>> import rejoinder
+    >>> data = rejoinder.from_lists(["Fine, and you?"], [["How are you?"]], [["Very well, thanks."]])
+    >>> len(data.items)
+    1
+    """
     texts, before, good = (_as_list(given) for given in (responses, contexts, references))
     for name, given in (("contexts", before), ("references", good)):
         if given is not None and len(given) != len(texts or ()):

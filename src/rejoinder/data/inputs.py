@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rejoinder.data import parquet
 from rejoinder.data.collection import Collection, refuse_table
-from rejoinder.data.importers import Tally
+from rejoinder.data.importers import ImportTally
 from rejoinder.data.importers._files import stem_of
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import InputFile, decode_line
@@ -48,7 +48,7 @@ class Input:
             self._given = str(self._spool)
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
-        self._tally = Tally()
+        self._tally = ImportTally()
 
     @property
     def stem(self) -> str:
@@ -58,7 +58,7 @@ class Input:
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """The records with their places."""
-        self._tally = Tally()
+        self._tally = ImportTally()
         converted = self._converted()
         if converted is not None:
             for record, place in converted:
@@ -89,11 +89,11 @@ class Input:
             records = read_dataset(self._given.removeprefix(DATASET))
             return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
         if self._is_chat_log():
-            from rejoinder.data.importers import File, Options, import_places
+            from rejoinder.data.importers import File, ImportOptions, import_places
 
             self.imported_as = "openai"
             file = File(Path(self._given), self.called, stem_of(self.name.strip("<>")))
-            return import_places("openai", file.path, Options(unnamed="assistant", file=file), self._tally)
+            return import_places("openai", file.path, ImportOptions(unnamed="assistant", file=file), self._tally)
         return None
 
     @property
@@ -143,7 +143,16 @@ class Input:
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
-    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection."""
+    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection.
+
+    - ``given``: files in our schema (JSONL or Parquet), chat logs, ``-`` for standard input, or ``dataset:NAME``.
+    - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
+
+    >>> import rejoinder
+    >>> data = rejoinder.read("chats.jsonl")
+    >>> sorted({response.system for response in data.responses.values()})
+    ['attentive', 'drifter', 'parrot', 'plain']
+    """
     ledger, collection = IdChecker(), Collection()
     for one in given:
         opened = Input(one)

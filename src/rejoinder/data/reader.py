@@ -203,7 +203,13 @@ def _explain_line_error(line: Line, error: orjson.JSONDecodeError) -> InputError
 def stream(path: str | Path, allow_empty: bool = False, name: str | None = None) -> Iterator[Record]:
     """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that).
 
-    Errors call the file by its ``name``, or else by its path.
+    - ``path``: the file.
+    - ``allow_empty``: whether an empty reply is allowed.
+    - ``name``: what errors call the file.
+
+    >>> import rejoinder
+    >>> type(next(rejoinder.stream("chats.jsonl"))).__name__
+    'Item'
     """
     for line in InputFile(path, name).lines():
         yield from_object(decode_line(line), line.place, allow_empty)

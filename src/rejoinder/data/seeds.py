@@ -124,7 +124,14 @@ _DATASET = "dataset:"
 
 
 def read_seeds(*given: str | Path) -> list[Seed]:
-    """The seeds of files (seeds or questions) and of published sets (``dataset:sugar/0/train``); ids are compared."""
+    """The seeds of files (seeds or questions) and of published sets; ids are compared.
+
+    - ``given``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
+
+    >>> import rejoinder
+    >>> len(rejoinder.read_seeds("seeds.jsonl"))
+    12
+    """
     found: dict[str, tuple[Seed, Place]] = {}
     for name in given:
         for seed, place in _read_seed_file(str(name)):

@@ -18,7 +18,15 @@ def encode(record: Record) -> bytes:
 
 
 def write(records: Iterable[Record], path: str | Path) -> int:
-    """Write records to ``path`` ("-" for standard output, ``*.gz`` for gzip) and say how many."""
+    """How many records were written to a file.
+
+    - ``records``: any records, or a collection.
+    - ``path``: the file; ``-`` for standard output, ``*.gz`` is packed.
+
+    >>> import rejoinder
+    >>> rejoinder.write(rejoinder.read("testset.jsonl"), "copy.jsonl.gz")
+    12
+    """
     count = 0
     with atomic_write(path) as file:
         for record in records:

@@ -12,7 +12,16 @@ ENGINE_NAMES = ("local", "ray")
 
 
 def open_engine(name: str = "local", processes: int | None = None, address: str | None = None) -> Engine:
-    """``local``: processes of this machine, all cores unless said; ``ray``: a cluster by address, or one of our own."""
+    """What computes the parts of a long command.
+
+    - ``name``: ``local``, processes of this machine, or ``ray``, a cluster.
+    - ``processes``: how many; all cores unless said.
+    - ``address``: of a running cluster; one is started here unless said.
+
+    >>> import rejoinder
+    >>> rejoinder.open_engine("local", 2).workers
+    2
+    """
     if name == "local":
         if address is not None:
             raise SpecError("an address is of a Ray cluster; add --engine ray, or leave the address out")

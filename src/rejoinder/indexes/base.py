@@ -77,7 +77,16 @@ class Index(Protocol):
 
 
 def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterator[Passage]:
-    """Every turn of the dialogues (of one split, where it is named) as a passage."""
+    """Every turn of dialogues as a passage.
+
+    - ``dialogues``: the dialogues.
+    - ``split``: only those of this split.
+
+    >>> import rejoinder
+    >>> talk = rejoinder.Dialogue("1", (rejoinder.Turn("Tea?"), rejoinder.Turn("Yes, please.")))
+    >>> [passage.id for passage in rejoinder.passages([talk])]
+    ['1/0', '1/1']
+    """
     for dialogue in dialogues:
         if split is None or dialogue.split == split:
             for number, turn in enumerate(dialogue.turns):

@@ -19,7 +19,16 @@ AnyIndex: TypeAlias = Bm25Index | DenseIndex | ShardedBm25Index | ShardedDenseIn
 
 
 def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
-    """An index; a dense one is opened with the encoder given, else with the one of the name it was made with."""
+    """An index of whichever kind.
+
+    - ``folder``: the folder of the index.
+    - ``encoder``: of a dense index; the one of the name that it was made with unless given.
+
+    >>> import rejoinder
+    >>> made = rejoinder.index("dialogues.jsonl", "talk.bm25")
+    >>> len(rejoinder.open_index("talk.bm25")) == len(made)
+    True
+    """
     manifest = read_manifest(Path(folder))
     match manifest.kind:
         case Bm25Index.kind:

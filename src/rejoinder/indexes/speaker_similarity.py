@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.errors import SpecError, nearest
-from rejoinder.indexes.corpus import Corpus, Numbers
+from rejoinder.data.inputs import Input
+from rejoinder.errors import InputError, SpecError, nearest
+from rejoinder.indexes.corpus import Corpus, Numbers, group_by_corpus
+from rejoinder.indexes.speaker_coverage import Coverage, measure_coverage
 from rejoinder.indexes.speaker_sets import DEFAULT_SAMPLING, DESIGNS, CorpusSets, Design, SetSample, SetSampling
 from rejoinder.indexes.speakers import SETS, SetName
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.text.tokens import get_tokenizer
+from rejoinder.types import Dialogue
 
 TFIDF = "tfidf"
 Matrix: TypeAlias = Any  # a row a text: a numpy array, or a sparse matrix of scipy
@@ -95,6 +99,78 @@ class Similarity:
     cosine: Interval
     frobenius: Interval
     step: Interval | None = None
+
+
+@dataclass(frozen=True)
+class SpeakerReport:
+    """What a corpus offers of speaker sets, and how alike the utterances of each kind of set are."""
+
+    coverage: Coverage
+    similarity: Mapping[Design, Sequence[Similarity]]
+    vectors: str  # how utterances were compared
+
+
+def speakers(
+    file: str | Path,
+    *,
+    corpus: str | None = None,
+    split: str | None = None,
+    encoder: str = "aptness",
+    sets: int = 1000,
+    size: int = 10,
+    lasting: Literal["auto", "yes", "no"] = "auto",
+    seed: int = 0,
+) -> dict[str, SpeakerReport]:
+    """What the corpora of a file offer of SSREM's speaker sets, by the name of the corpus.
+
+    - ``file``: dialogues: a file or ``dataset:NAME``.
+    - ``corpus``: only the dialogues of this corpus.
+    - ``split``: only the dialogues of this split.
+    - ``encoder``: how utterances are compared: ``aptness``, ``tfidf``, ``glove-6b-50d``, ``minilm`` or a folder.
+    - ``sets``: how many sets of each kind at most.
+    - ``size``: how many utterances of a set at most.
+    - ``lasting``: whether a label names the same speaker in every dialogue; ``auto`` looks for roles such as A, B.
+    - ``seed``: the seed of what is drawn.
+
+    >>> import rejoinder
+    >>> list(rejoinder.speakers("dialogues.jsonl", corpus="friends", encoder="tfidf"))
+    ['friends']
+    """
+    corpora = _read_corpora(file, corpus, split, lasting)
+    vectors = open_vectorizer(encoder)
+    sampling = SetSampling(sets, size, seed)
+    return {
+        name: SpeakerReport(measure_coverage(one), measure_similarity(one, vectors, sampling), vectors.name)
+        for name, one in corpora.items()
+    }
+
+
+def _read_corpora(
+    file: str | Path, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
+) -> dict[str, Corpus]:
+    """The corpora of a file by name; one that has none goes by the file's."""
+    opened = Input(file)
+    seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
+
+    def wanted() -> Iterator[Dialogue]:
+        for record, _ in opened.records(allow_empty=True):
+            if isinstance(record, Dialogue):
+                seen["corpus"].add(record.corpus or "")
+                seen["split"].add(record.split or "")
+                if corpus in (None, record.corpus) and split in (None, record.split):
+                    yield record
+
+    try:
+        corpora = group_by_corpus(wanted(), lasting)
+    finally:
+        opened.close()
+    for kind, asked in (("corpus", corpus), ("split", split)):
+        if asked is not None and seen["corpus"] and asked not in seen[kind]:
+            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
+    if not corpora:
+        what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
+        raise InputError(f"{opened.called} has no {what}; name a file with dialogues (see docs/formats.md)")
+    return {name or opened.stem: one for name, one in corpora.items()}
 
 
 def measure_similarity(

@@ -6,13 +6,13 @@
 
 from rejoinder.errors import JudgeError
 from rejoinder.judges.factory import Judge, open_judge
-from rejoinder.judges.pairs import Comparison, compare_pair, order_consistency
+from rejoinder.judges.pairs import PairComparison, compare_pair, order_consistency
 from rejoinder.judges.rubric import Rubric, load_rubric
 
 __all__ = [
-    "Comparison",
     "Judge",
     "JudgeError",
+    "PairComparison",
     "Rubric",
     "compare_pair",
     "load_rubric",

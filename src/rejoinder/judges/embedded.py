@@ -15,7 +15,7 @@ import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.judges.endpoint import RatingRequest
-from rejoinder.judges.pairs import Comparison, ResponsePair
+from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.rubric import Rubric
 from rejoinder.models.language_model.answer_probabilities import Values, answer_log_probabilities
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
@@ -53,7 +53,7 @@ class EmbeddedJudge:
         mean = (expected[:, 0] + self.rubric.low + self.rubric.high - expected[:, 1]) / 2
         return [float(value) for value in mean]
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[Comparison]:
+    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, from the probabilities of both answers in both orders."""
         prompts = [
             self._choice_prompt(duel.context, *order)
@@ -64,7 +64,7 @@ class EmbeddedJudge:
             return []
         found = answer_log_probabilities(self.model, prompts, ["A", "B"])
         odds = (found[:, 0] - found[:, 1]).reshape(-1, 2)
-        return [Comparison.of_odds(float(forward), -float(backward)) for forward, backward in odds]
+        return [PairComparison.of_odds(float(forward), -float(backward)) for forward, backward in odds]
 
     def cut(self, asked: Sequence[RatingRequest]) -> list[bool]:
         """Which cases hold a context or a reply that is longer than is read."""

@@ -13,7 +13,7 @@ import orjson
 
 from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
 from rejoinder.judges.answer_store import Answer, AnswerStore
-from rejoinder.judges.pairs import Comparison, ResponsePair
+from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.prompt import RETRY_PREFIX, VERSION, Messages, choice_messages, rating_messages
 from rejoinder.judges.requests import Request, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
@@ -72,13 +72,13 @@ class RemoteJudge:
         kept = (store.of(request.key) for one in asked for request in self._ratings(one))
         return any(answers and is_unanswered(answers, most, self._has_score) for answers in kept)
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[Comparison]:
+    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         self._ask((r for duel in duels for r in self._choices(duel)), lambda c: read_choice(c) is not None)
         compared = []
         for duel in duels:
             forward, backward = (self._choice(r) for r in self._choices(duel))
-            compared.append(Comparison.of_choices(forward, swap_choice(backward)))
+            compared.append(PairComparison.of_choices(forward, swap_choice(backward)))
         return compared
 
     def said(self, asked: Sequence[RatingRequest]) -> Iterator[list[RawAnswer]]:

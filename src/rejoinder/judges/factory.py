@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rejoinder.judges.embedded import EmbeddedJudge
 from rejoinder.judges.endpoint import RemoteJudge
-from rejoinder.judges.pairs import Comparison, ResponsePair
+from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.rubric import load_rubric
 
 EMBEDDED = "embedded"
@@ -16,12 +16,19 @@ EMBEDDED = "embedded"
 class Judge(Protocol):
     """Whoever can say which of two replies is better."""
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[Comparison]:
+    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         ...
 
 
 def open_judge(model: str, rubric: str = "default") -> EmbeddedJudge | RemoteJudge:
-    """The judge of that name with a rubric: ``embedded``, or what the endpoint calls its model."""
+    """The judge of that name with a rubric.
+
+    - ``model``: ``embedded``, or what the endpoint calls its model.
+    - ``rubric``: the name of a rubric, or its file.
+
+    >>> import rejoinder
+    >>> judge = rejoinder.open_judge("embedded")
+    """
     found = load_rubric(rubric)
     return EmbeddedJudge(found) if model == EMBEDDED else RemoteJudge(model, found)

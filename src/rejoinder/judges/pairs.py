@@ -24,7 +24,7 @@ class ResponsePair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairComparison:
     """Which of two replies is better, in both orders; the choices are about the same replies, whatever the order.
 
     ``advantage`` says how much better the first is (from -1 to 1, or in log-odds for a judge that gives
@@ -37,7 +37,7 @@ class Comparison:
     advantage: float
 
     @classmethod
-    def of_choices(cls, forward: Choice | None, backward: Choice | None) -> Comparison:
+    def of_choices(cls, forward: Choice | None, backward: Choice | None) -> PairComparison:
         """Both orders taken together: what both say, else a tie; one that cannot be read leaves the other."""
         known = [POINTS[c] for c in (forward, backward) if c is not None]
         if not known:
@@ -45,14 +45,14 @@ class Comparison:
         return cls._of(sum(known) / len(known) * 2 - 1, forward, backward)
 
     @classmethod
-    def of_odds(cls, forward: float, backward: float) -> Comparison:
+    def of_odds(cls, forward: float, backward: float) -> PairComparison:
         """From the log-odds of the first reply in both orders, whose mean is free of a liking for one position."""
         if math.isnan(forward) or math.isnan(backward):
             return cls(None, None, None, math.nan)
         return cls._of((forward + backward) / 2, _sign(forward), _sign(backward))
 
     @classmethod
-    def _of(cls, advantage: float, forward: Choice | None, backward: Choice | None) -> Comparison:
+    def _of(cls, advantage: float, forward: Choice | None, backward: Choice | None) -> PairComparison:
         return cls(_sign(advantage), forward, backward, advantage)
 
 
@@ -64,14 +64,33 @@ class OrderConsistency(NamedTuple):
     first_position: float  # share of decided answers that took the reply shown first; .5 where the order is nothing
 
 
-def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> Comparison:
-    """Which of two replies a judge prefers, asked in both orders."""
+def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> PairComparison:
+    """Which of two replies a judge prefers, asked in both orders.
+
+    - ``judge``: what ``open_judge`` gives.
+    - ``context``: the utterances before the replies, oldest first.
+    - ``first``: a reply.
+    - ``second``: another one.
+
+    >>> import rejoinder
+    >>> judge = rejoinder.open_judge("embedded")
+    >>> rejoinder.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
+    'first'
+    """
     turns = [Turn(turn) if isinstance(turn, str) else turn for turn in context]
     return judge.compare([ResponsePair(turns, first, second)])[0]
 
 
-def order_consistency(found: Sequence[Comparison]) -> OrderConsistency:
-    """How often both orders agree, and how often the reply shown first wins."""
+def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
+    """How often both orders agree, and how often the reply shown first wins.
+
+    - ``found``: comparisons of ``compare_pair``.
+
+    >>> import rejoinder
+    >>> both = rejoinder.PairComparison("first", "first", "first", 1.0)
+    >>> rejoinder.order_consistency([both]).same
+    1.0
+    """
     both = [c for c in found if c.forward is not None and c.backward is not None]
     if not both:
         return OrderConsistency(0, math.nan, math.nan)

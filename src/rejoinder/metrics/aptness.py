@@ -50,9 +50,16 @@ class Aptness(Metric):
 def aptness(
     contexts: Sequence[Sequence[str] | str], responses: Sequence[str], model: ModelName = "both"
 ) -> list[float]:
-    """How well each response fits its context, from 0 to 1; a context is a list of utterances, oldest first.
+    """How well each response fits its context, from 0 to 1; NaN where a context or a response says nothing.
 
-    NaN where a context or a response says nothing.
+    - ``contexts``: one per response: a list of utterances, oldest first, or one utterance.
+    - ``responses``: the replies.
+    - ``model``: ``bi``, ``cross`` or ``both``.
+
+    >>> import rejoinder
+    >>> apt, odd = rejoinder.aptness([["How are you?"]] * 2, ["Fine, and you?", "Bananas are yellow."])
+    >>> apt > odd
+    True
     """
     check_choice("aptness", "model", model, ModelName)
     if isinstance(contexts, str) or isinstance(responses, str):

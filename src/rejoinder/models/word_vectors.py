@@ -48,7 +48,15 @@ class MappedVectors:
 
 
 def load_word_vectors(name: str) -> WordVectors:
-    """The word vectors of a catalog's name, or of a folder with ``vectors.npy`` and ``words.txt``."""
+    """The word vectors of a catalog's name, or of a folder with ``vectors.npy`` and ``words.txt``.
+
+    - ``name``: the name or the folder.
+
+    >>> import rejoinder
+    >>> vectors, known = rejoinder.load_word_vectors("glove-6b-50d").vectors(["hello", "qzxv"])
+    >>> list(known)
+    [True, False]
+    """
     if name not in MODELS and Path(name).is_dir():
         return MappedVectors(Path(name), name)
     model = find_model(name)

@@ -9,7 +9,7 @@ occlusion, segments          scores with parts of a context or words of a reply 
 explanation, explanation_view   what each part contributes, for a program and for a reader
 """
 
-from rejoinder.probes.attack import Plan, attack
+from rejoinder.probes.attack import AttackPlan, attack
 from rejoinder.probes.attacks import ATTACKS, Attack
 from rejoinder.probes.edits import EDITS, Edit
 from rejoinder.probes.exchange import Exchange, Pool
@@ -19,11 +19,11 @@ __all__ = [
     "ATTACKS",
     "EDITS",
     "Attack",
+    "AttackPlan",
     "Edit",
     "Example",
     "Exchange",
     "Outcome",
-    "Plan",
     "Pool",
     "Robustness",
     "attack",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from rejoinder.probes.result import (
 from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.probes.variants import TRIALS, TRUE, Trial, Variants
 from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
-from rejoinder.types import Dialogue, Item
+from rejoinder.types import Dialogue, Item, Record
 
 
 class MetricChoice(NamedTuple):
@@ -88,7 +89,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class AttackPlan:
     """What decides the figures beside the data and the metrics."""
 
     contexts: int = 2000
@@ -98,25 +99,37 @@ class Plan:
     examples: int = 5  # the worst of each test that are kept
 
 
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = AttackPlan()
 
 
 def attack(
-    records: Iterable[Dialogue | Item],
+    data: Iterable[Record] | Sequence[str | Path] | str | Path = (),
     metrics: Sequence[str | Metric] | None = None,
-    plan: Plan = DEFAULT_PLAN,
+    plan: AttackPlan = DEFAULT_PLAN,
     progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> Robustness:
-    """Attack metrics on dialogues, or on items with references; where none is named, every installed one that can be.
+    """What fools metrics: worse replies made by rule, and harmless edits of the true reply.
+
+    - ``data``: dialogues, or items with references: a file, several, a collection, or the records themselves; without
+      any, the published corpora.
+    - ``metrics``: specs or metrics; without any, every installed one that can be used.
+    - ``plan``: how many contexts are drawn, from which split, with which seed.
+    - ``progress``: is told how many metrics are done, and of how many.
+    - ``engine``: what computes.
 
     Of dialogues, those of the plan's split and those without a split are used. Of an item the first reference is the
     true reply, and the others are what metrics with references compare with.
+
+    >>> import rejoinder
+    >>> found = rejoinder.attack("dialogues.jsonl", ["length"], rejoinder.AttackPlan(contexts=20, split="train"))
+    >>> found.outcome("length", "repeated").value.value  # a reply said three times is longer
+    0.0
     """
     check_at_least(plan.contexts, 1, "contexts")
     check_at_least(plan.n_resamples, 1, "n_resamples")
     named = [parse(one) if isinstance(one, str) else one for one in metrics or ()]  # a wrong name is told at once
-    variants = Variants.of(draw_exchanges(records, plan.contexts, plan.split, plan.seed), plan.seed)
+    variants = Variants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
     chosen = choose_metrics(named, variants.exchanges)
     notes, units = list(chosen.notes), {}
     outcomes: list[Outcome] = []
@@ -148,7 +161,7 @@ def attack(
     )
 
 
-def _measure_trials(metric: str, found: TrialScores, variants: Variants, plan: Plan) -> list[Outcome]:
+def _measure_trials(metric: str, found: TrialScores, variants: Variants, plan: AttackPlan) -> list[Outcome]:
     """The figures of all trials, over corpora and in each."""
     corpora, names = encode_labels([exchange.corpus for exchange in variants.exchanges], "corpora")
     dialogues = [exchange.dialogue for exchange in variants.exchanges]
@@ -210,6 +223,18 @@ def _find_worst(metric: str, trial: Trial, found: TrialScores, variants: Variant
             )
         )
     return examples
+
+
+def _read_data(given: Iterable[Record] | Sequence[str | Path] | str | Path) -> Iterator[Dialogue | Item]:
+    """The dialogues and items of whatever was given."""
+    if isinstance(given, str | Path):
+        given = [given]
+    if isinstance(given, Sequence):
+        names = [str(one) for one in given if isinstance(one, str | Path)]
+        if names or not given:
+            yield from records_of(names)
+            return
+    yield from (one for one in given if isinstance(one, Dialogue | Item))
 
 
 def records_of(given: Sequence[str]) -> Iterator[Dialogue | Item]:

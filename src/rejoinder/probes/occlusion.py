@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from rejoinder.data.collection import from_lists
-from rejoinder.errors import InputError, SpecError
+from rejoinder.data.collection import Collection, from_lists
+from rejoinder.data.inputs import read
+from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
 from rejoinder.probes.explanation import ContextPart, Explanation, Span
 from rejoinder.probes.segments import (
@@ -42,7 +44,54 @@ def make_pair(context: Sequence[str], reply: str, references: Sequence[str] = ()
     return next(data.pairs())
 
 
-def explain(metric: Metric | str, pair: Pair) -> Explanation:
+def explain(
+    data: Collection | Pair | str | Path | None = None,
+    response: str | None = None,
+    *,
+    metric: Metric | str = "aptness",
+    context: Sequence[str] = (),
+    reply: str | None = None,
+    references: Sequence[str] = (),
+) -> Explanation:
+    """What each part of the context and each word of a reply does for its score.
+
+    - ``data``: the file, the collection or the pair that has the reply; leave it out where ``reply`` is given.
+    - ``response``: the id of the reply, where there are several.
+    - ``metric``: the metric to explain, by its spec or itself.
+    - ``context``: the utterances before ``reply``, oldest first.
+    - ``reply``: the reply itself, where no data is given.
+    - ``references``: good replies to the same context, for metrics that compare with some.
+
+    >>> import rejoinder
+    >>> found = rejoinder.explain(context=["Any milk left?"], reply="No milk today.", metric="context_overlap")
+    >>> [span.text for span in found.earning()], [span.text for span in found.costly()]
+    (['milk'], ['today.'])
+    """
+    if (data is None) == (reply is None):
+        raise InputError("give either data with the reply, or the reply itself with its context")
+    if data is None:
+        return explain_pair(metric, make_pair([text for text in context if text.strip()], reply or "", references))
+    return explain_pair(metric, data if isinstance(data, Pair) else find_pair(data, response))
+
+
+def find_pair(data: Collection | str | Path, response: str | None = None) -> Pair:
+    """The reply of a file or collection by its id, or the only one that it has."""
+    called = "the collection" if isinstance(data, Collection) else str(data)
+    known = data if isinstance(data, Collection) else read(data, allow_empty=True)
+    if not known.responses:
+        raise InputError(f"{called}: there are no responses to explain")
+    if response is None:
+        response = next(iter(known.responses))
+        if len(known.responses) > 1:
+            raise InputError(
+                f"{called}: has {len(known.responses):,} responses; choose one with --response ID, e.g. {response!r}"
+            )
+    if response not in known.responses:
+        raise InputError(f"{called}: no response is called {response!r}; {nearest(response, known.responses)}")
+    return known.pair(response)
+
+
+def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     """What each part of the context and each word of the reply does for the score that a metric gives it."""
     metric = parse(metric) if isinstance(metric, str) else metric
     _check_metric(metric, pair)

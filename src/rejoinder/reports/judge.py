@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from rejoinder import spec as specs
-from rejoinder.errors import RunError
-from rejoinder.judges.consistency import AnswerCounts, compute_price, count_answers, measure_consistency
+from rejoinder.errors import RunError, SpecError
+from rejoinder.judges.consistency import (
+    AnswerCounts,
+    Consistency,
+    compute_price,
+    count_answers,
+    measure_consistency,
+)
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
 from rejoinder.judges.settings import read_prices
 from rejoinder.metric import name_of, parse
@@ -27,19 +34,55 @@ _HEADS = ["judge", "replies", "answers", "unreadable", "refused", "input tokens"
 _CONSISTENCY_HEADS = ["compared", "all repeats equal", "mean difference", "alpha"]
 
 
-def judge_table(folder: Path, price_of_tokens: tuple[float, float] | None = None) -> Table:
-    """One line a judge of a finished run; prices are those of a million tokens, else what the environment says."""
-    asked = price_of_tokens or read_prices()
-    rows: list[list[Cell]] = []
-    notes: list[str] = []
+@dataclass(frozen=True)
+class JudgeSummary:
+    """What one judge of a run answered about so many replies, how steady it is, and what it cost (NaN if unknown)."""
+
+    metric: str
+    replies: int
+    answers: AnswerCounts
+    consistency: Consistency
+    cost: float
+    unanswered: int
+
+
+def judge(
+    run: str | Path, *, input_price: float | None = None, output_price: float | None = None
+) -> list[JudgeSummary]:
+    """What the judges of a finished run answered, how steady they are and what they cost; nothing is asked.
+
+    - ``run``: the run folder, scored with a judge at an endpoint.
+    - ``input_price``: the price of a million tokens read; what the environment says where neither price is given.
+    - ``output_price``: the price of a million tokens written.
+
+    >>> import rejoinder
+    >>> scores = rejoinder.run(["chats.jsonl"], rejoinder.Plan.of(["judge(model='NAME')"]), "judged")
+    >>> [(summary.metric, summary.cost) for summary in rejoinder.judge("judged", input_price=1, output_price=4)]
+    """
+    if (input_price is None) != (output_price is None):
+        raise SpecError("give both prices, that of tokens read and that of tokens written, or neither")
+    folder = Path(run)
+    asked = (input_price, output_price) if input_price is not None and output_price is not None else read_prices()
+    summaries = []
     for metric, pairs in _remote_judges(folder):
         said = _read_answers(folder, metric, pairs)
-        counted, steady = count_answers(said), measure_consistency(said)
+        counted = count_answers(said)
         cost = compute_price(counted, asked) if asked and not counted.uncounted else math.nan
-        line: list[Cell] = [str(metric), len(pairs), counted.answers, counted.unreadable, counted.refused]
-        line += [counted.input_tokens, counted.output_tokens, cost]
+        silent = sum(not answers for answers in said)
+        summaries.append(JudgeSummary(str(metric), len(pairs), counted, measure_consistency(said), cost, silent))
+    return summaries
+
+
+def judge_table(summaries: Sequence[JudgeSummary]) -> Table:
+    """One line per judge of a finished run."""
+    rows: list[list[Cell]] = []
+    notes: list[str] = []
+    for one in summaries:
+        counted, steady = one.answers, one.consistency
+        line: list[Cell] = [one.metric, one.replies, counted.answers, counted.unreadable, counted.refused]
+        line += [counted.input_tokens, counted.output_tokens, one.cost]
         rows.append([*line, steady.n, steady.same, steady.mean_difference, steady.alpha])
-        notes += _notes(str(metric), counted, said)
+        notes += _notes(one)
     notes.append("Repeats ask the same again; alpha is Krippendorff's (interval scale), 1 where they always agree.")
     return Table("Judges", [*_HEADS, *_CONSISTENCY_HEADS], rows, notes)
 
@@ -78,9 +121,8 @@ def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[R
     return [found.get(pair.response.id, []) for pair in pairs]
 
 
-def _notes(spec: str, counted: AnswerCounts, said: list[list[RawAnswer]]) -> Iterator[str]:
-    if counted.uncounted:
-        yield f"{spec}: {counted.uncounted:,} answers do not tell their tokens (or tell nonsense): the cost is unknown."
-    silent = sum(not answers for answers in said)
-    if silent:
-        yield f"{spec}: {silent:,} replies have no kept answer (blank ones, or the cache was cleared)."
+def _notes(one: JudgeSummary) -> Iterator[str]:
+    if n := one.answers.uncounted:
+        yield f"{one.metric}: {n:,} answers do not tell their tokens (or tell nonsense): the cost is unknown."
+    if one.unanswered:
+        yield f"{one.metric}: {one.unanswered:,} replies have no kept answer (blank ones, or the cache was cleared)."

@@ -8,6 +8,7 @@ import math
 import typing
 from collections.abc import Callable
 
+from rejoinder.errors import SpecError, nearest
 from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
 from rejoinder.paths import data_home
 from rejoinder.registry import list_modules, load_module
@@ -119,3 +120,17 @@ LISTS: dict[str, Callable[[], Table]] = {
     "datasets": dataset_table,
     "reproductions": reproduction_table,
 }
+
+
+def list_(what: str) -> Table:
+    """What there is by name, as a table.
+
+    - ``what``: ``metrics``, ``sources``, ``systems``, ``importers``, ``datasets`` or ``reproductions``.
+
+    >>> import rejoinder
+    >>> "aptness" in [row[0] for row in rejoinder.list_("metrics").rows]
+    True
+    """
+    if what not in LISTS:
+        raise SpecError(f"there is no list of {what!r}; {nearest(what, LISTS)}")
+    return LISTS[what]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 from rejoinder.errors import RunError
 from rejoinder.files import atomic_write
@@ -14,6 +15,45 @@ from rejoinder.selection.folder import is_selection_run as is_selection
 from rejoinder.table import FORMATS, Table, to_csv, to_json
 
 _MARK = b'<meta name="generator" content="rejoinder '
+
+
+REPORT_ENDINGS = {
+    "html": ".html", "text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"
+}  # fmt: skip
+
+
+def report(
+    run: str | Path,
+    output: str | Path | None = None,
+    *,
+    form: Literal["html", "text", "markdown", "latex", "csv", "json"] | None = None,
+    aspect: str | None = None,
+    seed: int = 0,
+) -> str:
+    """The report of a finished run of ``score`` or ``select``: one page that stands alone, or its tables.
+
+    - ``run``: the run folder.
+    - ``output``: the file to write too, outside the run folder; without it nothing is written.
+    - ``form``: ``html`` is the whole page, the others are its tables; without it, what the output's name ends in.
+    - ``aspect``: only this aspect of the ratings.
+    - ``seed``: the seed of the resamples.
+
+    >>> import rejoinder
+    >>> page = rejoinder.report("RUN", "report.html")
+    >>> "attentive" in page
+    True
+    """
+    folder = Path(run)
+    text = render_report(folder, form or choose_form(output), aspect, seed)
+    if output is not None:
+        save_report(text, Path(output), folder)
+    return text
+
+
+def choose_form(output: str | Path | None) -> str:
+    """The form that a file's name asks for; the whole page where it asks for none."""
+    ending = Path(output).suffix.lower() if output is not None else ""
+    return next((form for form, known in REPORT_ENDINGS.items() if ending == known), "html")
 
 
 def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:

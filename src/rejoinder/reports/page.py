@@ -10,13 +10,12 @@ import base64
 import functools
 import hashlib
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rejoinder
 from rejoinder.reports.chart import Markup, cell_text, replace_control_characters
 from rejoinder.reports.examples import select_examples
-from rejoinder.reports.findings import Findings, compute_findings
+from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, matched_table, missing_table
 from rejoinder.reports.people import aspect_sections
@@ -33,11 +32,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 GENERATOR = f"rejoinder {rejoinder.__version__}"
-
-
-def report(run_folder: Path, aspect: str | None = None, seed: int = 0) -> str:
-    """The HTML report of a finished run, on all aspects that people rated or on one."""
-    return render_page(compute_findings(run_folder, aspect, seed))
 
 
 def render_page(findings: Findings) -> str:

@@ -25,10 +25,20 @@ def score(
     references: Sequence[Sequence[str] | str] | None = None,
     matched: bool = False,
 ) -> Scores:
-    """Score every response and give the scores back; nothing is written anywhere.
+    """Every response scored under every metric; nothing is written anywhere (``run`` keeps a run folder).
 
-    ``data`` is what ``rejoinder.read`` gives, or a file's path, or a plain list of replies with ``contexts`` and
-    ``references`` beside it. ``metrics`` are specs such as ``"bleu(n=2)"`` or metrics themselves.
+    - ``data``: what ``read`` gives, a file, or a plain list of replies.
+    - ``metrics``: specs such as ``bleu(n=2)``, or metrics; those that suit the data where none is named.
+    - ``contexts``: for a plain list: the utterances before each reply, oldest first.
+    - ``references``: for a plain list: good replies to each context.
+    - ``matched``: also say which reference each reply matched best.
+
+    >>> import rejoinder
+    >>> scores = rejoinder.score("chats.jsonl", metrics=["meteor", "length"])
+    >>> scores.mean("meteor", "attentive").value > scores.mean("meteor", "parrot").value
+    True
+    >>> rejoinder.score(["Fine."], "length", contexts=[["How are you?"]])["length"].tolist()
+    [1.0]
     """
     collection = _make_collection(data, contexts, references)
     pairs = list(collection.pairs())

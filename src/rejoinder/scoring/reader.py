@@ -18,8 +18,9 @@ from rejoinder.scoring.result import MetricFacts, Scores
 from rejoinder.scoring.sharded.reader import list_run_parts
 
 
-def load_data(folder: Path) -> Collection:
+def load_data(folder: str | Path) -> Collection:
     """The input of a run as it was checked: items, responses, ratings and all."""
+    folder = Path(folder)
     check_files(folder, {DATA})
     return read_files([part / DATA for part in list_run_parts(folder)], allow_empty=True)
 

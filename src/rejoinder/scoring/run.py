@@ -110,11 +110,22 @@ def run(
     progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> Run:
-    """Score the responses of the inputs and keep everything in a folder (by default ``runs/<name>-<identity>``).
+    """A finished run: every response of the inputs scored, and everything kept in a folder.
 
-    A plan without metrics takes the default ones that suit the input. Without an engine, so many processes compute.
+    - ``inputs``: files in our schema, chat logs, or ``dataset:NAME``.
+    - ``plan``: the metrics; one without any takes the default ones that suit the input.
+    - ``folder``: the run folder, ``runs/NAME-IDENTITY`` where none is named.
+    - ``processes``: how many compute, without an engine.
+    - ``cache``: whether the score cache is read and written.
+    - ``progress``: is told how many responses are done, and of how many.
+    - ``engine``: what computes.
 
     A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
+
+    >>> import rejoinder
+    >>> finished = rejoinder.run(["chats.jsonl"], rejoinder.Plan.of(["length"]), "lengths")
+    >>> finished.folder.name, list(finished.scores.metrics)
+    ('lengths', ['length'])
     """
     begun, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
     opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
@@ -244,8 +255,17 @@ def _describe_timings(
     }
 
 
-def load(folder: str | Path) -> Scores:
-    """The scores of a finished run."""
+def load(folder: str | Path | Run | Scores) -> Scores:
+    """The scores of a finished run.
+
+    - ``folder``: the run folder, or a run; scores are given back as they are.
+
+    >>> import rejoinder
+    >>> rejoinder.load("RUN").systems
+    ['attentive', 'plain', 'drifter', 'parrot']
+    """
     from rejoinder.scoring.reader import load_scores
 
+    if isinstance(folder, Run | Scores):
+        return folder if isinstance(folder, Scores) else folder.scores
     return load_scores(Path(folder), read_about(Path(folder)))

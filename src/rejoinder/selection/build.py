@@ -19,6 +19,7 @@ from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.assembly import QuestionAssembler
 from rejoinder.selection.card import make_card
 from rejoinder.selection.human_scores import HumanScores, attach_scores, get_ratings
+from rejoinder.selection.inputs import Files, open_inputs
 from rejoinder.selection.leakage import TrainingTexts
 from rejoinder.selection.model_pass import Progress, attach_acceptability
 from rejoinder.selection.pools import PoolSearch, open_pool_search
@@ -48,25 +49,41 @@ class PoolSet:
 
 
 def build(
-    dialogues: Iterable[Dialogue | Item | Question],
-    repository: Iterable[Dialogue] | Corpus,
+    dialogues: Iterable[Dialogue | Item | Question] | Files,
+    repository: Iterable[Dialogue] | Corpus | Files,
     settings: SelectionSettings | None = None,
     *,
-    training: Iterable[Record] | TrainingTexts = (),
+    training: Iterable[Record] | TrainingTexts | Files = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
     elsewhere: PoolEngine | None = None,
 ) -> BuiltTestSet:
-    """A test set that nobody but the model has judged.
+    """A test set with well-chosen false candidates that nobody but the model has judged.
 
-    ``training`` is what systems were trained on and must not meet again; ``known`` says from which score on the judge
-    of the settings calls a candidate acceptable (what the package knows of it, where nothing is given); ``inputs`` are
-    what the card says of files. Workers of an engine find the pools where one is given (``elsewhere``).
+    - ``dialogues``: what questions are made of: dialogues, items or questions, or the files that have them; a name may
+      end in ``@SPLIT``.
+    - ``repository``: where candidates are found: dialogues, a ``Corpus``, or files.
+    - ``settings``: how questions are built.
+    - ``training``: what systems were trained on and must not meet again: records or files.
+    - ``known``: from which score on the judge of the settings calls a candidate acceptable; what the package knows of
+      it, where nothing is given.
+    - ``inputs``: more that the card says of files.
+    - ``progress``: is told how many contexts are done, and of how many.
+    - ``elsewhere``: an engine whose workers find the pools.
+
+    >>> import rejoinder
+    >>> settings = rejoinder.SelectionSettings(random=True, questions=5)
+    >>> built = rejoinder.build("dialogues.jsonl", "others.jsonl", settings)
+    >>> len(built.questions), len(built.questions[0].candidates)
+    (5, 4)
+    >>> rejoinder.write(built.questions, "set.jsonl")
+    5
     """
     settings = settings or SelectionSettings()
     known = _resolve_judge(settings, known)
-    work = open_pool_search(dialogues, repository, settings, training)
+    opened = open_inputs(dialogues, repository, training, inputs)
+    work = open_pool_search(opened.contexts, opened.repository, settings, opened.training)
     assembling = QuestionAssembler(settings, by_people=False, known=known)
     pools: list[Question] = []
     made: dict[str, list[Question]] = {}
@@ -78,30 +95,49 @@ def build(
         if n == wanted:
             break
     questions = [question for item in work.items for question in made.get(item.id, ())]
-    return _finish_test_set(questions, pools, assembling, work.facts, inputs)
+    return _finish_test_set(questions, pools, assembling, work.facts, opened.facts)
 
 
 def find_pools(
-    dialogues: Iterable[Dialogue | Item | Question],
-    repository: Iterable[Dialogue] | Corpus,
+    dialogues: Iterable[Dialogue | Item | Question] | Files,
+    repository: Iterable[Dialogue] | Corpus | Files,
     settings: SelectionSettings | None = None,
     *,
-    training: Iterable[Record] | TrainingTexts = (),
+    training: Iterable[Record] | TrainingTexts | Files = (),
     known: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
     elsewhere: PoolEngine | None = None,
 ) -> PoolSet:
-    """Pools for people to score, as many as questions are wanted; the model's opinion goes with them."""
+    """Pools for people to score, as many as questions are wanted; the model's opinion goes with them.
+
+    - ``dialogues``: what questions are made of: dialogues, items or questions, or the files that have them; a name may
+      end in ``@SPLIT``.
+    - ``repository``: where candidates are found: dialogues, a ``Corpus``, or files.
+    - ``settings``: how questions are built.
+    - ``training``: what systems were trained on and must not meet again: records or files.
+    - ``known``: from which score on the judge of the settings calls a candidate acceptable; what the package knows of
+      it, where nothing is given.
+    - ``inputs``: more that the card says of files.
+    - ``progress``: is told how many contexts are done, and of how many.
+    - ``elsewhere``: an engine whose workers find the pools.
+
+    >>> import rejoinder
+    >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), questions=5)
+    >>> pools = rejoinder.find_pools("dialogues.jsonl", "others.jsonl", settings)
+    >>> len(pools.questions)
+    5
+    """
     settings = settings or SelectionSettings()
-    work = open_pool_search(dialogues, repository, settings, training)
+    opened = open_inputs(dialogues, repository, training, inputs)
+    work = open_pool_search(opened.contexts, opened.repository, settings, opened.training)
     wanted = settings.questions or len(work.items)
     found = {
         pool.id: pool
         for pool in islice(_iterate_pools(work, _resolve_judge(settings, known), wanted, progress, elsewhere), wanted)
     }
     in_order = tuple(found[item.id] for item in work.items if item.id in found)
-    return PoolSet(in_order, {**work.facts, "inputs": list(inputs)})
+    return PoolSet(in_order, {**work.facts, "inputs": opened.facts})
 
 
 def make_questions(
@@ -110,7 +146,19 @@ def make_questions(
     scores: HumanScores | None = None,
     known: Acceptability | None = None,
 ) -> BuiltTestSet:
-    """The test set that people's scores (or else the model's) make of pools."""
+    """The test set that people's scores (or else the model's) make of pools.
+
+    - ``pools``: what ``find_pools`` found.
+    - ``settings``: how questions are built.
+    - ``scores``: what people said of the candidates.
+    - ``known``: what is known of the judge of the settings.
+
+    >>> import rejoinder
+    >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
+    >>> pools = rejoinder.find_pools("dialogues.jsonl", "others.jsonl", settings)
+    >>> len(rejoinder.make_questions(pools, settings).questions) > 0
+    True
+    """
     settings = settings or SelectionSettings()
     scored = attach_scores(pools.questions, scores) if scores is not None else list(pools.questions)
     by_people = any(get_ratings(one) for pool in scored for one in pool.candidates)

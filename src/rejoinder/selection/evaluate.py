@@ -92,7 +92,17 @@ class SelectionEvaluation:
 
 
 def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: int = 0) -> SelectionEvaluation:
-    """Accuracies, differences, breakdowns, places and disputed questions of a selection."""
+    """Accuracies, differences, breakdowns, places and disputed questions of a selection.
+
+    - ``selected``: what systems selected, from ``select``.
+    - ``most``: how many disputed questions are listed.
+    - ``seed``: the seed of the resamples.
+
+    >>> import rejoinder
+    >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected-by-words")
+    >>> 0 <= rejoinder.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
+    True
+    """
     found = standings(selected, seed)
     groups = {
         ERROR_LABEL: breakdown(selected, by_label),

@@ -5,16 +5,18 @@ A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only what belongs to thes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from rejoinder.data.inputs import DATASET, Input
 from rejoinder.data.reader import InputFile
 from rejoinder.data.spool import is_pipe
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
+from rejoinder.selection.leakage import TrainingTexts
+from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
 UNKNOWN_LICENCE = "not known"
@@ -90,6 +92,46 @@ def _read_plain_text(name: str) -> Iterator[Record]:
     for line in InputFile(name).lines():
         text = line.text.decode("utf-8", "replace").strip()
         yield Dialogue(f"{Path(name).name}:{line.place.line}", (Turn(text),))
+
+
+class OpenedInputs(NamedTuple):
+    """What a test set is built from, opened, and what its card says of the files."""
+
+    contexts: Iterable[Dialogue | Item | Question]
+    repository: Iterable[Dialogue] | Corpus
+    training: Iterable[Record] | TrainingTexts
+    facts: list[Mapping[str, Any]]
+
+
+Files: TypeAlias = str | Path | Sequence[str | Path]
+
+
+def open_inputs(
+    contexts: Iterable[Dialogue | Item | Question] | Files,
+    repository: Iterable[Dialogue] | Corpus | Files,
+    training: Iterable[Record] | TrainingTexts | Files,
+    facts: Sequence[Mapping[str, Any]] = (),
+) -> OpenedInputs:
+    """Records as they are given, and files opened, with what the card says of each."""
+    named = [_list_files(one) for one in (contexts, repository, training)]
+    told = [
+        one.facts(role)
+        for role, files in zip(("dialogues", "repository", "training"), named, strict=True)
+        for one in files
+    ]
+    records: tuple[Any, Any, Any] = contexts, repository, training
+    readers: tuple[Any, Any, Any] = read_contexts, read_repository, read_training
+    opened = (read(files) if files else given for given, read, files in zip(records, readers, named, strict=True))
+    return OpenedInputs(*opened, [*facts, *told])
+
+
+def _list_files(given: object) -> list[BuildInput]:
+    """The files that are named; none where records are given."""
+    if isinstance(given, str | Path):
+        given = [given]
+    if not isinstance(given, list | tuple):
+        return []
+    return [BuildInput.of(str(one)) for one in given if isinstance(one, str | Path)]
 
 
 def read_contexts(given: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:

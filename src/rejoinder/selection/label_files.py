@@ -12,12 +12,22 @@ import orjson
 from rejoinder.annotation.exports.csv import read_rows, to_csv
 from rejoinder.annotation.exports.texts import majority
 from rejoinder.annotation.fields import NONE
+from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.reader import Line, decode_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
-from rejoinder.selection.labels import LABELS, attach_labels, check_labels, find_false_places, response_id
+from rejoinder.selection.label_rules import suggest_labels
+from rejoinder.selection.labels import (
+    LABELS,
+    accept_suggestions,
+    attach_labels,
+    check_labels,
+    find_false_places,
+    response_id,
+)
+from rejoinder.selection.result import check_questions
 from rejoinder.types import Item, Question, Rating, Record, Response
 
 SHEET_COLUMNS = ("question", "candidate", "context", "true reply", "text", "suggested", "labels")
@@ -31,6 +41,44 @@ class LabelledQuestions(NamedTuple):
     questions: list[Question]
     judged: int
     given: Counter[str]
+
+
+def label(
+    testset: Sequence[Question] | str | Path,
+    *,
+    suggest: bool = False,
+    accept: bool = False,
+    source: str | Path | None = None,
+) -> LabelledQuestions:
+    """The questions of a test set with error labels on their false candidates: by people, or suggested by rules.
+
+    - ``testset``: questions, their file, or ``dataset:NAME``.
+    - ``suggest``: suggest labels by rules for English; they stay suggestions, in ``meta``.
+    - ``accept``: take what was suggested as labels, where there are none yet.
+    - ``source``: a file with the labels that people gave.
+
+    >>> import rejoinder
+    >>> labelled = rejoinder.label("testset.jsonl", suggest=True, accept=True)
+    >>> len(labelled.questions)
+    12
+    """
+    questions = read_test_set(testset) if isinstance(testset, str | Path) else list(testset)
+    labelled = LabelledQuestions(questions, 0, Counter())
+    if source is not None:
+        labelled = read_labels(questions, Path(source))
+    questions = labelled.questions
+    if suggest:
+        questions = [suggest_labels(question) for question in questions]
+    if accept:
+        questions = [accept_suggestions(question) for question in questions]
+    return labelled._replace(questions=questions)
+
+
+def read_test_set(testset: str | Path) -> list[Question]:
+    """The questions of a file, each of which can be answered."""
+    questions = list(read(testset).questions.values())
+    check_questions(questions, str(testset))
+    return questions
 
 
 def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:

@@ -19,8 +19,9 @@ from rejoinder.scoring.folder import check_described_files, describe_files, writ
 from rejoinder.selection import folder as answer_file
 from rejoinder.selection import folder as folders
 from rejoinder.selection.answers import system_name
+from rejoinder.selection.folder import is_selection_run
 from rejoinder.selection.result import SelectionResult, check_questions
-from rejoinder.systems import System, parse_system, signature
+from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
 
 ORDER_CHECKS = 20  # questions that are asked again with their candidates turned round
@@ -44,19 +45,35 @@ class SelectionRun:
 
 def select(
     given: str | Path,
-    systems: Sequence[str | System],
-    folder: Path | None = None,
+    systems: Sequence[str | System] = (),
+    folder: str | Path | None = None,
     turned: int = ORDER_CHECKS,
     show: ShowProgress | None = None,
     engine: Engine | None = None,
 ) -> SelectionRun:
-    """Let systems answer the questions of a file (or ``dataset:NAME``) and keep everything in a folder.
+    """What systems choose among the candidates of every question of a test set, kept in a run folder.
 
-    An engine asks systems that take each question by itself with several workers.
+    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then read again.
+    - ``systems``: specs such as ``tfidf``, ``hf:NAME`` or ``./mine.py:function``, or systems themselves.
+    - ``folder``: the run folder; ``runs/NAME-select-DIGEST`` where none is named.
+    - ``turned``: how many questions are asked again with their candidates turned round.
+    - ``show``: is told which system has answered how many questions, and of how many.
+    - ``engine``: what computes; several workers ask systems that take each question by itself.
 
-    The folder is ``runs/NAME-DIGEST`` unless given. A system that has answered the same questions before, with the same
-    signature, is not asked again; one that was stopped goes on where it was.
+    A system that has answered the same questions before, with the same signature, is not asked again; one that was
+    stopped goes on where it was. ``evaluate_selection`` says how good the systems are.
+
+    >>> import rejoinder
+    >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected")
+    >>> list(run.selected.systems)
+    ['tfidf']
+    >>> rejoinder.evaluate_selection(run.selected).standings[0].system
+    'tfidf'
     """
+    if is_selection_run(Path(given)):
+        if folder is not None:
+            raise SpecError(f"{given} is a run already: name no other folder, or name the test set itself")
+        return load_selection(given, systems)
     asked = parse_systems(systems, "system")
     opened = Input(given)
     try:
@@ -67,12 +84,12 @@ def select(
     finally:
         opened.close()
     digest = folders.digest_questions(questions)
-    folder = folder or Path("runs") / f"{stem}-select-{digest[:8]}"
+    folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
     folders.prepare_folder(folder, questions, digest)
     folders.copy_card(str(given), folder)
     files, fresh = {}, []
     for spec, system in asked.items():
-        of_system = signature(system)
+        of_system = system_signature(system)
         path = folder / folders.SYSTEMS / answer_file.answer_file_name(spec, of_system)
         if not path.is_file():
             begun = time.time()
@@ -86,18 +103,25 @@ def select(
     return SelectionRun(folder, _read_result(questions, list(files.values()), digest), tuple(fresh), about)
 
 
-def load_selection(folder: Path, systems: Sequence[str] = ()) -> SelectionRun:
+def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> SelectionRun:
     """A run folder as it stands, with all its systems or with those that are named."""
+    folder = Path(folder)
     about = folders.read_about(folder)
     check_described_files(folder, about.get("files", {}))
     known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
-    wanted = [typed if typed in known else system_name(parse_system(typed)) for typed in systems] or list(known)
+    wanted = [_resolve_name(typed, known) for typed in systems] or list(known)
     for spec in wanted:
         if spec not in known:
             raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
     return SelectionRun(
         folder, _read_result(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
     )
+
+
+def _resolve_name(system: str | System, known: Mapping[str, Path]) -> str:
+    if isinstance(system, System):
+        return system_name(system)
+    return system if system in known else system_name(parse_system(system))
 
 
 def parse_systems(systems: Sequence[str | System], called: str) -> dict[str, System]:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.questions import DISTRACTORS
-from rejoinder.data.seeds import REFERENCE, Seed, check_category
+from rejoinder.data.seeds import REFERENCE, Seed, check_category, read_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.seeded import stable_hash
+from rejoinder.selection.inputs import BuildInput
 from rejoinder.situation.adversarial_distractors import Progress, filter_adversarially
 from rejoinder.situation.card import make_card
 from rejoinder.situation.contradictions import Keywords, read_keywords
@@ -107,20 +108,33 @@ class SituatedSet:
 
 
 def situate(
-    seeds: Sequence[Seed],
+    seeds: Sequence[Seed | str | Path] | str | Path,
     settings: SituationSettings | None = None,
-    keywords: Keywords | None = None,
+    keywords: Keywords | str | Path | None = None,
     *,
     inputs: Sequence[Mapping[str, Any]] = (),
     encode: Encode | None = None,
     progress: Progress | None = None,
 ) -> SituatedSet:
-    """A question for each seed that has a distractor.
+    """A situated test set: a question for each seed that has a distractor, which nobody has graded yet.
 
-    ``keywords`` are those of the package where none are given; ``encode`` is the encoder of the settings; ``inputs``
-    are what the card says of files.
+    - ``seeds``: files of seeds, questions or items, ``dataset:NAME``, or seeds.
+    - ``settings``: how many candidates and statements a question gets, and how they are chosen.
+    - ``keywords``: keywords of statements that exclude others, or their file; the package has its own.
+    - ``inputs``: more that the card says of files.
+    - ``encode``: what gives the embeddings; the encoder of the settings where none is given.
+    - ``progress``: is told how many rounds of the filter are done, and of how many.
+
+    >>> import rejoinder
+    >>> made = rejoinder.situate("seeds.jsonl", rejoinder.SituationSettings(candidates=3, seed=1))
+    >>> len(made.questions) > 0
+    True
     """
     settings = settings or SituationSettings()
+    if isinstance(keywords, str | Path):
+        keywords = read_keywords(keywords)
+    seeds, facts = _open_seeds(seeds)
+    inputs = [*inputs, *facts]
     _check_seeds(seeds)
     name = "vectors that were given" if encode else describe_encoder(settings)
     encode = encode or make_encode(settings)
@@ -157,6 +171,18 @@ def make_encode(settings: SituationSettings) -> Encode:
         return encoder.encode(texts).astype(np.float64) if texts else np.zeros((0, encoder.dimensions))
 
     return encode
+
+
+def _open_seeds(given: Sequence[Seed | str | Path] | str | Path) -> tuple[list[Seed], list[Mapping[str, Any]]]:
+    """Seeds, read where files are named, and what a card says of the files."""
+    given = [given] if isinstance(given, str | Path) else list(given)
+    names = [str(one) for one in given if not isinstance(one, Seed)]
+    if "-" in names:
+        raise InputError("a set cannot be built from standard input, which can be read only once; name a file")
+    read = read_seeds(*names)
+    return [*(one for one in given if isinstance(one, Seed)), *read], [
+        BuildInput(name).facts("seeds") for name in names
+    ]
 
 
 def _check_seeds(seeds: Sequence[Seed]) -> None:

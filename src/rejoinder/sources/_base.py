@@ -74,6 +74,13 @@ def source_class(name: str) -> type[Source]:
 
 
 def parse_source(spec: str) -> Source:
-    """The source that a spec such as ``same_partner(exclusive=True)`` names."""
+    """The source that a spec such as ``same_partner(exclusive=True)`` names.
+
+    - ``spec``: a name with parameters, one of ``list_("sources")``.
+
+    >>> import rejoinder
+    >>> str(rejoinder.parse_source("bm25(query='reply')"))
+    "bm25(query='reply')"
+    """
     typed = specs.parse_spec(spec, "source")
     return specs.construct(source_class(typed.name), typed)

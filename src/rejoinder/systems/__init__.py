@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from rejoinder.systems._base import System, parse_system, signature, system_class, system_names
+from rejoinder.systems._base import System, parse_system, system_class, system_names, system_signature
 
-__all__ = ["System", "parse_system", "signature", "system_class", "system_names"]
+__all__ = ["System", "parse_system", "system_class", "system_names", "system_signature"]

@@ -79,7 +79,15 @@ def system_class(name: str) -> type[System]:
 
 
 def parse_system(text: str) -> System:
-    """The system that is meant by a spec, by ``hf:NAME``, by a metric's spec, or by ``./mine.py:function``."""
+    """The system that is meant by a spec, by ``hf:NAME``, by a metric's spec, or by ``./mine.py:function``.
+
+    - ``text``: what is typed for ``--system``.
+
+    >>> import rejoinder
+    >>> system = rejoinder.parse_system("tfidf")
+    >>> len(system.answer(["Is the museum open?"], ["The museum opens at ten.", "I like soup."]))
+    2
+    """
     prefix, colon, rest = text.strip().partition(":")
     if colon and prefix in PREFIXES and "(" not in prefix:
         name, field = PREFIXES[prefix]
@@ -95,8 +103,15 @@ def parse_system(text: str) -> System:
     raise SpecError(f"no system or metric is called {typed.name!r}; {nearest(typed.name, known)}")
 
 
-def signature(system: System) -> str:
-    """Everything that decides a system's scores, in one string."""
+def system_signature(system: System) -> str:
+    """Everything that decides a system's scores, in one string.
+
+    - ``system``: the system.
+
+    >>> import rejoinder
+    >>> rejoinder.system_signature(rejoinder.parse_system("tfidf")).startswith("tfidf|")
+    True
+    """
     parts = [type(system).__module__.rpartition(".")[2]]
     parts += [f"{f.name}:{getattr(system, f.name)}" for f in dataclasses.fields(system)]
     parts += [f"{key}:{value}" for key, value in sorted(system.details().items())]

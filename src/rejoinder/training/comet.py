@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,21 +24,10 @@ from rejoinder.models.comet.model import PROMPTS, build_prompt, write_comet
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.recipes import CometRecipe
 
 _REPORT_STEPS = 100  # steps between two lines
 LICENCE = "CC-BY-SA-4.0"  # ConceptNet's; ATOMIC is CC BY 4.0
-
-
-@dataclass(frozen=True)
-class CometRecipe:
-    """All that decides the addition, beside the triples and the language model."""
-
-    seed: int = 0
-    rank: int = 8
-    scale: float = 2.0
-    rate: float = 1e-3
-    epochs: int = 3
-    batch: int = 256
 
 
 class PromptRow(NamedTuple):

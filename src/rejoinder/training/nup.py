@@ -8,7 +8,7 @@ is that of aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +31,13 @@ from rejoinder.training.batch import FIRST, LAST
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.next_turns import NextTurn, sample_next_turns
 from rejoinder.training.optimizer import Schedule
+from rejoinder.training.recipes import NupRecipe
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
 _SPECIAL_TOKENS = SpecialTokens(first=FIRST, last=LAST, between=BETWEEN, padding=0)
 _REPORT_STEPS = 50  # steps between two lines
 DEFAULT_BASE = "aptness"
-
-
-@dataclass(frozen=True)
-class NupRecipe:
-    """All that decides the network, beside the dialogues and the base; published: a steady rate of 1e-5 for BERT."""
-
-    seed: int = 0
-    contexts: int = 3_750
-    held_out: int = 300  # contexts of the split valid that the card's figure comes from
-    epochs: int = 2
-    batch: int = 16
-    rate: float = 3e-5  # after a warm-up, and then less and less; a small encoder takes larger steps
-    decay: float = 1e-5
-    dropout: float = 0.2
-    context_tokens: int = 25  # the last ones
-    reply_tokens: int = 25  # the first ones
 
 
 def train_nup(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,10 @@ from rejoinder.models.language_model.model import LanguageModel, load_language_m
 from rejoinder.models.statements.model import BEAM_WIDTH, STATEMENTS_LORA, LoraStatementWriter, StatementRequest
 from rejoinder.training.comet import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.recipes import StatementRecipe
 
 MAX_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
 Reporter = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class StatementRecipe:
-    """All that decides the addition, beside the seeds and the language model."""
-
-    seed: int = 0
-    rank: int = 8
-    scale: float = 2.0
-    rate: float = 1e-3
-    epochs: int = 4
-    batch: int = 64
-    written: int = 200  # held-out requests and categories that statements are written for, to see how many are right
 
 
 def train_statements(

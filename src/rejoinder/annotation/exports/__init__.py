@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rejoinder.annotation.exports._external import ImportSummary
+from rejoinder.annotation.exports._external import ImportSummary as ImportSummary
 from rejoinder.annotation.results import Results, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import SpecError, nearest

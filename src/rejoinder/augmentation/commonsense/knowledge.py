@@ -56,9 +56,13 @@ class Knowledge:
 
 
 def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
-    """The knowledge of files in one layout, each named by its path or as ``dataset:knowledge/NAME``.
+    """The knowledge of files in one layout (ATOMIC's or ConceptNet's).
 
-    A line that cannot be read is an error that names it; ``skip_broken`` counts such lines and goes on.
+    - ``given``: files, or ``dataset:knowledge/NAME``.
+    - ``skip_broken``: count lines that cannot be read and go on; such a line is an error otherwise.
+
+    >>> import rejoinder
+    >>> knowledge = rejoinder.read_knowledge("atomic.tsv")
     """
     paths = [path for one in given for path in find_knowledge_files(str(one))]
     if not paths:

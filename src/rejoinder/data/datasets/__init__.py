@@ -42,9 +42,14 @@ def datasets_under(name: str) -> list[Dataset]:
 
 
 def read_dataset(name: str, root: str | Path | None = None, verify: bool = False) -> Iterator[Record]:
-    """The records of a published set, read from ``root`` (else $REJOINDER_DATA, else the user's data folder).
+    """The records of a published set, one at a time.
 
-    By default a file's size is compared with the published one; ``verify`` compares its sha256 too.
+    - ``name``: one of ``list_("datasets")``.
+    - ``root``: where the files are; ``$REJOINDER_DATA``, else the user's data folder, unless given.
+    - ``verify``: compare the sha256 of the files too, not their sizes alone.
+
+    >>> import rejoinder
+    >>> record = next(rejoinder.read_dataset("gupta/multi"))
     """
     return _read_checked(dataset(name), Path(root) if root is not None else data_home(), verify)
 

@@ -6,41 +6,50 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, ImportedRecord, Importer, Options, Tally, importer
+from rejoinder.data.importers._base import File, ImportedRecord, Importer, ImportOptions, ImportTally, importer
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import Item, Record
 
-__all__ = ["File", "Importer", "Options", "Tally", "import_places", "import_records", "importer"]
+__all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "import_places", "importer"]
 
 
-def import_records(
-    name: str, path: str | Path, options: Options | None = None, tally: Tally | None = None
+def import_(
+    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[Record]:
     """The records of a foreign file or folder, one at a time, checked as a file of our own would be.
 
-    ``tally`` is filled on the way: what came out, what was left out and why. Options that the importer does not take,
-    and a path that is not there, are told before the first record is asked for.
+    - ``name``: the format, one of ``list_("importers")``.
+    - ``path``: the file or folder.
+    - ``options``: how it is to be read; options that the importer does not take are an error.
+    - ``tally``: is filled on the way: what came out, what was left out and why.
+
+    >>> import rejoinder
+    >>> tally = rejoinder.ImportTally()
+    >>> rejoinder.write(rejoinder.import_("openai", "logs.jsonl", tally=tally), "imported.jsonl")
+    24
+    >>> tally.records["response"]
+    12
     """
     found = import_places(name, path, options, tally)
     return (record for record, _ in found)
 
 
 def import_places(
-    name: str, path: str | Path, options: Options | None = None, tally: Tally | None = None
+    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[ImportedRecord]:
-    """The records as ``import_records`` gives them, each with where it was read."""
-    options = options or Options()
+    """The records as ``import_`` gives them, each with where it was read."""
+    options = options or ImportOptions()
     found = importer(name)
     options.check(name, found.TAKES)
     place = Path(path)
     if str(path) != "-" and not place.exists():
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _check_records(found, place, options, tally if tally is not None else Tally())
+    return _check_records(found, place, options, tally if tally is not None else ImportTally())
 
 
-def _check_records(found: Importer, path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def _check_records(found: Importer, path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     ledger = IdChecker()
     for record, place in found.read(path, options, tally):
         if not ledger.add(record, place):

@@ -38,7 +38,7 @@ class File(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class ImportOptions:
     """How a foreign file is to be read; each importer takes some of these and refuses the others."""
 
     # Who said the replies, where the file does not say it.
@@ -96,7 +96,7 @@ class ImportedRecord(NamedTuple):
 
 
 @dataclasses.dataclass
-class Tally:
+class ImportTally:
     """What came out of an import, what was left out and why."""
 
     records: Counter[str] = dataclasses.field(default_factory=Counter)
@@ -145,7 +145,7 @@ class Importer(Protocol):
     SUMMARY: str
     TAKES: frozenset[str]
 
-    def read(self, path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+    def read(self, path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
         """The records, each with its place; ``tally`` learns what is left out."""
 
 
@@ -157,7 +157,7 @@ def importer(name: str) -> Importer:
 ONE_TURN = "dialogues of one turn"
 
 
-def convert_dialogue(dialogue: Dialogue, options: Options, tally: Tally) -> Iterator[Record]:
+def convert_dialogue(dialogue: Dialogue, options: ImportOptions, tally: ImportTally) -> Iterator[Record]:
     """The dialogue in the form that was asked for."""
     if options.form != "items":
         yield dialogue

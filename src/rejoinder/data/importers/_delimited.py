@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.reader import LONGEST_LINE
@@ -15,7 +15,9 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 
-def read_delimited(path: Path, options: Options, tally: Tally, ending: str, delimiter: str) -> Iterator[ImportedRecord]:
+def read_delimited(
+    path: Path, options: ImportOptions, tally: ImportTally, ending: str, delimiter: str
+) -> Iterator[ImportedRecord]:
     """The records of one text table, or of all with the ending in a folder."""
     table = RowConverter(options, tally)
     for file in files(path, (ending,), tally):

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import orjson
 
-from rejoinder.data.importers._base import EntryPlace, File, Tally
+from rejoinder.data.importers._base import EntryPlace, File, ImportTally
 from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_line
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def files(path: Path, endings: tuple[str, ...], tally: Tally) -> list[File]:
+def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File]:
     """The file itself, whatever its ending; or all files of a folder and its folders with one of the endings."""
     if not path.is_dir():
         if str(path) == "-":

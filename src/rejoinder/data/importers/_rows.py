@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import Tally
+from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, brief
@@ -117,7 +117,7 @@ class ForeignRow:
     layout: Layout
     place: Place
     separator: str | None
-    tally: Tally
+    tally: ImportTally
 
     def text(self, column: str) -> str | None:
         """A cell as text; None where it is blank."""

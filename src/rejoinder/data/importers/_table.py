@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rejoinder.data.importers import _rows as cells
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._rows import ForeignRow
@@ -79,7 +79,7 @@ _REPEATED_ROWS = "rows that repeat another"
 class RowConverter:
     """Turns rows into records, and remembers what it has seen of items and columns."""
 
-    def __init__(self, options: Options, tally: Tally) -> None:
+    def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
         self._tally = tally
         self._columns = Columns(options.fields)

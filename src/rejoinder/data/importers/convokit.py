@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import ONE_TURN, File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ONE_TURN, File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import read_json_values
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
@@ -64,7 +64,7 @@ class Thread:
             yield name, self.before(leaf)
 
 
-def build_threads(conversation: str, utterances: Sequence[Utterance], tally: Tally) -> Iterator[Thread]:
+def build_threads(conversation: str, utterances: Sequence[Utterance], tally: ImportTally) -> Iterator[Thread]:
     """The threads of a conversation; where nothing replies to anything, the order of the file makes one."""
     nodes = _make_nodes(utterances, tally)
     if not nodes:
@@ -89,7 +89,7 @@ def build_threads(conversation: str, utterances: Sequence[Utterance], tally: Tal
         tally.left_out["utterances that reply to each other in a circle"] += len(nodes) - reached
 
 
-def _make_nodes(utterances: Sequence[Utterance], tally: Tally) -> list[Node]:
+def _make_nodes(utterances: Sequence[Utterance], tally: ImportTally) -> list[Node]:
     by_id = {u.id: u for u in utterances}
     found: list[Node] = []
     for utterance in utterances:
@@ -118,7 +118,7 @@ _SPEAKER = ("speaker", "user")
 _REPLY_TO = ("reply-to", "reply_to")
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Every thread as a dialogue, or every utterance that has replies as an item with these as references."""
     file = _find_utterance_file(path)
     corpus = _corpus_name(path)
@@ -182,7 +182,7 @@ def _first_name(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> s
     return None
 
 
-def _convert_thread(thread: Thread, corpus: str, options: Options, tally: Tally) -> Iterator[Record]:
+def _convert_thread(thread: Thread, corpus: str, options: ImportOptions, tally: ImportTally) -> Iterator[Record]:
     if options.form != "items":
         for name, turns in thread.paths():
             yield Dialogue(name, turns, corpus)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._delimited import read_delimited
 from rejoinder.errors import SpecError
 
@@ -14,7 +14,7 @@ SUMMARY = "CSV with a header; --field says which column holds what"
 TAKES = _table.TAKES | {"delimiter", "quotes"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The records of a CSV file, or of all in a folder."""
     delimiter = {None: ",", "\\t": "\t"}.get(options.delimiter, options.delimiter)
     if delimiter is None or len(delimiter) != 1 or delimiter in '"\r\n':

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally, convert_dialogue
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally, convert_dialogue
 from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Turn
@@ -18,7 +18,7 @@ _TEXT = re.compile(r"dialogues_(text|train|validation|test)\.txt(\.gz)?")
 _SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The dialogues of a file, or of those files in a folder that hold the texts."""
     for file in _find_files(path, tally):
         split = _SPLITS.get(file.stem.rpartition("_")[2])
@@ -43,7 +43,7 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]
                 yield ImportedRecord(record, place)
 
 
-def _find_files(path: Path, tally: Tally) -> list[File]:
+def _find_files(path: Path, tally: ImportTally) -> list[File]:
     found = files(path, (".txt",), tally)
     if not path.is_dir():
         return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejoinder.data.importers import _rows as cells
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
@@ -49,7 +49,7 @@ def parse_response(value: Any, column: str, place: Place, context: Sequence[Turn
     return (found[label.end() :] if label else found).strip() or None
 
 
-def parse_ratings(found: Any, raters: Any, place: Place, tally: Tally) -> Iterator[Judgement]:
+def parse_ratings(found: Any, raters: Any, place: Place, tally: ImportTally) -> Iterator[Judgement]:
     """The ratings under each aspect: a list with one value a rater, or one value alone."""
     if found is None:
         return
@@ -88,7 +88,7 @@ _REFERENCE = ("reference", "references")
 _NO_FACT = "_nofact"
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """An item, its responses and their ratings; or a dialogue and its ratings."""
     reader = _Reader(options, tally)
     for file in files(path, (".json", ".jsonl"), tally):
@@ -104,8 +104,8 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]
 class _Reader:
     """Entries as records, with what the entries before gave."""
 
-    options: Options
-    tally: Tally
+    options: ImportOptions
+    tally: ImportTally
     items: IdAssigner = dataclasses.field(default_factory=IdAssigner)
     dialogues: IdAssigner = dataclasses.field(default_factory=IdAssigner)
     replies: ResponsePlacer = dataclasses.field(default_factory=ResponsePlacer)

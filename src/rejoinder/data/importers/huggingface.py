@@ -10,7 +10,7 @@ import orjson
 
 from rejoinder.data import arrow
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.paths import printable
@@ -19,7 +19,7 @@ SUMMARY = 'a dataset saved with save_to_disk; --field says which column holds wh
 TAKES = _table.TAKES | {"split"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The records of a saved dataset, or of one split of it."""
     pyarrow = arrow.import_arrow("reading a saved dataset")
     folder = _find_split(path, options.split)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief
@@ -15,7 +15,7 @@ SUMMARY = "JSON objects, one a line or in one list; --field says which key holds
 TAKES = _table.TAKES
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The records of a JSON or JSONL file, or of all in a folder."""
     table = RowConverter(options, tally)
     for file in files(path, (".jsonl", ".json", ".ndjson"), tally):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
@@ -145,7 +145,7 @@ OPENING_MESSAGES = "assistant messages that open a conversation"
 REPEATED_RESPONSES = "replies that were read already"
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Every assistant message as a response to an item whose context is what was said before it."""
     seen = _ImportState(IdAssigner(), IdAssigner(), ResponsePlacer(), {})
     for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
@@ -235,7 +235,7 @@ def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
 
 
 def _convert_conversation(
-    log: _Conversation, options: Options, seen: _ImportState, tally: Tally
+    log: _Conversation, options: ImportOptions, seen: _ImportState, tally: ImportTally
 ) -> Iterator[Item | Response]:
     spoken = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
     turns = tuple(Turn(m.text, m.role) for _, m in spoken)

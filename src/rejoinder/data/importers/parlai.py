@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.importers._base import File, ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
@@ -26,7 +26,7 @@ class _Exchange(NamedTuple):
     done: bool
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The episodes as dialogues, or one item for every line with labels, which are its references."""
     for file in files(path, (".txt",), tally):
         for number, (place, episode) in enumerate(_read_episodes(file, tally), start=1):
@@ -35,7 +35,7 @@ def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]
                 yield ImportedRecord(record, place)
 
 
-def _read_episodes(file: File, tally: Tally) -> Iterator[tuple[Place, list[_Exchange]]]:
+def _read_episodes(file: File, tally: ImportTally) -> Iterator[tuple[Place, list[_Exchange]]]:
     episode: list[_Exchange] = []
     start: Place | None = None
     for place, line in read_text_lines(file):
@@ -51,7 +51,7 @@ def _read_episodes(file: File, tally: Tally) -> Iterator[tuple[Place, list[_Exch
         yield start, episode
 
 
-def _parse_exchange(line: str, place: Place, tally: Tally) -> _Exchange:
+def _parse_exchange(line: str, place: Place, tally: ImportTally) -> _Exchange:
     fields: dict[str, str] = {}
     for part in line.split("\t"):
         key, colon, value = part.partition(":")
@@ -85,7 +85,7 @@ def _episode_turns(episode: list[_Exchange]) -> list[Turn]:
     return turns
 
 
-def _episode_dialogue(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Dialogue]:
+def _episode_dialogue(name: str, episode: list[_Exchange], tally: ImportTally) -> Iterator[Dialogue]:
     turns = _episode_turns(episode)
     more = sum(max(len(exchange.labels) - 1, 0) for exchange in episode)
     if more:
@@ -96,7 +96,7 @@ def _episode_dialogue(name: str, episode: list[_Exchange], tally: Tally) -> Iter
         tally.left_out["episodes without a turn"] += 1
 
 
-def _episode_items(name: str, episode: list[_Exchange], tally: Tally) -> Iterator[Item]:
+def _episode_items(name: str, episode: list[_Exchange], tally: ImportTally) -> Iterator[Item]:
     for number, exchange in enumerate(episode):
         before = _episode_turns(episode[:number])
         before += [Turn(exchange.text, "A")] if exchange.text is not None else []

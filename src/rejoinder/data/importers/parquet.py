@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rejoinder.data import arrow
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError
@@ -17,7 +17,7 @@ TAKES = _table.TAKES
 _BATCH = 1024
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The records of a Parquet file, or of all in a folder."""
     arrow.import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile

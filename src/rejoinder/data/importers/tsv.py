@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, Options, Tally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._delimited import read_delimited
 
 SUMMARY = "tab-separated values with a header; --field says which column holds what"
 TAKES = _table.TAKES | {"quotes"}
 
 
-def read(path: Path, options: Options, tally: Tally) -> Iterator[ImportedRecord]:
+def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """The records of a TSV file, or of all in a folder."""
     return read_delimited(path, options, tally, ".tsv", "\t")

@@ -42,7 +42,15 @@ def is_sharded(given: str) -> bool:
 
 
 def shards_of(given: str, listed: bool = True) -> list[Shard]:
-    """The files that a name means, by name, as their catalogue lists them (unless not ``listed``); never none."""
+    """The data files that a folder, a pattern or an address means, by name; never none.
+
+    - ``given``: the folder, the pattern or the address.
+    - ``listed``: whether a catalogue beside them is heeded.
+
+    >>> import rejoinder
+    >>> len(rejoinder.shards_of("talks/"))
+    2
+    """
     found = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
     if not found:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"

@@ -10,18 +10,20 @@ import contextlib
 import gzip
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, TypeAlias, get_args
 
 from rejoinder.data import remote
+from rejoinder.data.grouping import group_by_conversation
+from rejoinder.data.inputs import Input
 from rejoinder.data.parquet import RecordWriter
 from rejoinder.data.parquet import write as write_parquet
-from rejoinder.data.reader import InputFile
+from rejoinder.data.reader import EmptyError, InputFile
 from rejoinder.data.schema import Place
 from rejoinder.data.shards.conversations import find_shared, save_digests, sort_digests
-from rejoinder.data.shards.files import is_shard
+from rejoinder.data.shards.files import fetch_local, files_of, is_shard, is_sharded
 from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
 from rejoinder.data.shards.stats import ShardStats, write_manifest
 from rejoinder.data.writer import encode, write
@@ -122,6 +124,52 @@ class JsonlWriter:
 def open_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
     """A file of records, to be written."""
     return RecordWriter(path) if form == "parquet" else JsonlWriter(path, form == "jsonl.gz")
+
+
+def shards(
+    files: Sequence[str | Path] | str | Path,
+    output: str | Path,
+    *,
+    form: Form = "parquet",
+    records: int = RECORDS_PER_SHARD,
+    gather: bool = False,
+) -> ShardManifest:
+    """The catalogue of the shards that the records of files are written to; it is written last.
+
+    - ``files``: files of our schema, folders, patterns or addresses of an object store.
+    - ``output``: the folder or the address to write to.
+    - ``form``: ``parquet``, ``jsonl`` or ``jsonl.gz``.
+    - ``records``: about how many records a shard has; no conversation is in two shards.
+    - ``gather``: bring the records of each conversation together first.
+
+    >>> import rejoinder
+    >>> len(rejoinder.shards("dialogues.jsonl", "packed", form="jsonl", records=20).entries)
+    3
+    """
+    given = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
+    read = read_placed_records(given)
+    return pack(group_by_conversation(read) if gather else read, str(output), form, records)
+
+
+def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
+    """The records of files, folders, patterns and addresses, each with where it was read."""
+    for one in files:
+        if not is_sharded(one):
+            yield from _read_input(Input(one))
+            continue
+        for shard in files_of(one):
+            with fetch_local(shard) as path:
+                try:
+                    yield from _read_input(Input(path, called=shard.name))
+                except EmptyError:  # an empty shard adds nothing
+                    continue
+
+
+def _read_input(given: Input) -> Iterator[tuple[Record, Place]]:
+    try:
+        yield from given.records(allow_empty=True)
+    finally:
+        given.close()
 
 
 def pack(

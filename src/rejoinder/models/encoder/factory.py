@@ -19,11 +19,15 @@ _CONFIG = "config.json"
 
 
 def load_encoder(name: str, cache: bool = True) -> Encoder:
-    """The encoder of a name; its vectors are kept in the cache unless told otherwise.
+    """The encoder of a name.
 
-    A name is one of the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or ``hf:NAME``: a
-    folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache. Nothing is
-    fetched.
+    - ``name``: one of the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or ``hf:NAME``:
+      a folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache.
+    - ``cache``: whether vectors are kept in the cache.
+
+    >>> import rejoinder
+    >>> rejoinder.load_encoder("aptness").encode(["How are you?"]).shape
+    (1, 384)
     """
     folder, mark = find_encoder_folder(name)
     encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)

@@ -21,7 +21,8 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.batching import batches
 from rejoinder.models.device import torch_device
-from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape
+from rejoinder.models.generator.network import GeneratorNetwork
+from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, GeneratorLimits, TurnTokenizer
 from rejoinder.models.tensors import read_tensors, write_tensors
 

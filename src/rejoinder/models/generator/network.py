@@ -9,26 +9,12 @@ after the recurrence, so that a whole reply is read in one pass; without it they
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-Architecture: TypeAlias = Literal["gru", "lstm", "transformer"]
-
-
-@dataclass(frozen=True)
-class GeneratorShape:
-    """The size of a network."""
-
-    arch: Architecture = "gru"
-    layers: int = 1  # of the encoder and of the decoder
-    dim: int = 256  # of word vectors and of what is hidden
-    heads: int = 4  # of the Transformer
-    vocabulary: int = 16_000
-    attention: bool = True  # of the recurrent decoders
-    dropout: float = 0.1
+from rejoinder.models.generator.shape import GeneratorShape
 
 
 class EncodedContext(NamedTuple):

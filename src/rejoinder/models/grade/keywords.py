@@ -185,7 +185,14 @@ def read_rarity(folder: Path) -> Rarity:
 
 
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
-    """Write ``candi_keywords.txt`` and ``idf.json`` into an adapter's folder by the authors' rule, from a corpus."""
+    """Write ``candi_keywords.txt`` and ``idf.json`` into GRADE's folder by the authors' rule, from a corpus.
+
+    - ``folder``: the folder of the checkpoint.
+    - ``utterances``: the utterances of the corpus.
+
+    >>> import rejoinder
+    >>> rejoinder.write_rarity("GRADE", ["Where are the keys?"])
+    """
     folder = Path(folder)
     english = EnglishTagger(folder)
     total, texts, candidates = 0, Counter[str](), Counter[str]()

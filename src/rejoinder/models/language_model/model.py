@@ -207,8 +207,16 @@ def load_language_model(
 ) -> LanguageModel:
     """The language model of a folder or of a catalog name, such as ``smollm2-135m``.
 
-    Without a device, a GPU is used where there is one. ``join`` is the model's own convention unless given, ``window``
-    what its positions allow unless less is wanted.
+    - ``name``: the name or the folder.
+    - ``device``: ``cuda`` or ``cpu``; a GPU where there is one.
+    - ``dtype``: the precision of the arithmetic.
+    - ``join``: how turns become one text; the model's own convention unless given.
+    - ``window``: how many tokens it reads; what its positions allow unless less is wanted.
+
+    >>> import rejoinder
+    >>> model = rejoinder.load_language_model("smollm2-135m")
+    >>> model.log_probabilities([[rejoinder.Turn("Tea?")]], ["Yes, please."])[0].mean < 0
+    True
     """
     opened = open_folder(_find_folder(name), device, dtype)
     if window is not None and not 2 <= window <= opened.window:

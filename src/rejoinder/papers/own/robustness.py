@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.probes.attack import Plan, attack, records_of
+from rejoinder.probes.attack import AttackPlan, attack, records_of
 
 SUMMARY = "worse replies that the true one beats and harmless edits that move the score, macro average over corpora"
 SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", "context_overlap", "length")
 KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolute change (share of the range)"}
 
 
-def reproduce(metrics: Sequence[str] | None = None, plan: Plan | None = None) -> Reproduction:
+def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = None) -> Reproduction:
     """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
-    found = attack(records_of(()), list(metrics or SPECS), plan or Plan())
+    found = attack(records_of(()), list(metrics or SPECS), plan or AttackPlan())
     figures = [
         Figure(
             KINDS[one.kind],

@@ -21,7 +21,7 @@ from rejoinder.papers.sugar.rankers import RankerJob
 from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.rank import check_used
 from rejoinder.selection.ranking.result import RankingResult
-from rejoinder.systems import System, signature
+from rejoinder.systems import System, system_signature
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,12 @@ class RankerAnswers:
 
 def write_answers(job: RankerJob, system: System, path: Path) -> None:
     """Ask a trained ranker all that it is to be asked, and write it."""
-    head = {"name": job.name, "digest": folds.digest_folds(), "signature": signature(system), "asked": list(job.asked)}
+    head = {
+        "name": job.name,
+        "digest": folds.digest_folds(),
+        "signature": system_signature(system),
+        "asked": list(job.asked),
+    }
     with atomic_write(path) as file:
         file.write(orjson.dumps(head) + b"\n")
         for split in folds.SPLITS:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.errors import InputError, RunError
+from rejoinder.data.inputs import read
+from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.files import atomic_write
 from rejoinder.registry import list_modules, load_module
 from rejoinder.selection.result import check_questions
@@ -47,6 +48,12 @@ def list_export_names() -> list[str]:
     return sorted(name.rstrip("_").replace("_", "-") for name in list_modules(PACKAGE))
 
 
+def check_program(name: str) -> None:
+    """Raise where a test set cannot leave for a program of that name."""
+    if name not in list_export_names():
+        raise SpecError(f"no program is called {name!r}; {nearest(name, list_export_names())}")
+
+
 def make_task_name(given: str) -> str:
     """A task's name from the name of a file or a published set."""
     base = given.removeprefix("dataset:").removesuffix(".gz").removesuffix(".jsonl")
@@ -54,8 +61,26 @@ def make_task_name(given: str) -> str:
     return told if _NAME.fullmatch(told) and not keyword.iskeyword(told) else f"set_{told}"
 
 
-def export(questions: Sequence[Question], to: str, folder: Path, settings: ExportSettings) -> list[Path]:
-    """Write a test set for another program into a folder, and say which files it has there."""
+def export(
+    testset: Sequence[Question] | str | Path, to: str, folder: str | Path, settings: ExportSettings | None = None
+) -> list[Path]:
+    """The files that a test set is written to for another program.
+
+    - ``testset``: questions, their file, or ``dataset:NAME``.
+    - ``to``: the program: ``lm-eval`` or ``inspect``.
+    - ``folder``: the folder to write to.
+    - ``settings``: the task's name, and what ends a turn; the name of the file where nothing is said.
+
+    >>> import rejoinder
+    >>> [path.name for path in rejoinder.export("testset.jsonl", "lm-eval", "task")]
+    ['testset.yaml', 'testset.jsonl', 'testset_data.py']
+    """
+    check_program(to)
+    settings = settings or ExportSettings(
+        make_task_name(str(testset)) if isinstance(testset, str | Path) else "testset"
+    )
+    questions = list(read(testset).questions.values()) if isinstance(testset, str | Path) else testset
+    folder = Path(folder)
     check_questions(questions, settings.name)
     known = {name.rstrip("_").replace("_", "-"): name for name in list_modules(PACKAGE)}
     made: Mapping[str, bytes] = load_module(PACKAGE, known.get(to, to), "export").files(questions, settings)

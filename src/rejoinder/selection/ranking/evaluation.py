@@ -58,7 +58,18 @@ class RankingEvaluation:
 def evaluate_ranking(
     ranked: RankingResult, everything: bool = False, seen: QuestionKey | None = None, seed: int = 0
 ) -> RankingEvaluation:
-    """Evaluate on the questions that tell rankers apart; ``seen`` says what of one was seen in training."""
+    """How good the orders of rankers are on the questions that tell rankers apart.
+
+    - ``ranked``: what rankers said with one input, from ``rank``.
+    - ``everything``: evaluate also where no candidate is Bad.
+    - ``seen``: says what of a question was seen in training.
+    - ``seed``: the seed of the resamples.
+
+    >>> import rejoinder
+    >>> run = rejoinder.rank("questions.jsonl", ["tfidf"], ["u"], "ranked-by-words")
+    >>> rejoinder.evaluate_ranking(run.ranked["u"]).standings[0].ranker
+    'tfidf'
+    """
     reasons = [explain_exclusion(question, everything) for question in ranked.questions]
     left_out = dict(Counter(reason for reason in reasons if reason is not None))
     kept = ranked.evaluated(everything)

@@ -17,17 +17,18 @@ from typing import Any
 import orjson
 
 from rejoinder.data.inputs import Input
-from rejoinder.data.questions import limit_situation, rank_grades
+from rejoinder.data.questions import WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
 from rejoinder.selection import folder as answer_file
 from rejoinder.selection import folder as folders
 from rejoinder.selection import select
 from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
-from rejoinder.systems import System, signature
+from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
 
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
+DEFAULT_RANKER = "ranker"
 ShowProgress = Callable[[str, int, int], None]
 
 
@@ -42,14 +43,27 @@ class RankingRun:
 
 def rank(
     given: str | Path,
-    rankers: Sequence[str | System],
-    inputs: Sequence[str],
-    folder: Path | None = None,
+    rankers: Sequence[str | System] = (DEFAULT_RANKER,),
+    inputs: Sequence[str] = (WHOLE,),
+    folder: str | Path | None = None,
     show: ShowProgress | None = None,
 ) -> RankingRun:
-    """Let rankers order the candidates of a file (or ``dataset:NAME``); who has been asked before is not asked again.
+    """The candidates of every question in order, best first, by each ranker, kept in a run folder.
 
-    The folder is ``runs/NAME-rank-DIGEST`` unless given.
+    - ``given``: a file of questions or ``dataset:NAME``.
+    - ``rankers``: specs of systems, or systems themselves.
+    - ``inputs``: what rankers are shown: ``u``, ``u+S1``, ``u+S``, or ``5``, ``10``, ``15`` distractors.
+    - ``folder``: the run folder; ``runs/NAME-rank-DIGEST`` where none is named.
+    - ``show``: is told which ranker has answered how many questions, and of how many.
+
+    A ranker that has been asked before is not asked again. ``evaluate_ranking`` says how good the orders are where the
+    candidates have grades.
+
+    >>> import rejoinder
+    >>> run = rejoinder.rank("questions.jsonl", ["tfidf(situation='u+S')"], ["u", "u+S"], "ranked")
+    >>> evaluation = rejoinder.evaluate_ranking(run.ranked["u+S"])
+    >>> evaluation.standings[0].measures["Precision@1"].estimate.value
+    1.0
     """
     parsed = select.parse_systems(rankers, "ranker")
     opened = Input(given)
@@ -60,7 +74,7 @@ def rank(
     finally:
         opened.close()
     asked = {one: limit_situation(questions, one) for one in dict.fromkeys(inputs)}
-    folder = folder or Path("runs") / f"{stem}-rank-{folders.digest_questions(questions)[:8]}"
+    folder = Path(folder or f"runs/{stem}-rank-{folders.digest_questions(questions)[:8]}")
     if folders.is_selection_run(folder):
         raise RunError(f"{folder}: is a run of rejoinder select; choose another folder with -o")
     found, fresh = {}, 0
@@ -77,7 +91,7 @@ def rank(
             {a.name: a.answers.signature for a in answers},
         )
         write_rankings(found[one], folder / one / RANKED)
-    signatures = {name: signature(system) for name, system in parsed.items()}
+    signatures = {name: system_signature(system) for name, system in parsed.items()}
     write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(asked), signatures))
     return RankingRun(folder, found, fresh)
 
@@ -107,7 +121,7 @@ def _answer_questions(
     folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: ShowProgress | None
 ) -> _RankerAnswers:
     """The answers of one ranker, from its file where it is there."""
-    of_system = signature(system)
+    of_system = system_signature(system)
     path = folder / folders.SYSTEMS / answer_file.answer_file_name(name, of_system)
     read = folder / USED / f"{path.stem}.json"
     fresh = not path.is_file()

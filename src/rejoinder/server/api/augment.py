@@ -8,7 +8,7 @@ from typing import Any
 
 from rejoinder.augmentation.augment import augment as augmented
 from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
-from rejoinder.augmentation.summary import Tally
+from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.server.api.records import items_of
 from rejoinder.server.api.service import ApiService
 from rejoinder.types import Item, Reference
@@ -36,7 +36,7 @@ async def augment(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
 def _augment_batch(plan: AugmentationPlan, given: list[Sequence[Item]]) -> list[dict[str, Any]]:
     answers = []
     for items in given:
-        tally = Tally()
+        tally = AugmentationTally()
         made = list(augmented(items, plan, tally=tally))
         told = [_item_object(before, after) for before, after in zip(items, made, strict=True)]
         answers.append({"items": told, "notes": list(dict.fromkeys(tally.notes))})

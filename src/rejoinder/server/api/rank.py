@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rejoinder.selection.answers import ScoreLine, score_questions, system_name
 from rejoinder.server.api.records import question_of
 from rejoinder.server.api.service import ApiService, split_by_size
-from rejoinder.systems import System, signature
+from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
 
 
@@ -66,7 +66,7 @@ def _rank_together(system: System, used: bool, given: list[Sequence[Question]]) 
 
 @functools.lru_cache(512)
 def _system_signature(system: System) -> str:
-    return signature(system)
+    return system_signature(system)
 
 
 def order_candidates(scores: ScoreLine) -> list[int]:

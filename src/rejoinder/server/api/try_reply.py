@@ -13,7 +13,7 @@ from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import Metric, SetMetric, metric_class
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.explanation import ContextPart, Explanation, Span
-from rejoinder.probes.occlusion import explain
+from rejoinder.probes.occlusion import explain_pair
 from rejoinder.probes.variants import TRIALS, TRUE, Variants
 from rejoinder.scoring.compute import missing_part
 from rejoinder.server.api.rank import json_number
@@ -102,7 +102,7 @@ async def explain_reply(desk: ApiService, body: Mapping[str, Any]) -> dict[str, 
 
 
 def _explain_batch(metric: Metric, given: list[Pair]) -> list[Explanation]:
-    return [explain(metric, pair) for pair in given]
+    return [explain_pair(metric, pair) for pair in given]
 
 
 def _span_object(one: Span) -> dict[str, Any]:

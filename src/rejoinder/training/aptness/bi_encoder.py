@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -19,6 +18,7 @@ from rejoinder.models.aptness.network import UTTERANCES, BiEncoder
 from rejoinder.training.batch import TokenRows, keep_tokens, stack_rows, truncate_rows
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import utterance_vectors
+from rejoinder.training.recipes import BiRecipe
 from rejoinder.training.sampling import (
     CORRUPTIONS,
     UTTERANCE_TOKENS,
@@ -31,23 +31,6 @@ from rejoinder.training.sampling import (
 from rejoinder.training.tokens import BETWEEN
 
 _LARGEST_SCALE = 60
-
-
-@dataclass(frozen=True)
-class BiRecipe:
-    """What decides the bi-encoder, beside the data, the base and the seed."""
-
-    steps: int = 1_700
-    windows: int = 512  # a step, of 6 turns each
-    merged: int = 384  # pairs a step whose context is one text
-    spoiled: int = 256  # replies a step that are spoiled by rule
-    rate: float = 1.5e-4
-    head_rate: float = 5e-4
-    scale: float = 20.0
-    earlier: float = 1.0  # the weight of an utterance of the context as a false reply
-    later: float = 0.1  # the weight of what is said after the reply: it may fit as well
-    similarity: float = 10.0  # the weight of keeping the base's similarities
-    average: float = 0.999
 
 
 def train_bi_encoder(

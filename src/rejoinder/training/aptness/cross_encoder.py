@@ -7,7 +7,6 @@ It starts from the trained bi-encoder. False replies: of the same corpus, of any
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -18,6 +17,7 @@ from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.batch import PairRows, TokenRows, join_pairs, stack_rows, truncate_rows
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import pair_log_odds
+from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import (
     CORRUPTIONS,
     REPLY_TOKENS,
@@ -31,23 +31,6 @@ from rejoinder.training.sampling import (
 
 _SAME_CORPUS = 3  # false replies of the corpus of the true one
 _KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one spoiled
-
-
-@dataclass(frozen=True)
-class CrossRecipe:
-    """What decides the cross-encoder, beside the data, the start and the seed."""
-
-    steps: int = 1_400
-    places: int = 512  # a step; seven replies to each
-    rate: float = 1e-4
-    head_rate: float = 5e-4
-    same_corpus: float = 0.5  # weights of the kinds of false replies; there are three of this one
-    any_corpus: float = 0.2
-    same_dialogue: float = 0.3
-    spoiled: float = 0.3
-    true: float = 1.5
-    rank: float = 0.3  # the weight of the softmax over a place's replies, beside each reply's own loss
-    average: float = 0.998
 
 
 def train_cross_encoder(

@@ -14,9 +14,10 @@ from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.aptness.bi_encoder import BiTeacher
-from rejoinder.training.aptness.cross_encoder import CrossRecipe, Step, draw_step, gold_loss
+from rejoinder.training.aptness.cross_encoder import Step, draw_step, gold_loss
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import pair_log_odds, utterance_vectors
+from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
 
 _FARTHEST = 10.0  # log-odds of a teacher beyond which it does not matter how sure it is

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
 from rejoinder.models.device import torch_device
-from rejoinder.training.aptness.bi_encoder import BiRecipe, encode_turns, train_bi_encoder
+from rejoinder.training.aptness.bi_encoder import encode_turns, train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate, measure_calibration
-from rejoinder.training.aptness.cross_encoder import CrossRecipe, train_cross_encoder
+from rejoinder.training.aptness.cross_encoder import train_cross_encoder
 from rejoinder.training.aptness.evaluation import compute_raw_scores
 from rejoinder.training.aptness.layers import lengthen
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import LICENCES, weights_licence
+from rejoinder.training.recipes import AptnessRecipe
 from rejoinder.training.sampling import (
     CONTEXT_TOKENS,
     REPLY_TOKENS,
@@ -40,21 +41,6 @@ from rejoinder.types import Dialogue
 
 # What is read in training is what is read later; two marks stand around an utterance.
 LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
-
-
-@dataclass(frozen=True)
-class AptnessRecipe:
-    """All that decides the networks, beside the corpora and the base."""
-
-    seed: int = 0
-    corpora: tuple[str, ...] = ()  # all of the file's when empty
-    bi: BiRecipe = field(default_factory=BiRecipe)
-    cross: CrossRecipe = field(default_factory=CrossRecipe)
-    power: float = 0.7  # a corpus of n turns is drawn from as often as n to this power, times its preference
-    preferences: Mapping[str, float] = field(
-        default_factory=lambda: {"dailydialog": 2.0, "irc_ubuntu": 0.7, "mrda": 0.4, "sgd": 0.5, "swda": 0.6}
-    )
-    places: int = 400  # a corpus, that weights are chosen on and figures come from
 
 
 def train_aptness(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +19,16 @@ from torch.nn import functional
 from rejoinder.errors import InputError
 from rejoinder.models.device import count_threads
 from rejoinder.models.generator.model import save_generator
-from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape
-from rejoinder.models.generator.text import PADDING, GeneratorLimits, TurnTokenizer, train_tokenizer
+from rejoinder.models.generator.network import GeneratorNetwork
+from rejoinder.models.generator.text import PADDING, TurnTokenizer, train_tokenizer
 from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.generator.checkpoint import TrainingState, resume_checkpoint, save_checkpoint
 from rejoinder.training.generator.data import BatchLoader, Examples, build_examples, make_batches, select_split
 from rejoinder.training.licence import weights_licence
+from rejoinder.training.recipes import GeneratorRecipe
 from rejoinder.types import Dialogue
 
 CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
-
-
-@dataclass(frozen=True)
-class GeneratorRecipe:
-    """All that decides a generator beside the dialogues."""
-
-    shape: GeneratorShape = field(default_factory=GeneratorShape)
-    limits: GeneratorLimits = field(default_factory=GeneratorLimits)
-    seed: int = 0
-    steps: int = 30_000
-    tokens: int = 6_000  # a step, of contexts and replies, filling counted
-    rate: float = 1e-4  # steady
-    fraction: float = 1.0  # of the dialogues to train on
-    check: int = 2_000  # steps between two looks at the held-out loss
-    held_out: int = 4_000  # examples of it
 
 
 @dataclass

@@ -1,0 +1,132 @@
+"""An index over the dialogues of a file or of many, of whichever kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from rejoinder.data.inputs import Input
+from rejoinder.data.shards.files import Shard, fetch_local, is_sharded, shards_of
+from rejoinder.engines.base import Engine
+from rejoinder.engines.local import LocalEngine
+from rejoinder.errors import InputError, SpecError
+from rejoinder.indexes.base import Passage, passages
+from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.dense import DenseIndex
+from rejoinder.indexes.factory import AnyIndex
+from rejoinder.indexes.sharded import builder
+from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
+from rejoinder.indexes.sharded.dense import ShardedDenseIndex
+from rejoinder.indexes.sharded.graph import GraphIndex
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.text.tokens import FUNCTION_WORDS
+from rejoinder.types import Dialogue
+
+Progress: TypeAlias = Callable[[int, int], None]
+_PROGRESS_EVERY = 1_000  # turns between two updates of the progress
+
+
+def index(
+    file: str | Path,
+    folder: str | Path,
+    *,
+    kind: Literal["bm25", "dense"] = "bm25",
+    split: str | None = None,
+    k1: float = 0.5,
+    b: float = 0.7,
+    stop_words: Literal["none", "english"] = "none",
+    encoder: str = "aptness",
+    precision: Literal["int8", "float16", "float32"] = "float32",
+    approximate: bool = False,
+    shards: int | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> AnyIndex:
+    """An index over the turns of dialogues: by words (bm25) or by meaning (dense); ``open_index`` opens it again.
+
+    - ``file``: dialogues: a file, ``dataset:NAME``, or a folder, a pattern or an address of many files.
+    - ``folder``: where the index is written.
+    - ``kind``: how turns are compared, ``bm25`` or ``dense``.
+    - ``split``: only the dialogues of this split.
+    - ``k1``: bm25: how soon repeating a word stops to count.
+    - ``b``: bm25: how much long turns are held back.
+    - ``stop_words``: bm25: words that do not count, ``none`` or ``english``.
+    - ``encoder``: dense: the encoder.
+    - ``precision``: dense: of the vectors that are kept.
+    - ``approximate``: dense: search a graph instead of everything.
+    - ``shards``: split one file into so many shards.
+    - ``engine``: what builds shards; one process where none is given.
+    - ``progress``: is told how many turns (of shards, bytes) are done, and of how many, 0 where nobody knows.
+
+    >>> import rejoinder
+    >>> index = rejoinder.index("dialogues.jsonl", "dialogues.bm25")
+    >>> [len(hits) <= 3 for hits in index.search(["do you like tea"], k=3)]
+    [True]
+    """
+    file, folder = str(file), Path(folder)
+    if approximate and kind != "dense":
+        raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave out --approximate")
+    left_out = FUNCTION_WORDS if stop_words == "english" else ()
+    if shards is not None or approximate or is_sharded(file):
+        settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
+        settings |= {"split": split, "engine": engine or LocalEngine(1), "progress": progress}
+        pieces = 1 if approximate and shards is None and not is_sharded(file) else shards
+        made = "approximate" if approximate else kind
+        return _index_shards(made, _find_data_files(file, pieces, folder), folder, encoder, settings)
+    turns = _read_passages(file, split, progress)
+    if kind == "bm25":
+        return Bm25Index.build(turns, folder, k1=k1, b=b, stop_words=left_out)
+    return DenseIndex.build(turns, folder, load_encoder(encoder, cache=False), precision=precision)
+
+
+def extend_index(
+    found: AnyIndex, file: str | Path, split: str | None = None, progress: Progress | None = None
+) -> AnyIndex:
+    """An index with the dialogues of a file added."""
+    return found.append(_read_passages(str(file), split, progress))
+
+
+def _find_data_files(file: str, pieces: int | None, folder: Path) -> list[Shard]:
+    """The data files of an index: those that are named, or one file split into ``pieces``."""
+    if pieces is None:
+        return shards_of(file)
+    if is_sharded(file):
+        raise SpecError(f"{file}: already means many files, each a shard of its own; leave out --shards")
+    builder.create_index_folder(folder)
+    return builder.split_dialogues(_read_dialogues(file), pieces, folder)
+
+
+def _index_shards(
+    kind: str, shards: list[Shard], folder: Path, encoder: str, settings: dict[str, Any]
+) -> ShardedBm25Index | ShardedDenseIndex:
+    if kind == "bm25":
+        return ShardedBm25Index.build(shards, folder, **settings)
+    made = GraphIndex if kind == "approximate" else ShardedDenseIndex
+    return made.build(shards, folder, load_encoder(encoder, cache=False), **settings)
+
+
+def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
+    """The turns of the dialogues of a file; progress counts them, as the total is not known beforehand."""
+    for number, passage in enumerate(passages(_read_dialogues(file), split), start=1):
+        if progress is not None and number % _PROGRESS_EVERY == 0:
+            progress(number, 0)
+        yield passage
+
+
+def _read_dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
+    """The dialogues of a file, or of many files one after the other; errors name the file as ``called``."""
+    if is_sharded(file):
+        for shard in shards_of(file):
+            with fetch_local(shard) as path:
+                yield from _read_dialogues(str(path), shard.name)
+        return
+    source = Input(file, called=called)
+    try:
+        for record, place in source.records():
+            if not isinstance(record, Dialogue):
+                kind = type(record).__name__.lower()
+                raise InputError(f"{place}: this is a record of kind {kind!r}; an index is built from dialogues only")
+            yield record
+    finally:
+        source.close()

@@ -1,0 +1,72 @@
+"""Candidates for every item of a file, from any source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.data.inputs import Input, read
+from rejoinder.errors import InputError
+from rejoinder.indexes.corpus import Corpus
+from rejoinder.sources._base import Source, parse_source
+from rejoinder.types import Dialogue, Item, Question
+
+
+@dataclass(frozen=True)
+class ProposedQuestions:
+    """Items with candidates as questions; how many items were asked about, and how many got fewer than wanted."""
+
+    questions: Sequence[Question]
+    n_items: int
+    n_short: int
+
+
+def propose(
+    items: Iterable[Item] | str | Path,
+    corpus: Corpus | Iterable[Dialogue] | str | Path,
+    source: Source | str,
+    k: int = 10,
+    seed: int = 0,
+) -> ProposedQuestions:
+    """Candidates that a source proposes for every item, as questions that nobody has graded.
+
+    - ``items``: items, or a file that has some.
+    - ``corpus``: dialogues, a ``Corpus``, or a file.
+    - ``source``: a source or its spec, one of ``list_("sources")``.
+    - ``k``: how many candidates an item gets at most.
+    - ``seed``: the seed of what is drawn.
+
+    >>> import rejoinder
+    >>> made = rejoinder.propose("items.jsonl", "dialogues.jsonl", "bm25", k=3)
+    >>> len(made.questions[0].candidates)
+    3
+    """
+    parsed = parse_source(source) if isinstance(source, str) else source
+    wanted = _read_items(items) if isinstance(items, str | Path) else list(items)
+    if not isinstance(corpus, Corpus):
+        corpus = Corpus.of(_read_dialogues(corpus) if isinstance(corpus, str | Path) else corpus)
+    proposed = parsed.over(corpus).propose(wanted, k, seed)
+    questions = [
+        Question(item.id, item.context, tuple(candidates), item.situation, item.dialogue, None, item.meta)
+        for item, candidates in zip(wanted, proposed, strict=True)
+        if candidates
+    ]
+    return ProposedQuestions(questions, len(wanted), sum(len(candidates) < k for candidates in proposed))
+
+
+def _read_items(given: str | Path) -> list[Item]:
+    items = list(read(given, allow_empty=True).items.values())
+    if not items:
+        raise InputError(
+            f"{given}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
+        )
+    return items
+
+
+def _read_dialogues(given: str | Path) -> Iterator[Dialogue]:
+    opened = Input(given)
+    try:
+        yield from (record for record, _ in opened.records(allow_empty=True) if isinstance(record, Dialogue))
+    finally:
+        opened.close()

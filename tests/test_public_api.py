@@ -1,0 +1,110 @@
+"""The first level: every verb of the command line is there, says what it takes, and its example runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from shown import PAGES, ROOT, blocks
+from shown_shelf import fill
+
+import rejoinder
+from rejoinder.cli import program
+from tools.docsite.needs import need
+
+FUNCTIONS = [name for name in rejoinder.__all__ if inspect.isfunction(getattr(rejoinder, name))]
+PAGE = ROOT / "docs" / "python.md"
+# Functions whose names say that they need a model, and whose examples do without.
+OFFLINE = {"adapt", "parse_delorean"}
+# Pages whose Python is about the inside of the package.
+INSIDE = {"design.md"}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every file that examples name, and a cache that they share."""
+    folder = tmp_path_factory.mktemp("shelf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REJOINDER_CACHE", str(folder / "cache"))
+        (folder / "files").mkdir()
+        fill(folder / "files")
+    return folder
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_example_of_a_public_function_runs(
+    name: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shelf / "files", tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("REJOINDER_CACHE", str(shelf / "cache"))
+    text = inspect.getdoc(getattr(rejoinder, name)) or ""
+    example = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    assert example.examples, f"rejoinder.{name} shows no example"
+    code = "".join(one.source for one in example.examples)
+    assert "import rejoinder\n" in code
+    if need(code) and name not in OFFLINE:
+        ast.parse(code)
+        for used in re.findall(r"rejoinder\.(\w+)", code):
+            assert used in rejoinder.__all__
+        return
+    said: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append)
+    assert not result.failed, "".join(said)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_lists_its_parameters_and_types_them(name: str) -> None:
+    function = getattr(rejoinder, name)
+    text = inspect.getdoc(function) or ""
+    signature = inspect.signature(function)
+    assert signature.return_annotation is not inspect.Signature.empty
+    for parameter in signature.parameters.values():
+        assert parameter.kind is not inspect.Parameter.VAR_KEYWORD, f"{name} takes **{parameter.name}"
+        assert parameter.annotation is not inspect.Parameter.empty
+        assert f"- ``{parameter.name}``: " in text, f"rejoinder.{name} does not say what {parameter.name} is"
+
+
+def test_every_command_has_a_function_or_the_page_says_why_not() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    without = set(re.findall(r"^\| `(\w+)` \|", page.partition("## Commands without a function")[2], re.MULTILINE))
+    names = program.list_commands(click.Context(program))
+    missing = {name for name in names if name not in FUNCTIONS and f"{name}_" not in FUNCTIONS}
+    assert missing == without
+
+
+def test_the_page_names_every_public_name() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert not [name for name in rejoinder.__all__ if not re.search(rf"\b{name}\b", page)]
+
+
+def test_type_checkers_see_what_is_there() -> None:
+    tree = ast.parse(Path(str(rejoinder.__file__)).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        f"{node.module}.{alias.name}" for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen == {f"rejoinder.{module}.{name}" for name, module in rejoinder._HOME.items()}
+
+
+def test_no_package_is_called_like_a_public_name() -> None:
+    packages = {path.stem for path in Path(str(rejoinder.__file__)).parent.iterdir()}
+    assert not packages & set(rejoinder.__all__)
+    assert not [name for name in rejoinder.__all__ if isinstance(getattr(rejoinder, name), ModuleType)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_import_from_the_first_level_only(page: Path) -> None:
+    if page.name in INSIDE:
+        return
+    for block in blocks(page):
+        if block.language == "python":
+            deep = re.findall(r"^\s*(?:from|import) rejoinder\..*", block.text, re.MULTILINE)
+            assert not deep, f"{page.name}: {deep}"
