@@ -69,8 +69,8 @@ def index(
         raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave out --approximate")
     left_out = FUNCTION_WORDS if stop_words == "english" else ()
     if shards is not None or approximate or is_sharded(file):
-        settings = {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
-        settings |= {"split": split, "engine": engine or LocalEngine(1), "progress": progress}
+        settings: dict[str, Any] = {"split": split, "engine": engine or LocalEngine(1), "progress": progress}
+        settings |= {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
         pieces = 1 if approximate and shards is None and not is_sharded(file) else shards
         made = "approximate" if approximate else kind
         return _index_shards(made, _find_data_files(file, pieces, folder), folder, encoder, settings)

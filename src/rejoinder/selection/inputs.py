@@ -121,8 +121,8 @@ def open_inputs(
     ]
     records: tuple[Any, Any, Any] = contexts, repository, training
     readers: tuple[Any, Any, Any] = read_contexts, read_repository, read_training
-    opened = (read(files) if files else given for given, read, files in zip(records, readers, named, strict=True))
-    return OpenedInputs(*opened, [*facts, *told])
+    opened = [read(files) if files else given for given, read, files in zip(records, readers, named, strict=True)]
+    return OpenedInputs(opened[0], opened[1], opened[2], [*facts, *told])
 
 
 def _list_files(given: object) -> list[BuildInput]:
