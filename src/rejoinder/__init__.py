@@ -138,10 +138,10 @@ if TYPE_CHECKING:
     from rejoinder.situation.build import situate as situate
     from rejoinder.situation.settings import SituationSettings as SituationSettings
     from rejoinder.sources import Moment as Moment
+    from rejoinder.sources import ProposedQuestions as ProposedQuestions
     from rejoinder.sources import Source as Source
     from rejoinder.sources import parse_source as parse_source
-    from rejoinder.sources.proposal import ProposedQuestions as ProposedQuestions
-    from rejoinder.sources.proposal import propose as propose
+    from rejoinder.sources import propose as propose
     from rejoinder.systems import System as System
     from rejoinder.systems import parse_system as parse_system
     from rejoinder.systems import system_signature as system_signature
@@ -347,11 +347,9 @@ _WHERE = {
     "situation.settings": ("SituationSettings",),
     "sources": (
         "Moment",
+        "ProposedQuestions",
         "Source",
         "parse_source",
-    ),
-    "sources.proposal": (
-        "ProposedQuestions",
         "propose",
     ),
     "systems": (

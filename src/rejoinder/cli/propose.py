@@ -26,8 +26,7 @@ def command(items: str, corpus: str, spec: str, k: int, output: str, seed: int) 
     those. `rejoinder list sources` shows the sources.
     """
     from rejoinder.data.writer import write
-    from rejoinder.sources import parse_source
-    from rejoinder.sources.proposal import propose
+    from rejoinder.sources import parse_source, propose
 
     source = parse_source(spec)
     proposed = propose(items, corpus, source, k, seed)
