@@ -52,7 +52,7 @@ def test_raters_can_be_left_out_and_misspelt_ones_are_told(tmp_path: Path) -> No
     file = write(crowd(), tmp_path / "ratings.jsonl") and tmp_path / "ratings.jsonl"
     found = tables(run("agreement", file, "--without", "liner", "--without", "random", "--format", "json"))
     assert found["Agreement"][0]["raters"] == 5
-    with pytest.raises(InputError, match="nobody is called 'linear' among the raters; did you mean 'liner'"):
+    with pytest.raises(InputError, match="no rater is called 'linear'; did you mean 'liner'"):
         run("agreement", file, "--without", "linear")
     with pytest.raises(InputError, match="nobody rated the aspect 'apd'; did you mean 'apt'"):
         run("agreement", file, "--aspect", "apd")
@@ -60,7 +60,7 @@ def test_raters_can_be_left_out_and_misspelt_ones_are_told(tmp_path: Path) -> No
 
 def test_a_file_without_ratings_is_told(tmp_path: Path) -> None:
     write([Item("i", (Turn("Hi."),))], tmp_path / "items.jsonl")
-    with pytest.raises(InputError, match=r"holds no ratings and no preferences"):
+    with pytest.raises(InputError, match=r"has no ratings and no preferences"):
         run("agreement", tmp_path / "items.jsonl")
     with pytest.raises(InputError, match="there are no ratings to aggregate"):
         run("aggregate", tmp_path / "items.jsonl", "-o", tmp_path / "out.jsonl")
@@ -228,7 +228,7 @@ def test_preferences_without_the_replies_are_told(tmp_path: Path) -> None:
     with pytest.raises(RejoinderError, match="which is not in the file"):
         run("compare", tmp_path / "bare.jsonl")
     write(replies(), tmp_path / "ratings.jsonl")
-    with pytest.raises(RejoinderError, match="holds no preferences"):
+    with pytest.raises(RejoinderError, match="has no preferences"):
         run("compare", tmp_path / "ratings.jsonl")
 
 

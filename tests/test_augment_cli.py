@@ -227,7 +227,7 @@ def test_options_that_cannot_go_together_are_errors(call: Call) -> None:
     rejoinder.write(ITEMS, "items.jsonl")
     said = call("items.jsonl", "--reviewed", "r.csv", "--paraphrase", "rewording", fails=True)
     assert "--reviewed proposes nothing" in said
-    assert "cannot both go to 'x'" in call("items.jsonl", "--review", "x", "-o", "x", fails=True)
+    assert "cannot both be written to 'x'" in call("items.jsonl", "--review", "x", "-o", "x", fails=True)
     assert "did you mean 'rewording'" in call("items.jsonl", "--paraphrase", "rewordin", "-o", "o", fails=True)
     assert "did you mean 'dense'" in call("items.jsonl", "--retrieval", "dens", "-o", "o", fails=True)
 

@@ -176,10 +176,10 @@ def test_to_the_annotation_page_and_back_as_ratings(folder: Path) -> None:
         (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "bleu"], "cannot say whether"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "idk"], "nobody has measured"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--source", "bm52"], "did you mean 'bm25'"),
-        (["--pools", "p.jsonl", "--from", "talks.jsonl"], "--pools has all that was found"),
+        (["--pools", "p.jsonl", "--from", "talks.jsonl"], "--pools has all candidates"),
         (
             ["--from", "talks.jsonl", "--repository", "said.txt", "--people", "p", "--random"],
-            "nobody judges a random set",
+            "a random set has no judges",
         ),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--position", "soon"], "no position is called 'soon'"),
     ],

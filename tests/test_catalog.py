@@ -495,7 +495,7 @@ def test_a_get_without_a_terminal_must_be_agreed_to(
     assert not (own_cache / "models" / "made-up").exists()
     agreed = run("get", "made-up", "--yes")
     assert agreed.exception is None
-    assert agreed.output.index("licence") < agreed.output.index("fetched and checked")
+    assert agreed.output.index("licence") < agreed.output.index("downloaded and checked")
     assert "already here" in run("get", "made-up").output
     assert run("path", "made-up").output.strip() == str(own_cache / "models" / "made-up")
 
@@ -503,4 +503,4 @@ def test_a_get_without_a_terminal_must_be_agreed_to(
 def test_what_was_trusted_on_first_use_is_told(hub: HubServer) -> None:
     done = run("get", "tiny", "--yes", "--mirror", hub.url)
     assert done.exception is None
-    assert "4 of its files had no sha256 known beforehand" in done.output
+    assert "4 of its files had no known sha256" in done.output

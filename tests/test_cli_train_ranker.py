@@ -42,7 +42,7 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--train", "train.jsonl", "-o", "new"), "no held-out questions are named; give some with --valid FILE"),
+        (("--train", "train.jsonl", "-o", "new"), "no held-out questions are named; name some with --valid FILE"),
         ((*BOTH, "-o", "full"), "full: already exists and is not empty; name a new folder"),
         ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"), "no encoder is called 'minilmm'"),
@@ -92,7 +92,7 @@ def test_a_ranker_is_trained_and_used(home: Path, monkeypatch: pytest.MonkeyPatc
     finally:
         torch.set_num_threads(before)
     assert done.exit_code == 0, f"{done.output} {done.exception}"
-    assert "2 pursuits mined" in done.stderr
+    assert "2 pairs mined" in done.stderr
     assert "1 steps on 2 mined pursuits" in done.stderr
     assert "3 questions to train on (0 with one grade left out), 3 held out, on cpu" in done.stderr
     assert "chooser: held-out AUC" in done.stderr

@@ -364,7 +364,7 @@ def command(*arguments: str) -> Result:
 def test_data_get_shows_what_it_is_then_fetches_it(offered: Path) -> None:
     first = command("get", "made/up", "--yes")
     assert first.exit_code == 0
-    for part in ("made/up: a made-up set", "CC0", "Nobody 2020", "1 file (179.2 kB)", "fetched and checked"):
+    for part in ("made/up: a made-up set", "CC0", "Nobody 2020", "1 file (179.2 kB)", "downloaded and checked"):
         assert part in first.output
     again = command("get", "made")
     assert again.output == f"{offered / FILE.path}: already here\n"

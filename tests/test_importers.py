@@ -132,7 +132,7 @@ def test_the_same_import_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_field_must_be_written_as_a_pair(tmp_path: Path) -> None:
     status, _, told = run("csv", str(tmp_path), "--field", "text")
     assert status == 2
-    assert "'text' must be written OUR=COLUMN" in told
+    assert "'text' must be written KEY=COLUMN" in told
 
 
 def test_the_help_names_every_format() -> None:

@@ -147,7 +147,7 @@ def test_a_run_is_asked_by_metrics_or_by_ranking(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["--by", "metrics"], "metrics are known of a run folder only"),
+        (["--by", "metrics"], "only a run folder has metrics"),
         (["--aspect", "nothing"], "nobody judged responses in the aspect 'nothing'"),
     ],
 )

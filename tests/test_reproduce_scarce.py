@@ -447,8 +447,8 @@ def test_the_jobs_can_be_run_where_little_is_installed() -> None:
     ("arguments", "told"),
     [
         (["reproduce", "scarce", "--adapt", "-1"], "-1 is not in the range x>=0"),
-        (["reproduce", "scarce-overlap", "--adapt", "5"], "scarce-overlap adapts nothing; leave --adapt out"),
-        (["reproduce", "scarce", "-m", "bleu"], "takes no other metric"),
+        (["reproduce", "scarce-overlap", "--adapt", "5"], "scarce-overlap adapts no texts; leave out --adapt"),
+        (["reproduce", "scarce", "-m", "bleu"], "measures the metrics of its paper and no others"),
     ],
 )
 def test_a_wrong_call_is_told(arguments: list[str], told: str) -> None:

@@ -506,7 +506,7 @@ def test_the_commands_build_add_search_and_check(
     built = Ran(capfd, "build", first, "-o", folder, "--kind", kind, "--split", "train")
     assert (built.status, built.out) == (0, "")
     assert "2 turns indexed" in built.err
-    assert "1 turns added, 3 in all" in Ran(capfd, "add", folder, second).err
+    assert "1 turns added, 3 in total" in Ran(capfd, "add", folder, second).err
     shown = Ran(capfd, "search", folder, "red cat", "-k", 2, "--format", "json")
     assert [row["turn"] for row in json.loads(shown.out)["rows"]] == ["a/0", "b/0"]
     left = Ran(capfd, "search", folder, "red cat", "-k", 1, "--exclude", "a", "--format", "csv")

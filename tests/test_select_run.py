@@ -233,9 +233,9 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["export", "items.jsonl", "--to", "lm-eval", "-o", "out"], "there are no questions"),
     (["export", "set.jsonl", "--to", "lmeval", "-o", "out"], "did you mean 'lm-eval'"),
     (["export", "set.jsonl", "--to", "inspect", "-o", "out", "--turn-end", "x"], "--turn-end is for lm-eval only"),
-    (["label", "set.jsonl"], "say what to do"),
+    (["label", "set.jsonl"], "choose what to do"),
     (["label", "--suggest"], "Missing argument 'TESTSET'"),
-    (["label", "set.jsonl", "--suggest", "--from", "x.csv"], "one at a time"),
+    (["label", "set.jsonl", "--suggest", "--from", "x.csv"], "give one or the other"),
     (["label", "set.jsonl", "--from", "x.csv"], "x.csv: cannot be read"),
 ]
 

@@ -57,7 +57,7 @@ def test_seeds_become_a_graded_set(given: Path, tmp_path: Path) -> None:
         "grade", tmp_path / "set.jsonl", "--people", tmp_path / "ratings.jsonl", "-o", tmp_path / "graded.jsonl"
     )
     assert graded.exit_code == 0, graded.output
-    assert "1 questions must be rated again, having one grade or too few: s0" in graded.output
+    assert "1 questions need more ratings (too few, or all grades equal): s0" in graded.output
     assert len(read_files([tmp_path / "graded.jsonl"]).questions) == 9
     page = (tmp_path / "graded.card.md").read_text()
     assert "graded by people (minimax_entropy_ordinal)" in page
@@ -86,4 +86,4 @@ def test_what_cannot_be_done_is_said_in_one_sentence(given: Path, tmp_path: Path
     for words, message in cases:
         assert message in str(run(*words).exception), words
     sheet = run("project", "write", given, "-o", tmp_path / "p.toml", "--write-csv", tmp_path / "s.csv")
-    assert "a sheet can be written of the step grade only" in sheet.output
+    assert "--write-csv is for the step grade only" in sheet.output

@@ -307,7 +307,7 @@ def test_the_command_prints_tables_and_draws(corpus_file: Path, tmp_path: Path) 
     [
         (["--corpus", "play"], "has no corpus 'play'; did you mean 'plays'?"),
         (["--split", "trian"], "has no split 'trian'; did you mean 'train'?"),
-        (["--corpus", "plays", "--split", "test"], "holds no dialogues of that corpus and split"),
+        (["--corpus", "plays", "--split", "test"], "has no dialogues of that corpus and split"),
         (["--encoder", "minilm"], "rejoinder models get minilm"),
     ],
 )
