@@ -511,7 +511,7 @@ def test_the_commands_build_add_search_and_check(
     assert [row["turn"] for row in json.loads(shown.out)["rows"]] == ["a/0", "b/0"]
     left = Ran(capfd, "search", folder, "red cat", "-k", 1, "--exclude", "a", "--format", "csv")
     assert left.out.splitlines()[1].split(",")[1] == "b/0"
-    assert "whole" in Ran(capfd, "check", folder).out
+    assert "intact" in Ran(capfd, "check", folder).out
 
 
 def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

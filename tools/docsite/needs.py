@@ -32,7 +32,7 @@ RULES = (
     (r"(grade|dynaeval)\(folder|write_rarity", CHECKPOINT),
     (r"judge\(model|Judge\(|Chat\(|rejoinder judge", ENDPOINT),
     (r"rejoinder attack( -m \S+)* *(#|$)", DATA),
-    (r"build judges\.json|--acceptability", DATA),
+    (r"--measure-acceptability|--acceptability", DATA),
     (
         r"hf:|embedded|-m judge|minilm|smollm2|norm_prob|\bfed\b|\bnup\b|glove|greedy_matching|vector_extrema|"
         r"embedding_average|seq2seq:|load_language_model|opus-mt|find_pools|rejoinder\.build\(|"
