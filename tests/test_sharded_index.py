@@ -444,7 +444,7 @@ def test_the_commands_build_search_add_and_check(
     assert "1 turns added" in Ran(capfd, "add", folder, tmp_path / "more" / "1.jsonl").err
     assert "2 turns added" in Ran(capfd, "add", same, tmp_path / "more").err
     assert "new/0" in Ran(capfd, "search", folder, "w4 w9", "--format", "csv").out
-    assert "whole" in Ran(capfd, "check", folder).out
+    assert "intact" in Ran(capfd, "check", folder).out
 
 
 def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

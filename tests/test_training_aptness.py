@@ -301,7 +301,7 @@ def test_an_output_that_cannot_be_made_is_told_before_the_training(
 
 def test_two_ways_to_choose_corpora_are_one_too_many(tmp_path: Path) -> None:
     found = refused("-o", tmp_path / "out", "--permissive", "--corpus", "sgd")
-    assert found == "--permissive and --corpus both choose the corpora; give one of them"
+    assert found == "--permissive and --corpus both choose the corpora; give only one of them"
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers", "onnx"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,7 @@ def check_new_folder(folder: Path, hint: str = "name a new folder") -> None:
 def require_modules(*names: str) -> None:
     """Raise where a package that training needs is not installed."""
     for name in names:
-        if find_spec(name) is None:
+        if importlib.util.find_spec(name) is None:
             raise MissingExtraError(name, "torch", "training")
 
 
