@@ -152,7 +152,7 @@ def test_a_closed_error_stream_changes_no_result(place: Path) -> None:
 )
 def test_a_name_that_is_too_long_is_one_short_line(line: str, place: Path) -> None:
     ended = shell(line, cwd=place)
-    assert is_one_line(ended, "x" * 50)
+    assert is_one_line(ended, "x" * 20)
     assert len(ended.stderr) < 400
 
 

@@ -19,7 +19,7 @@ from rejoinder.indexes.sharded import builder
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex
 from rejoinder.indexes.sharded.graph import GraphIndex
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder import factory
 from rejoinder.text.tokens import FUNCTION_WORDS
 from rejoinder.types import Dialogue
 
@@ -77,7 +77,7 @@ def index(
     turns = _read_passages(file, split, progress)
     if kind == "bm25":
         return Bm25Index.build(turns, folder, k1=k1, b=b, stop_words=left_out)
-    return DenseIndex.build(turns, folder, load_encoder(encoder, cache=False), precision=precision)
+    return DenseIndex.build(turns, folder, factory.load_encoder(encoder, cache=False), precision=precision)
 
 
 def extend_index(
@@ -103,7 +103,7 @@ def _index_shards(
     if kind == "bm25":
         return ShardedBm25Index.build(shards, folder, **settings)
     made = GraphIndex if kind == "approximate" else ShardedDenseIndex
-    return made.build(shards, folder, load_encoder(encoder, cache=False), **settings)
+    return made.build(shards, folder, factory.load_encoder(encoder, cache=False), **settings)
 
 
 def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:

@@ -17,8 +17,7 @@ from rejoinder.engines.caching import caching_engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError
 from rejoinder.indexes.base import passages
-from rejoinder.models.encoder import worker
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder import factory, worker
 from rejoinder.types import Dialogue, Response
 
 Text: TypeAlias = tuple[str, str]  # an id and the text itself
@@ -59,7 +58,7 @@ def embed(
     """
     output = Path(output)
     worker.check_vector_path(output)
-    opened = load_encoder(encoder, cache=False)
+    opened = factory.load_encoder(encoder, cache=False)
     with _open_texts(str(file)) as texts:
         total = sum(1 for _ in texts())
         if not total:
