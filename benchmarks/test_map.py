@@ -98,7 +98,10 @@ def map_tests(packages: Sequence[str], folder: Path, workers: int, report: Calla
     report(f"{len(missing)} of {len(outputs)} test files are run to see which lines they reach")
     with ThreadPoolExecutor(workers) as pool:
         list(
-            pool.map(lambda names: _run_files(names, outputs, packages), [missing[n::workers] for n in range(workers)])
+            pool.map(
+                lambda names: _run_files(names, outputs, packages, report),
+                [missing[n::workers] for n in range(workers)],
+            )
         )
     return CoverageMap([run for out in outputs.values() for run in _read(out)])
 
@@ -116,8 +119,10 @@ def related_files(packages: Sequence[str]) -> list[Path]:
     return found
 
 
-def _run_files(names: Sequence[str], outputs: dict[str, Path], packages: Sequence[str]) -> None:
-    """Run test files in one process; where it dies, the file that it died in is left out and the rest goes on."""
+def _run_files(
+    names: Sequence[str], outputs: dict[str, Path], packages: Sequence[str], report: Callable[[str], None]
+) -> None:
+    """Run test files in one process; if it dies, the file that it died in is reported and left out."""
     left = list(names)
     while left:
         settings = {"outputs": {name: str(outputs[name]) for name in left}, "packages": list(packages)}
@@ -125,11 +130,20 @@ def _run_files(names: Sequence[str], outputs: dict[str, Path], packages: Sequenc
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         environment["COVERAGE_CORE"] = "ctrace"  # the others know no contexts
         options = ["-q", "-p", "benchmarks.test_map", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *left], cwd=ROOT, env=environment, capture_output=True
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *left],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
         )
+        # An error while tests are collected stops pytest before it runs any: no single file is to blame.
+        if run.returncode == pytest.ExitCode.INTERRUPTED:
+            raise SystemExit(f"the tests could not be collected:\n{run.stdout[-2000:]}")
         left = [name for name in left if not outputs[name].exists()]
         if left:
+            report(f"{left[0]} is left out: pytest died in it (status {run.returncode})")
             outputs[left.pop(0)].write_text("[]", encoding="utf-8")
 
 
