@@ -151,7 +151,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         "effect: replies of one dialogue share half of the variance.",
         "Command: `python -m benchmarks.trust_coverage`.",
     ]
-    return to_markdown(Table("How far to trust trust on conversations", heads, rows, notes)).replace("### ", "# ", 1)
+    table = to_markdown(Table("How far to trust trust on conversations", heads, rows)).replace("### ", "# ", 1)
+    return "\n".join([table, *(f"- {note}" for note in notes), ""])
 
 
 def main(rounds: int = 2000) -> int:
