@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -59,10 +59,18 @@ def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]
             raw.flush()
             os.fsync(raw.fileno())  # else a power failure may leave the name and not what it names
         os.chmod(name, 0o600 if private else 0o666 & ~_umask())
-        os.replace(name, os.path.realpath(target))
+        put_in_place(name, os.path.realpath(target))
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def put_in_place(part: str | Path, target: str | Path) -> None:
+    """Give a finished file or folder its name in one step; it replaces a file, or an empty folder, of that name."""
+    if os.path.isdir(part):
+        with suppress(OSError):
+            os.rmdir(target)
+    os.replace(part, target)
 
 
 def is_part(name: str, targets: Iterable[str]) -> bool:

@@ -26,6 +26,7 @@ from rejoinder.data.shape import fits
 from rejoinder.data.writer import write
 from rejoinder.engines.base import Engine
 from rejoinder.errors import InputError, RunError, brief
+from rejoinder.files import put_in_place
 from rejoinder.scoring.folder import write_json
 from rejoinder.selection.answers import Progress, ScoreLine, score_parts, split_questions, system_name
 from rejoinder.selection.position_bias import check_order
@@ -168,7 +169,7 @@ def complete_answers(
         part.write(orjson.dumps(last) + b"\n")
         part.flush()
         os.fsync(part.fileno())
-        os.replace(part.name, path)
+        put_in_place(part.name, path)
 
 
 def read_answers(path: Path) -> SystemAnswers:
