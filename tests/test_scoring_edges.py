@@ -353,7 +353,7 @@ def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Pat
         assert store.get(where) is None
     assert address("signature", "content") != address("signature2", "content")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(RunError, match="scores cannot be kept there"):
+    with pytest.raises(RunError, match="scores cannot be stored there"):
         ScoreStore(tmp_path / "file").put(where, [1])
 
 
