@@ -32,6 +32,16 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def sha256_of_bytes(raw: bytes) -> str:
+    """The digest of some bytes."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def sha256_of_parts(parts: Iterable[object], separator: str = " ") -> str:
+    """The digest of some values, each as a string, with a separator between them."""
+    return sha256_of_bytes(separator.join(map(str, parts)).encode())
+
+
 @contextmanager
 def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block has ended well; a private one is its owner's alone.

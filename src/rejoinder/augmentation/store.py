@@ -6,7 +6,6 @@ and its value computed anew. Files that were made elsewhere (on a machine with a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rejoinder.augmentation.commonsense.inference import TailGenerator
+from rejoinder.files import sha256_of_bytes
 from rejoinder.keyed_store import LineStore, Value
 from rejoinder.models.delorean.decoder import DeloreanTask
 from rejoinder.paths import cache_home
@@ -25,7 +25,7 @@ def digest_parts(parts: Sequence[object]) -> str:
         text = orjson.dumps(parts).decode()
     except TypeError:  # half characters are no JSON
         text = repr(parts)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256_of_bytes(text.encode("utf-8", "surrogatepass"))[:32]
 
 
 class ValueStore(LineStore[Value]):

@@ -6,7 +6,6 @@ named and the version of rejoinder. A file that was torn is no result. The folde
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -22,6 +21,7 @@ import orjson
 import rejoinder
 from rejoinder.engines.base import Engine, FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RunError, SpecError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.keyed_store import FileStore
 
 
@@ -104,7 +104,7 @@ class CachingEngine:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a file's name that is not UTF-8
             raw = json.dumps(whole, sort_keys=True).encode()
-        address = hashlib.sha256(raw).hexdigest()
+        address = sha256_of_bytes(raw)
         return f"{address[:2]}/{address[2:]}"
 
 

@@ -6,7 +6,6 @@ whoever is stopped before that leaves the index as it was.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ import orjson
 
 from rejoinder.data.shape import fits
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.files import atomic_write, put_in_place, sha256_of
+from rejoinder.files import atomic_write, put_in_place, sha256_of, sha256_of_bytes
 
 MANIFEST = "manifest.json"
 VERSION = 1  # of the folder's layout
@@ -106,7 +105,7 @@ def _scratch_folder(parent: Path, name: str) -> Iterator[Path]:
 def seal_part(written: Path, role: str) -> IndexPart:
     """Give a written part its name; the same content gets the same name."""
     files = {path.name: (path.stat().st_size, sha256_of(path)) for path in sorted(written.iterdir())}
-    digest = hashlib.sha256(orjson.dumps(files)).hexdigest()[:_DIGITS]
+    digest = sha256_of_bytes(orjson.dumps(files))[:_DIGITS]
     name = f"{role}-{digest}"
     target = written.parent / name
     if not target.exists():  # else the same vectors are there already, or an append was stopped

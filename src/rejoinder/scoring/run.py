@@ -8,7 +8,6 @@ differs between two runs of the same command.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import platform
 import shutil
@@ -27,6 +26,7 @@ from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
@@ -88,7 +88,7 @@ class Plan:
             self.empty,
             self.matched,
         ]
-        return hashlib.sha256(orjson.dumps(whole)).hexdigest()[:16]
+        return sha256_of_bytes(orjson.dumps(whole))[:16]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.files import sha256_of_bytes
 from rejoinder.indexes.corpus import Codes, Numbers
 from rejoinder.models.base import Vectors
 from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors
@@ -78,7 +79,7 @@ def _digests(corpus: Corpus, start: int) -> Numbers:
 
 
 def _cache_folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
-    name = hashlib.sha256(vectors.digest.encode() + digests.tobytes()).hexdigest()[:32]
+    name = sha256_of_bytes(vectors.digest.encode() + digests.tobytes())[:32]
     return cache_home() / "turn-vectors" / name
 
 

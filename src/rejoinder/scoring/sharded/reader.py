@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import RunError, shorten_path
+from rejoinder.files import sha256_of_parts
 from rejoinder.scoring.sharded.results import ABOUT, SHARDS
 
 
@@ -48,7 +48,7 @@ def merge_parts(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = parts[0]
     systems, counts, flags = (_sum_counts(one[key] for one in parts) for key in ("systems", "counts", "flags"))
     whole = {
-        "id": hashlib.sha256("".join(one["id"] for one in parts).encode()).hexdigest()[:16],
+        "id": sha256_of_parts((one["id"] for one in parts), "")[:16],
         "inputs": [given for one in parts for given in one["inputs"]],
         "metrics": [_merge_metric([one["metrics"][place] for one in parts]) for place in range(len(first["metrics"]))],
         "counts": dict(sorted(counts.items())),

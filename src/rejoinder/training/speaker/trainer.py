@@ -16,6 +16,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_parts
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.models.speaker import model as cards
 from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
@@ -217,7 +218,7 @@ def train_places(
 def _training_digest(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
     """What a training is, for its checkpoint."""
     parts = [orjson.dumps(recipe.plain()).decode(), opened.digest, corpus.digest]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return sha256_of_parts(parts, "\n")
 
 
 def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
