@@ -28,7 +28,7 @@ from rejoinder.scoring.compute import Column, cut, make_columns, match, measure,
 from rejoinder.scoring.flags import find_flags, looks_english
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
-from rejoinder.scoring.result import Scores, _reduce_groups
+from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
@@ -210,10 +210,14 @@ def test_the_index_knows_dialogues_and_clusters() -> None:
     for n, item in enumerate("ikj", start=1):
         index.add(Response(f"r{n}", item, "a", "x"), 50 + n)
     index.close()
-    assert index.dialogue_codes().tolist() == [-1, 0, 0, -1]
-    clusters = index.clusters().tolist()
+    builder = ScoresBuilder(list(index.systems), list(index.dialogues))
+    for row in index.rows():
+        builder.add(*row)
+    scores = builder.build({}, {}, {}, {})
+    assert scores.dialogue_codes.tolist() == [-1, 0, 0, -1]
+    clusters = scores.clusters.tolist()
     assert clusters[1] == clusters[2] != clusters[0] == clusters[3]
-    assert index.item_names() == ["j", "i", "k", "j"]
+    assert scores.items == ["j", "i", "k", "j"]
     assert index.where(range(0, 2)) == [(10, 30), (51, 20)]
     assert (index.systems, index.reference_sources) == ({"b": 0, "a": 1}, {"bm25"})
     assert index.counts == {"response": 4, "item": 3}

@@ -13,7 +13,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import Metric, Row, SetMetric, metric_class, parse
 from rejoinder.registry import list_modules
 from rejoinder.scoring import compute, flags
-from rejoinder.scoring.result import MetricFacts, Scores, Values
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 from rejoinder.types import Pair
 
 
@@ -46,27 +46,13 @@ def score(
         raise InputError(f"there are no responses to score in {collection!r}")
     wanted = _parse_metrics(metrics, pairs)
     sources = {r.source for item in collection.items.values() for r in item.references}
-    dialogues: dict[str, int] = {}
-    items: dict[str, int] = {}
-    systems: dict[str, int] = {}
-    dialogue_codes, clusters = [], []
+    builder = ScoresBuilder()
     for pair in pairs:
-        name = pair.item.dialogue
-        dialogue_codes.append(-1 if name is None else dialogues.setdefault(name, len(dialogues)))
-        own = items.setdefault(pair.item.id, len(items))
-        clusters.append(-1 - own if name is None else dialogue_codes[-1])
-        systems.setdefault(pair.response.system, len(systems))
+        builder.add(pair.response.id, pair.item.id, pair.response.system, pair.item.dialogue)
     raised = [flag for of_pair in flags.find_flags(pairs) for flag in of_pair]
-    return Scores(
+    return builder.build(
         facts={str(metric): MetricFacts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
-        responses=[pair.response.id for pair in pairs],
-        items=[pair.item.id for pair in pairs],
-        systems=list(systems),
-        system_codes=np.array([systems[pair.response.system] for pair in pairs]),
-        dialogues=list(dialogues),
-        dialogue_codes=np.array(dialogue_codes),
-        clusters=np.array(clusters),
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
         cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
         matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from rejoinder.scoring.compute import Column, make_columns, settle
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DIALOGUES, SCORES
 from rejoinder.scoring.index import DataFile, ResponseIndex
-from rejoinder.scoring.result import MetricFacts, Scores, Values
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,9 @@ class _StoredRows:
         return self._n
 
     def __iter__(self) -> Iterator[Row]:
-        items, systems = list(self._index.items), list(self._index.systems)
-        index = self._index
-        names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
-        for (response, item, system), statistic in zip(names, self._values, strict=True):
+        for (response, item, system, _), statistic in zip(self._index.rows(), self._values, strict=True):
             if statistic is not None:
-                yield Row(response, items[item], systems[system], statistic)
+                yield Row(response, item, system, statistic)
 
 
 class _StoredValues:
@@ -76,7 +73,7 @@ def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence
     }
     flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
-    scores = replace(_make_scores(columns, values, index, flag_counts), cut=cut)
+    scores = _make_scores(columns, values, index, flag_counts, cut)
     _write_dialogues(folder / DIALOGUES, scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
@@ -108,15 +105,13 @@ def _write_scores(
 ) -> dict[str, int]:
     """Write a line a response; how often each flag was raised."""
     counts = dict.fromkeys(MEANINGS, 0)
-    items, systems, dialogues = list(index.items), list(index.systems), list(index.dialogues)
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
-    names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
     with atomic_write(path) as file:
-        for i, ((response, item, system), flags) in enumerate(zip(names, stored[Column("flags")], strict=True)):
-            line: dict[str, Any] = {"response": response, "item": items[item], "system": systems[system]}
-            if index.dialogue_of_item[item] >= 0:
-                line["dialogue"] = dialogues[index.dialogue_of_item[item]]
+        for i, (row, flags) in enumerate(zip(index.rows(), stored[Column("flags")], strict=True)):
+            line: dict[str, Any] = {"response": row.response, "item": row.item, "system": row.system}
+            if row.dialogue is not None:
+                line["dialogue"] = row.dialogue
             line["scores"] = {spec: column[i] for spec, column in numbers}  # orjson writes NaN as null
             if matches:
                 line["matched"] = {spec: next(column) for spec, column in matches}
@@ -137,21 +132,17 @@ def _write_dialogues(path: Path, scores: Scores) -> None:
 
 
 def _make_scores(
-    columns: Sequence[Column], values: dict[str, Values], index: ResponseIndex, flags: dict[str, int]
+    columns: Sequence[Column],
+    values: dict[str, Values],
+    index: ResponseIndex,
+    flags: dict[str, int],
+    cut: dict[str, int],
 ) -> Scores:
     metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
-    return Scores(
-        facts={str(m): MetricFacts.of(m, index.reference_sources) for m in metrics},
-        values=values,
-        responses=index.responses,
-        items=index.item_names(),
-        systems=list(index.systems),
-        system_codes=np.array(index.system_codes, dtype=np.int64),
-        dialogues=list(index.dialogues),
-        dialogue_codes=index.dialogue_codes(),
-        clusters=index.clusters(),
-        flags=flags,
-    )
+    builder = ScoresBuilder(list(index.systems), list(index.dialogues))
+    for row in index.rows():
+        builder.add(*row)
+    return builder.build({str(m): MetricFacts.of(m, index.reference_sources) for m in metrics}, values, flags, cut)
 
 
 def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
@@ -25,8 +23,6 @@ from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
-Codes: TypeAlias = NDArray[np.int64]
-
 
 class NoResponsesError(InputError):
     """An input without anything to score."""
@@ -35,6 +31,15 @@ class NoResponsesError(InputError):
 # Chunks are cut by content (after a response whose id hashes to 0), so that a line put in front of a file shifts no
 # chunk but the first; the bounds keep them of a useful size.
 _MEAN_CHUNK, _SMALLEST_CHUNK, _LARGEST_CHUNK = 512, 128, 2048
+
+
+class ResponseRow(NamedTuple):
+    """The ids of a response, its item, its system and, where the item names one, its dialogue."""
+
+    response: str
+    item: str
+    system: str
+    dialogue: str | None
 
 
 @dataclass
@@ -87,20 +92,11 @@ class ResponseIndex:
         """The positions of each response of a chunk and of its item."""
         return [(self.response_at[i], self.item_at[self.item_codes[i]]) for i in chunk]
 
-    def item_names(self) -> list[str]:
-        """The item of each response."""
-        names = list(self.items)
-        return [names[code] for code in self.item_codes]
-
-    def dialogue_codes(self) -> Codes:
-        """The dialogue of each response, by its place in ``dialogues``; -1 where the item names none."""
-        of_item = np.array(self.dialogue_of_item, dtype=np.int64)
-        return of_item[np.array(self.item_codes, dtype=np.int64)]
-
-    def clusters(self) -> Codes:
-        """For each response the conversation it belongs to: its dialogue, else its item."""
-        dialogue, item = self.dialogue_codes(), np.array(self.item_codes, dtype=np.int64)
-        return np.where(dialogue >= 0, dialogue, len(self.dialogues) + item)
+    def rows(self) -> Iterator[ResponseRow]:
+        """The ids of each response, in the order of the input."""
+        items, systems, dialogues = list(self.items), list(self.systems), [*self.dialogues, None]  # -1: no dialogue
+        for response, item, system in zip(self.responses, self.item_codes, self.system_codes, strict=True):
+            yield ResponseRow(response, items[item], systems[system], dialogues[self.dialogue_of_item[item]])
 
     def _item_code(self, name: str) -> int:
         code = self.items.setdefault(name, len(self.items))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -173,6 +174,64 @@ class Scores:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+class ScoresBuilder:
+    """Names the responses of ``Scores`` one after the other, as codes.
+
+    ``systems`` lists all systems where they are known beforehand (another one is then a KeyError), and ``dialogues``
+    those that come first.
+    """
+
+    def __init__(self, systems: Sequence[str] | None = None, dialogues: Sequence[str] = ()) -> None:
+        self._responses: list[str] = []
+        self._items: list[str] = []
+        self._systems = {name: code for code, name in enumerate(systems or ())}
+        self._systems_known = systems is not None
+        self._dialogues = {name: code for code, name in enumerate(dialogues)}
+        self._system_codes, self._dialogue_codes = array("q"), array("q")
+
+    def add(self, response: str, item: str, system: str, dialogue: str | None) -> None:
+        """Add a response by its ids."""
+        if self._systems_known:
+            self._system_codes.append(self._systems[system])
+        else:
+            self._system_codes.append(self._systems.setdefault(system, len(self._systems)))
+        self._responses.append(response)
+        self._items.append(item)
+        code = -1 if dialogue is None else self._dialogues.setdefault(dialogue, len(self._dialogues))
+        self._dialogue_codes.append(code)
+
+    def build(
+        self,
+        facts: Mapping[str, MetricFacts],
+        values: Mapping[str, Values],
+        flags: Mapping[str, int],
+        cut: Mapping[str, int],
+        matched: Mapping[str, Sequence[int | None]] | None = None,
+    ) -> Scores:
+        """Return the scores of the responses that were added, in their order."""
+        return Scores(
+            facts=facts,
+            values=values,
+            responses=self._responses,
+            items=self._items,
+            systems=list(self._systems),
+            system_codes=np.array(self._system_codes, dtype=np.int64),
+            dialogues=list(self._dialogues),
+            dialogue_codes=np.array(self._dialogue_codes, dtype=np.int64),
+            clusters=self._clusters(),
+            flags=flags,
+            matched=matched or {},
+            cut=cut,
+        )
+
+    def _clusters(self) -> Codes:
+        """The conversation of each response: its dialogue, or else its item."""
+        numbers: dict[str, int] = {}
+        items = np.array([numbers.setdefault(item, len(numbers)) for item in self._items], dtype=np.int64)
+        dialogues = np.array(self._dialogue_codes, dtype=np.int64)
+        return np.where(dialogues >= 0, dialogues, len(self._dialogues) + items)
 
 
 def _reduce_groups(column: Values, place: Codes, groups: int) -> tuple[Values, Values, Values, Codes]:
