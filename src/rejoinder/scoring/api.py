@@ -10,8 +10,7 @@ import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metric import Metric, Row, SetMetric, metric_class, parse
-from rejoinder.registry import list_modules
+from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, parse
 from rejoinder.scoring import compute, flags
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 from rejoinder.types import Pair
@@ -64,7 +63,7 @@ def default_metrics(has_context: bool, has_references: bool) -> list[str]:
     parts = [*(["context"] if has_context else []), "references" if has_references else "no references"]
     places = {
         name: (parts.index(use[0]), use[1])
-        for name in list_modules("rejoinder.metrics")
+        for name in METRICS.packaged_names()
         if (use := metric_class(name).default_for) is not None and use[0] in parts
     }
     return sorted(places, key=places.__getitem__)
