@@ -42,7 +42,7 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--train", "train.jsonl", "-o", "new"), "no held-out questions are named; name some with --valid FILE"),
+        (("--train", "train.jsonl", "-o", "new"), "no held-out files are named; name some (valid)"),
         ((*BOTH, "-o", "full"), "full: already exists and is not empty; name a new folder"),
         ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"), "no encoder is called 'minilmm'"),

@@ -299,7 +299,7 @@ def test_the_command_takes_files_and_corpora(tmp_path: Path) -> None:
         cli.command, ["ssrem", str(tmp_path / "talks.jsonl"), "-o", str(tmp_path / "m0"), *shared]
     )
     assert isinstance(again.exception, InputError)
-    assert "--resume" in str(again.exception)
+    assert "name a new folder, or set resume to continue there" in str(again.exception)
 
 
 @pytest.mark.parametrize("kind", ["rsrem", "ruber"])

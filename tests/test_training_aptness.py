@@ -34,11 +34,11 @@ from rejoinder.training.aptness.calibration import calibrate, measure_calibratio
 from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores  # noqa: E402
 from rejoinder.training.aptness.recipe import (  # noqa: E402
     AptnessRecipe,
-    scale_recipe,
     training_device,
 )
 from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
+from rejoinder.training.recipes import scale_recipe  # noqa: E402
 from rejoinder.training.sampling import CORRUPTIONS, read_generic_responses  # noqa: E402
 
 PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
@@ -301,7 +301,7 @@ def test_an_output_that_cannot_be_made_is_told_before_the_training(
 
 def test_two_ways_to_choose_corpora_are_one_too_many(tmp_path: Path) -> None:
     found = refused("-o", tmp_path / "out", "--permissive", "--corpus", "sgd")
-    assert found == "--permissive and --corpus both choose the corpora; give only one of them"
+    assert found == "permissive and corpora both choose the corpora; give only one of them"
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers", "onnx"])

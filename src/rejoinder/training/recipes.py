@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.generator.text import GeneratorLimits
@@ -56,6 +56,30 @@ class AptnessRecipe:
         default_factory=lambda: {"dailydialog": 2.0, "irc_ubuntu": 0.7, "mrda": 0.4, "sgd": 0.5, "swda": 0.6}
     )
     places: int = 400  # a corpus, that weights are chosen on and figures come from
+
+
+def scale_recipe(
+    recipe: AptnessRecipe,
+    bi_steps: int | None = None,
+    cross_steps: int | None = None,
+    batch: float = 1.0,
+    places: int | None = None,
+) -> AptnessRecipe:
+    """Return the recipe with other numbers of steps and of held-out places, and a share of its batch size."""
+    bi, cross = recipe.bi, recipe.cross
+    bi = replace(
+        bi,
+        steps=bi_steps or bi.steps,
+        windows=_scale_count(bi.windows, batch),
+        merged=_scale_count(bi.merged, batch),
+        spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
+    )
+    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
+    return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
+
+
+def _scale_count(number: int, share: float) -> int:
+    return max(2, round(number * share))
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,44 @@ def _sample_windows(
     return turns.clamp(max=corpus.tokens.turns - 1), turns <= last[:, None]
 
 
+class _Batch(NamedTuple):
+    """The texts of a step: turns of windows, merged contexts, their replies, and spoiled replies, in this order."""
+
+    turns: Tensor  # numbers of the windows' turns
+    inside: Tensor  # which turns of the windows exist
+    places: ResponsePlaces  # of the merged contexts
+    spoiled_replies: Tensor  # the turns that the spoiled replies were made of
+    texts: TokenRows
+
+    def candidate_info(self, corpus: TokenCorpus) -> CandidateInfo:
+        """What the candidates are: a text equal to the true reply is not a false one; a spoiled one equals nothing."""
+        turns, replies, spoiled_replies = self.turns, self.places.reply, self.spoiled_replies
+        unequal = torch.full((len(spoiled_replies),), -1, device=corpus.device)
+        return CandidateInfo(
+            torch.cat([turns, replies, spoiled_replies - 1]),
+            torch.cat([corpus.same[turns], corpus.same[replies], unequal]),
+            torch.cat([corpus.dialogue[turns], corpus.dialogue[replies], corpus.dialogue[spoiled_replies]]),
+        )
+
+
+def _sample_batch(
+    corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: BiRecipe, generator: torch.Generator
+) -> _Batch:
+    windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
+    turns = windows[inside]
+    places = corpus.random_places(which.expand(recipe.merged), generator)
+    merged = corpus.contexts(places)
+    merged = keep_tokens(merged, merged.ids != BETWEEN)
+    replies = corpus.texts(places.reply)
+    spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
+    kinds = torch.randint(0, len(CORRUPTIONS), spoil.reply.shape, generator=generator, device=corpus.device)
+    true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
+    false = spoiled(corpus, spoil, true, words, generator, kinds)
+    natural = stack_rows([corpus.texts(turns), merged, replies])
+    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
+    return _Batch(turns, inside, places, spoil.reply, texts)
+
+
 def _loss(
     network: BiEncoder,
     corpus: TokenCorpus,
@@ -100,61 +138,44 @@ def _loss(
     teacher: BiTeacher | None = None,
 ) -> Tensor:
     device = corpus.device
-    windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
-    turns = windows[inside]
-    places = corpus.random_places(which.expand(recipe.merged), generator)
-    one_text = corpus.contexts(places)
-    one_text = keep_tokens(one_text, one_text.ids != BETWEEN)
-    replies = corpus.texts(places.reply)
-    spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
-    kinds = torch.randint(0, len(CORRUPTIONS), spoil.reply.shape, generator=generator, device=device)
-    true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
-    false = spoiled(corpus, spoil, true, words, generator, kinds)
-    natural = stack_rows([corpus.texts(turns), one_text, replies])
-    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
-    vectors = utterance_vectors(network, texts)
-
-    n, m = len(turns), recipe.merged
-    pieces, mask, reply_place = _window_contexts(inside, generator)
-    of_windows = network.context(vectors[:n][pieces], mask)
-    alone = vectors[n : n + m, None]
-    one = torch.zeros(m, UTTERANCES, device=device)
-    one[:, 0] = 1
-    of_merged = network.context(functional.pad(alone, (0, 0, 0, UTTERANCES - 1)), one)
-    contexts = torch.cat([of_windows, of_merged])
+    batch = _sample_batch(corpus, which, words, recipe, generator)
+    vectors = utterance_vectors(network, batch.texts)
+    n, m = len(batch.turns), recipe.merged
+    pieces, mask, reply_place = _window_contexts(batch.inside, generator)
+    contexts = torch.cat([network.context(vectors[:n][pieces], mask), _merged_contexts(network, vectors[n : n + m])])
     candidates = network.reply(torch.cat([vectors[:n], vectors[n + m :]]))
     own = torch.cat([reply_place, torch.arange(n, n + m, device=device)])
-    # What the candidates are: texts that are equal to the true reply are no false ones; spoiled ones equal nothing.
-    spoiled_ones = torch.full((len(kinds),), -1, device=device)
-    known = CandidateInfo(
-        torch.cat([turns, places.reply, spoil.reply - 1]),
-        torch.cat([corpus.same[turns], corpus.same[places.reply], spoiled_ones]),
-        torch.cat([corpus.dialogue[turns], corpus.dialogue[places.reply], corpus.dialogue[spoil.reply]]),
-    )
     logits = scale.exp().clamp(max=_LARGEST_SCALE) * contexts @ candidates.T
-    weigh = known.log_weights(own, recipe)
-    forward = functional.cross_entropy(logits + weigh, own)
-    pairs = torch.arange(len(own), device=device)
-    weigh_back = known.at(own).log_weights(pairs, recipe)
-    backward = functional.cross_entropy(logits[:, own].T + weigh_back, pairs)
+    info, pairs = batch.candidate_info(corpus), torch.arange(len(own), device=device)
+    weights, weights_back = info.log_weights(own, recipe), info.at(own).log_weights(pairs, recipe)
+    forward = functional.cross_entropy(logits + weights, own)
+    backward = functional.cross_entropy(logits[:, own].T + weights_back, pairs)
     loss = (forward + backward) / 2
     if teacher is not None:
-        theirs = teacher.logits(turns, pieces, mask, places)
-        read = n + m  # the spoiled ones, behind them, the teacher has not read
-        ahead = _divergence(logits[:, :read] + weigh[:, :read], theirs + weigh[:, :read])
-        behind = _divergence(logits[:, own].T + weigh_back, theirs[:, own].T + weigh_back)
+        theirs = teacher.logits(batch.turns, pieces, mask, batch.places)
+        read = n + m  # the teacher has not read the spoiled replies behind them
+        ahead = _divergence(logits[:, :read] + weights[:, :read], theirs + weights[:, :read])
+        behind = _divergence(logits[:, own].T + weights_back, theirs[:, own].T + weights_back)
         loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2
     if base is not None and recipe.similarity:
         some = torch.randperm(n, generator=generator, device=device)[:768]
-        mine, before = vectors[some], base[turns[some]].float()
-        loss = loss + recipe.similarity * functional.mse_loss(mine @ mine.T, before @ before.T)
+        now, before = vectors[some], base[batch.turns[some]].float()
+        loss = loss + recipe.similarity * functional.mse_loss(now @ now.T, before @ before.T)
     return loss
 
 
-def _divergence(mine: Tensor, theirs: Tensor) -> Tensor:
+def _merged_contexts(network: BiEncoder, vectors: Tensor) -> Tensor:
+    """The context vectors of contexts that are one text each."""
+    mask = torch.zeros(len(vectors), UTTERANCES, device=vectors.device)
+    mask[:, 0] = 1
+    contexts: Tensor = network.context(functional.pad(vectors[:, None], (0, 0, 0, UTTERANCES - 1)), mask)
+    return contexts
+
+
+def _divergence(student: Tensor, teacher: Tensor) -> Tensor:
     """How far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
-    mine, theirs = functional.log_softmax(mine, 1), functional.log_softmax(theirs, 1)
-    return functional.kl_div(mine, theirs, reduction="batchmean", log_target=True)
+    student, teacher = functional.log_softmax(student, 1), functional.log_softmax(teacher, 1)
+    return functional.kl_div(student, teacher, reduction="batchmean", log_target=True)
 
 
 class BiTeacher(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -137,27 +137,3 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _as_json(part) for key, part in value.items()}
     return list(value) if isinstance(value, tuple) else value
-
-
-def scale_recipe(
-    recipe: AptnessRecipe,
-    bi_steps: int | None = None,
-    cross_steps: int | None = None,
-    batch: float = 1.0,
-    places: int | None = None,
-) -> AptnessRecipe:
-    """The recipe with other numbers of steps, a step's size as a share, and other numbers of held-out places."""
-    bi, cross = recipe.bi, recipe.cross
-    bi = replace(
-        bi,
-        steps=bi_steps or bi.steps,
-        windows=_scale_count(bi.windows, batch),
-        merged=_scale_count(bi.merged, batch),
-        spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
-    )
-    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
-    return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
-
-
-def _scale_count(number: int, share: float) -> int:
-    return max(2, round(number * share))
