@@ -103,8 +103,8 @@ def test_systems_stand_by_their_mean_and_rows_say_what_is_whose() -> None:
     rows = list(scores.rows())
     assert rows[1] == {"response": "r1", "item": "i1", "system": "high", "length": 3.0}
     assert any("1 of 4 responses have no score" in note for note in scores.notes())
-    assert "items taken as the unit that varies" in scores.notes()[0]
-    assert "conversations taken as the unit" in scored([("d", "a", 1.0)]).notes()[0]
+    assert "clustered by item." in scores.notes()[0]
+    assert "clustered by conversation." in scored([("d", "a", 1.0)]).notes()[0]
     assert len(scores) == 4
 
 
@@ -284,13 +284,13 @@ def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> Non
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ((1.1,), "gave 1.1, outside its range from 0.0 to 1.0"),
+        ((1.1,), "returned 1.1, outside its range from 0.0 to 1.0"),
         ((-0.001,), "outside its range"),
-        ((math.inf,), "gave inf, outside its range"),
+        ((math.inf,), "returned inf, outside its range"),
         ((True,), "gave True; a score must be a number"),
         (("0.5",), "gave '0.5'; a score must be a number"),
-        ((), "gave 0 values for 1 pairs; it must give one each"),
-        ((0.1, 0.2), "gave 2 values for 1 pairs"),
+        ((), "must return one value per pair, not 0 for 1"),
+        ((0.1, 0.2), "must return one value per pair, not 2 for 1"),
         (("fails",), "failed: ZeroDivisionError: by zero"),
         (("refuses",), "^no such thing$"),
     ],
@@ -429,7 +429,7 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such run folder; make one with: rejoinder score FILE -o"):
         read_about(tmp_path / "nothing")
-    with pytest.raises(RunError, match="an address; copy the run here first"):
+    with pytest.raises(RunError, match="is a remote address; copy the run to this machine first"):
         read_about(Path("s3://bucket/run"))
     with pytest.raises(RunError, match=r"holds no finished run \(no run\.json\)"):
         read_about(tmp_path)
@@ -445,7 +445,7 @@ def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
 def test_what_is_named_wrongly_is_told() -> None:
     with pytest.raises(SpecError, match="no metric was named"):
         rejoinder.score(["a"], metrics=[])
-    with pytest.raises(InputError, match="there are no responses to score"):
+    with pytest.raises(InputError, match="no responses to score"):
         rejoinder.score([])
     with pytest.raises(InputError, match="go with a plain list of replies"):
         rejoinder.score(collect([]), "length", references=["a"])
@@ -515,7 +515,7 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
     write(records[:2], tmp_path / "more.jsonl")
     again = index_inputs([Input(path), Input(tmp_path / "more.jsonl")], tmp_path / "b.jsonl", False)
     assert again.counts == {"item": 2, "response": 5}  # the same items in another file count once
-    with pytest.raises(InputError, match=r"more\.jsonl: there are no responses to score \(found 2 items\)"):
+    with pytest.raises(InputError, match=r"more\.jsonl: no responses to score \(found 2 items\)"):
         index_inputs([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
 
 

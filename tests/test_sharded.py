@@ -205,7 +205,7 @@ def test_shards_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in "ab":
         shard(tmp_path / folder / "x.jsonl", "ann", same)
     both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]
-    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl hold the same; take one of them away"):
+    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl have the same content; remove one of them"):
         score_shards(both, Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
     shard(tmp_path / "b" / "x.jsonl", "bob", {**same, "context": ["Ho."]})
     both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]

@@ -264,7 +264,7 @@ def test_splits_that_are_missing_are_told(with_base: Path, tmp_path: Path) -> No
         others = ", ".join(sorted({"train", "valid", "test"} - {missing}))
         found = refused(path, "-o", tmp_path / "out", *SMALL)
         assert found.startswith(f"no dialogue of two turns or more has the split {missing!r} (found: {others}); ")
-        assert found.endswith("training needs train, valid and test: say it as the 'split' of each dialogue")
+        assert found.endswith("training needs train, valid and test: set the 'split' of each dialogue")
     assert not (tmp_path / "out").exists()
 
 

@@ -5,7 +5,7 @@
     data = rejoinder.read("chats.jsonl")
     scores = rejoinder.score(data, metrics=["bleu", "rouge_l"])
     print(scores)                          # means by system with intervals
-    scores["bleu"]                         # one number a response
+    scores["bleu"]                         # one number per response
 
     rejoinder.score(["Fine, and you?"], references=[["Very well, thanks."]], metrics="meteor")
     rejoinder.aptness([["Hi there.", "How are you?"]], ["Fine, and you?"])    # how well each reply fits its context

@@ -1,4 +1,4 @@
-"""The last step of a run: what the chunks hold, settled over the whole set and written in the order of the input."""
+"""The last step of a run: the values of all chunks, settled over the whole set and written in input order."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 
 @dataclass(frozen=True)
 class Assembly:
-    """The scores of a run, and how many each metric could not give."""
+    """The scores of a run, and how many are missing for each metric."""
 
     scores: Scores
     missing: dict[str, int]
 
 
 class _StoredRows:
-    """The rows of one metric that have a statistic, read from the store as often as asked."""
+    """The rows of one metric that have a statistic, read from the store on each iteration."""
 
     def __init__(self, values: _StoredValues, index: ResponseIndex, n: int) -> None:
         self._values, self._index, self._n = values, index, n
@@ -62,7 +62,7 @@ class _StoredValues:
 
 
 def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]) -> Assembly:
-    """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and give the scores."""
+    """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and return the scores."""
     columns = make_columns(job.specs, job.matched)
     _check_signatures(columns, done)
     stored = {column: _StoredValues(ScoreStore(job.store), done, i) for i, column in enumerate(columns)}
@@ -79,11 +79,11 @@ def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence
 
 
 def _check_signatures(columns: Sequence[Column], done: Sequence[ComputedChunk]) -> None:
-    """Raise where a worker computed something else than the run will say: a file of the user's was edited meanwhile."""
+    """Raise where a worker computed a metric with another signature: its file was edited during the run."""
     for place, column in enumerate(columns):
         expected = address(column.signature, "")
         if any(not one.kept[place].address.startswith(expected) for one in done):
-            raise RunError(f"{column.metric}: its file was changed during the run; give the same command again")
+            raise RunError(f"{column.metric}: its file was changed during the run; run the same command again")
 
 
 def _settle_metric(metric: Metric, stored: _StoredValues, index: ResponseIndex) -> Values:
@@ -103,7 +103,7 @@ def _write_scores(
     values: dict[str, Values],
     index: ResponseIndex,
 ) -> dict[str, int]:
-    """Write a line a response; how often each flag was raised."""
+    """Write one line per response, and return how often each flag was raised."""
     counts = dict.fromkeys(MEANINGS, 0)
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
@@ -146,7 +146,7 @@ def _make_scores(
 
 
 def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
-    """Write the traces of every metric that leaves some; metrics of one name share a file."""
+    """Write the traces of every metric that has some; metrics of one name share a file."""
     for name, of_name in _tracing_metrics(job.specs).items():
         lines = _trace_lines(of_name, job, index)
         first = next(lines, None)
@@ -157,12 +157,12 @@ def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
 
 
 def trace_files(specs: Sequence[str]) -> list[str]:
-    """The files that metrics may leave."""
+    """The names of the files of traces that metrics may write."""
     return list(_tracing_metrics(specs))
 
 
 def _tracing_metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
-    """The metrics that leave traces, by the file of those of one name; a metric of the user's is named by its file."""
+    """The metrics that write traces, by the name of their file; a metric of the user's is named after its file."""
     metrics: dict[str, list[Metric]] = {}
     for metric in map(parse, specs):
         if type(metric).trace is not Metric.trace:
@@ -177,7 +177,7 @@ def _trace_lines(metrics: list[Metric], job: ScoringJob, index: ResponseIndex) -
         for metric in metrics:
             for chunk in index.chunks():
                 pairs = data.pairs(index.where(chunk))
-                for pair, objects in zip(pairs, metric.trace(pairs), strict=False):  # nothing at all may come
+                for pair, objects in zip(pairs, metric.trace(pairs), strict=False):  # there may be none at all
                     for one in objects:
                         known = {"response": pair.response.id, "metric": str(metric)}
                         yield orjson.dumps({**known, **one}, option=orjson.OPT_APPEND_NEWLINE)

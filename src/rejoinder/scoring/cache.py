@@ -1,8 +1,8 @@
-"""The score cache: what was computed for a chunk of pairs, under the digest of everything that decided it.
+"""The score cache: the values of a chunk of pairs, under the digest of everything that decides them.
 
-A value stands at ``<signature's digest>/<content's digest>``, written once and whole, with a checksum: a file that was
-torn or tampered with is computed anew. Nothing in it depends on ids, so renaming a response keeps its scores, except
-those of a metric of the user's, which may read them.
+The values are at ``<signature's digest>/<content's digest>``, written once and whole, with a checksum: a damaged file
+is computed again. Nothing in it depends on ids, so renaming a response keeps its scores, except those of a metric of
+the user's, which may read ids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rejoinder.keyed_store import FileStore
 from rejoinder.types import Pair
 
 _SORTED_KEYS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
-EVERYTHING = frozenset({"everything"})  # what somebody may read of whom nothing is known
+EVERYTHING = frozenset({"everything"})  # what a metric of the user's may read
 
 
 class ScoreStore:
@@ -40,12 +40,12 @@ class ScoreStore:
 
 
 def address(signature: str, content: str) -> str:
-    """Where the values of a signature over some content belong."""
+    """Return the address of the values of a signature over some content."""
     return f"{hashlib.blake2b(signature.encode(), digest_size=10).hexdigest()}/{content}"
 
 
 def content_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
-    """The digest of all that somebody with such needs reads of these pairs."""
+    """Return the digest of all that a metric with these needs reads of the pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)
     if needs == EVERYTHING:
@@ -62,7 +62,7 @@ def content_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
 
 
 def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
-    """What the item contributes to the address; dataclasses serialise field by field."""
+    """What the item contributes to the address; dataclasses are serialised field by field."""
     item = pair.item
     return _frame(orjson.dumps([getattr(item, part) for part in parts]))
 

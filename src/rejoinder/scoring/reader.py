@@ -19,14 +19,14 @@ from rejoinder.scoring.sharded.reader import list_run_parts
 
 
 def load_data(folder: str | Path) -> Collection:
-    """The input of a run as it was checked: items, responses, ratings and all."""
+    """Return the checked input of a run: items, responses, ratings and all other records."""
     folder = Path(folder)
     check_files(folder, {DATA})
     return read_files([part / DATA for part in list_run_parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
-    """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
+    """Return the scores of a run, from its ``run.json`` and ``scores.jsonl`` (of its shards, one after the other)."""
     check_files(folder)
     try:
         return _load_scores(folder, about)
@@ -77,7 +77,7 @@ _ROWS = 65_536
 
 
 def write_table(folder: Path) -> Path:
-    """Write ``scores.parquet`` beside ``scores.jsonl``: a row a response, a column a metric."""
+    """Write ``scores.parquet`` beside ``scores.jsonl``: one row per response, one column per metric."""
     pa = import_arrow("writing Parquet")
     from pyarrow.parquet import ParquetWriter
 

@@ -1,4 +1,4 @@
-"""The encoder that a training starts from: a BERT of the catalog whose marks have BERT's ids."""
+"""The encoder that a training starts from: a BERT of the catalog whose special tokens have BERT's ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BaseEncoder(NamedTuple):
 
 
 def open_base_encoder(name: str) -> BaseEncoder:
-    """A model of the catalog that can be trained further; what is wrong with it is told before any training."""
+    """Return a model of the catalog that can be trained further; a problem with it is an error before any training."""
     folder = require_model(name)
     for file in _FILES:
         if not (folder / file).is_file():
@@ -41,11 +41,11 @@ def open_base_encoder(name: str) -> BaseEncoder:
 
 
 def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
-    """Why a network and its tokeniser do not do: what batches and the packed pass take for granted."""
+    """Return why a network and its tokeniser cannot be used: batches and the packed pass rely on these properties."""
     from tokenizers import Tokenizer
 
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        return f"it is no BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
+        return f"it is not a BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
     limits = AptnessLimits()
     needed = max(limits.utterance_tokens, limits.context_tokens + limits.reply_tokens + 3)
     if config.get("max_position_embeddings", 0) < needed:
@@ -58,7 +58,7 @@ def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
 
 
 def open_trunk(folder: Path) -> Any:
-    """The BERT of a folder, without its pooling layer."""
+    """Return the BERT of a folder, without its pooling layer."""
     from transformers import BertModel
 
     with silence_transformers():

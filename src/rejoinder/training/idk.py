@@ -1,7 +1,7 @@
 """The recipe of `idk` (Berlot-Attwell and Rudzicz 2022, section 5): dialogues to a regression on frozen pair vectors.
 
 A positive is a context with its own reply, its negative the same context with one fixed reply (or, as an ablation, with
-a reply of the next dialogues). No torch is needed with the default vectors, which are kept in the cache.
+a reply of other dialogues). No torch is needed with the default vectors, which are cached.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Regression(NamedTuple):
 
 
 class TrainingDraws(NamedTuple):
-    """All that is drawn for a training: the first weights (the bias is the last) and the order of each epoch."""
+    """The random parts of a training: the first weights (the bias is the last) and the order of each epoch."""
 
     start: Numbers
     orders: list[NDArray[np.int64]]
 
 
 def draw_training(rows: int, dimensions: int, seed: int) -> TrainingDraws:
-    """First weights as torch draws those of a linear layer, evenly from ±1/√d, and two orders."""
+    """Return first weights as torch samples those of a linear layer, uniformly from ±1/√d, and the orders."""
     random = np.random.default_rng([seed, 0])
     reach = dimensions**-0.5
     return TrainingDraws(
@@ -80,14 +80,14 @@ def fit_by_gradient(
 
 
 def batch_gradient(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
-    """The gradient of a batch's loss; rows are (dialogues, true and false, dimensions and 1)."""
+    """Return the gradient of a batch's loss; rows are (dialogues, true and false, dimensions and 1)."""
     said = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
     if loss == "bce":
         errors = said - np.array([1.0, 0.0])
         found: Numbers = np.einsum("ij,ijk->k", errors, rows)
         return found
     # Appendix H prints y(c, r) - y(c, r') where y is the probability of a false reply, as in the authors' program;
-    # here y is that of a true one, so the difference is turned round: the true reply must be ahead by the margin.
+    # here y is that of a true one, so the sign is reversed: the true reply must be ahead by the margin.
     behind = said[:, 1] - said[:, 0] + MARGIN
     steep = np.where(behind > 0, 1 / (1 + MARGIN - np.maximum(behind, 0)), 0) / len(rows)
     bend = said * (1 - said) * np.array([-1.0, 1.0])
@@ -101,19 +101,19 @@ def _penalty_gradient(weights: Numbers, regularization: Regularization) -> Numbe
     return 2 * weights if regularization == "l2" else np.zeros_like(weights)
 
 
-_TOLERANCE = 1e-7  # of the violation of the optimality conditions, a row
+_TOLERANCE = 1e-7  # of the violation of the optimality conditions, per row
 _MOST_STEPS, _MOST_SWEEPS = 100, 200
-_RIDGE = 1e-10  # keeps a coordinate that never varies in its place
+_RIDGE = 1e-10  # keeps a coordinate that never varies where it is
 
 
 def fit_exactly(
     true: Vectors, false: Vectors, regularization: Regularization = "l1", weight: float = 1.0
 ) -> Regression:
-    """The weights that minimise the penalised sum of losses; the true replies are 1, the false ones 0."""
+    """Return the weights that minimise the penalised sum of losses; true replies are 1, false ones 0."""
     if regularization == "none":
         raise InputError(
-            "without regularisation an exact optimum need not exist (a fixed negative can be told apart perfectly); "
-            "take l1 or l2, or the mode 'paper'"
+            "without regularisation there may be no exact optimum (a fixed negative can be separated perfectly); "
+            "choose l1 or l2, or the mode 'paper'"
         )
     rows = np.vstack([true, false]).astype(np.float64)
     rows = np.hstack([rows, np.ones((len(rows), 1))])
@@ -133,26 +133,26 @@ def fit_exactly(
         while (new := objective(rows, labels, found + size * step, l1, l2)) > now + 0.01 * size * promised:
             size /= 2
             if size < 1e-12:
-                return Regression(found[:-1], float(found[-1]))  # no smaller loss can be told from this one
+                return Regression(found[:-1], float(found[-1]))  # a smaller loss would not differ from this one
         found, now = found + size * step, new
     return Regression(found[:-1], float(found[-1]))
 
 
 def objective(rows: Numbers, labels: Numbers, weights: Numbers, l1: Numbers, l2: Numbers) -> float:
-    """The penalised sum of losses."""
+    """Return the penalised sum of losses."""
     odds = rows @ weights
     losses = np.logaddexp(0, odds) - labels * odds
     return float(losses.sum() + (l1 * np.abs(weights)).sum() + 0.5 * (l2 * weights**2).sum())
 
 
 def _violation(gradient: Numbers, weights: Numbers, l1: Numbers) -> float:
-    """How far the worst coordinate is from its optimality condition."""
+    """Return how far the worst coordinate is from its optimality condition."""
     at_zero = np.maximum(np.abs(gradient) - l1, 0)
     return float(np.where(weights == 0, at_zero, np.abs(gradient + l1 * np.sign(weights))).max())
 
 
 def _solve_model(gradient: Numbers, bend: Numbers, weights: Numbers, l1: Numbers) -> Numbers:
-    """The step that minimises the quadratic model plus the L1 norm, a coordinate at a time."""
+    """Return the step that minimises the quadratic model plus the L1 norm, one coordinate at a time."""
     if not l1.any():
         return np.asarray(-np.linalg.solve(bend, gradient), np.float64)
     step = np.zeros_like(weights)
@@ -187,7 +187,7 @@ DEFAULT_CONTEXTS = 3_750  # as many as HUMOD's train split has
 
 @dataclass(frozen=True)
 class IdkRecipe:
-    """All that decides the regression, beside the dialogues and the vectors."""
+    """All that decides the regression, besides the dialogues and the vectors."""
 
     mode: Mode = "paper"
     negative: Negative = "idk"
@@ -202,7 +202,7 @@ class IdkRecipe:
             if getattr(self, name) not in get_args(kind):
                 raise InputError(f"idk: {name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
         if self.mode == "exact" and self.loss != "bce":
-            raise InputError("idk: the triplet loss is not convex and has no exact mode; take the mode 'paper'")
+            raise InputError("idk: the triplet loss is not convex and has no exact mode; choose the mode 'paper'")
 
 
 _CHOICES: dict[str, Any] = {"mode": Mode, "negative": Negative, "regularization": Regularization, "loss": Loss}
@@ -244,7 +244,7 @@ def fit_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Regressi
 
 
 def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> float:
-    """How often a true reply scores above the negative of its context."""
+    """Return how often a true reply scores above the negative of its context."""
     above, below = (probabilities(part, *fitted) for part in (true, false))
     return float(np.mean((above > below) + 0.5 * (above == below)))
 
@@ -252,7 +252,7 @@ def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> f
 def build_card(
     fitted: Regression, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float
 ) -> IdkCard:
-    """The card of a regression; its weights are derived from the encoder's, and so is its licence."""
+    """Return the card of a regression; its weights are derived from the encoder's, and so is its licence."""
     weights = tuple(round(float(value), 9) for value in fitted.weights)
     about = {
         "recipe": asdict(recipe),

@@ -1,4 +1,4 @@
-"""Places in dialogues where somebody replied: what a scorer of next turns learns from; needs no torch."""
+"""Contexts and the replies that followed them: what a scorer of next turns learns from; needs no torch."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NextTurn(NamedTuple):
 def sample_next_turns(
     dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None, split: str = "train"
 ) -> list[NextTurn]:
-    """Replies with their contexts: from each dialogue one, or as many as it takes where dialogues are few.
+    """Return replies with their contexts: one from each dialogue, or more where there are few dialogues.
 
-    Dialogues are taken by a hash of their ids, so neither the order of the file nor a seed decides. Those of the first
-    half and those of the second come from different dialogues.
+    Dialogues are ordered by a hash of their ids, so neither the order of the file nor a seed matters. Those of the
+    first half and those of the second come from different dialogues.
     """
     spoken: dict[str, list[str]] = {}
     seen: Counter[str] = Counter()
@@ -49,13 +49,13 @@ def sample_next_turns(
     if len(found) < wanted:
         raise InputError(
             f"{wanted:,} contexts are wanted and the dialogues of the split {split!r} have {len(found):,}; "
-            "give more dialogues or ask for fewer (--contexts)"
+            "give more dialogues or ask for fewer contexts"
         )
     return found[:wanted]
 
 
 def _turns_per_dialogue(room: Sequence[int], wanted: int) -> int:
-    """How many places a dialogue gives: the same for all, and more where some are too short to give as many."""
+    """Return how many replies to take per dialogue: the same for all, and more where some dialogues are too short."""
     each = -(-wanted // len(room))
     while each < max(room) and sum(min(each, most) for most in room) < wanted:
         each += 1
@@ -64,13 +64,13 @@ def _turns_per_dialogue(room: Sequence[int], wanted: int) -> int:
 
 def _check_dialogues(spoken: dict[str, list[str]], seen: Counter[str], corpus: str | None, split: str) -> None:
     if corpus is not None and corpus not in seen:
-        raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
+        raise InputError(f"no dialogue belongs to the corpus {corpus!r}; {nearest(corpus, seen)}")
     if not spoken:
-        raise InputError(f"there is no dialogue of two turns or more in the split {split!r} to train on")
+        raise InputError(f"the split {split!r} has no dialogue of two turns or more to train on")
 
 
 def shuffle_responses(of: Sequence[NextTurn]) -> list[str]:
-    """The replies of places in another order, always the same: a seed decides what is learnt from them, not them."""
+    """Return the replies in another order, which is always the same, whatever the seed."""
     order = np.random.default_rng(0).permutation(len(of))
     return [of[i].reply for i in order]
 

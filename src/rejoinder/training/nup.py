@@ -1,8 +1,8 @@
 """The recipe of `nup` (Phy et al. 2020; sections 2.3 and 4 of the IDK paper): fine-tune an encoder on next utterances.
 
-A positive is a context with its own reply, a negative the same context with the reply of a random other place, drawn
-anew for each epoch; binary cross-entropy, Adam. The encoder should have read pairs before, as BERT has; by default it
-is that of aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
+A positive is a context with its own reply, a negative the same context with a random other reply, resampled for each
+epoch; binary cross-entropy, Adam. The encoder should be pretrained on pairs, as BERT is; by default it is that of
+aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def train_nup(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train on the split ``train`` and write the folder; what was measured on ``valid``."""
+    """Train on the split ``train``, write the folder and return what was measured on ``valid``."""
     on = training_device(device)
     trunk, tokenizer = open_trunk_and_tokenizer(base)
     known = list(dialogues)
     if recipe.contexts < 2:
-        raise InputError("nup draws its negatives from the other contexts: train on two or more (--contexts)")
+        raise InputError("nup samples its negatives from other contexts; train on two contexts or more")
     found = sample_next_turns(known, recipe.contexts, corpus)
     limits = AptnessLimits(context_tokens=recipe.context_tokens, reply_tokens=recipe.reply_tokens)
     pieces = NupTokenizer(tokenizer, limits)
@@ -79,7 +79,7 @@ def train_nup(
 
 
 def open_trunk_and_tokenizer(base: str) -> tuple[Any, str]:
-    """The encoder to start from and its ``tokenizer.json``: of aptness's cross-encoder, or of a BERT of the catalog."""
+    """Return the encoder to start from and its ``tokenizer.json``: aptness's cross-encoder, or a catalog BERT."""
     if base != DEFAULT_BASE:
         folder, tokenizer = open_base_encoder(base)
         return open_trunk(folder), tokenizer
@@ -93,18 +93,18 @@ class NupTokenizer:
     """Pairs of texts as rows of token ids."""
 
     def __init__(self, tokenizer: str, limits: AptnessLimits) -> None:
-        self._reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
+        self._reader = TextTokenizer(tokenizer, max_tokens=0)  # only whole texts are encoded
         self._limits = limits
 
     def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[PairRow]:
-        """One row a pair; the turns of a context are joined by spaces."""
+        """Return one row per pair; the turns of a context are joined by spaces."""
         before = self._reader.pieces([" ".join(context) for context in contexts])
         said = self._reader.pieces(list(replies))
         return [build_pair_row([c], r, _SPECIAL_TOKENS, self._limits) for c, r in zip(before, said, strict=True)]
 
 
 def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Ids, mask and kinds of some rows."""
+    """Return ids, mask and kinds of some rows."""
     ids, mask = pad([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
     first, second, third = (torch.from_numpy(part).to(device) for part in (ids, mask, kinds))
@@ -112,7 +112,7 @@ def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, T
 
 
 def sample_other_responses(found: Sequence[NextTurn], random: np.random.Generator) -> list[str]:
-    """A reply of another place for each."""
+    """Return a reply to another context for each."""
     steps = random.integers(1, len(found), len(found))
     return [found[(i + step) % len(found)].reply for i, step in enumerate(steps.tolist())]
 
@@ -153,7 +153,7 @@ def _measure_held_out(
     recipe: NupRecipe,
     device: torch.device,
 ) -> dict[str, Any]:
-    """How often the true reply beats another on ``valid``, where there is such a split; nothing is chosen by it."""
+    """Return how often the true reply beats another on ``valid``, if there is such a split; nothing depends on it."""
     network.eval()
     usable = [d for d in dialogues if d.split == "valid" and corpus in (None, d.corpus) and len(d.turns) > 1]
     if len(usable) < 2:

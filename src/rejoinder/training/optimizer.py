@@ -16,7 +16,7 @@ _LARGEST_NORM = 1.0
 
 
 def build_optimizer(groups: Sequence[tuple[Sequence[Any], float]]) -> torch.optim.AdamW:
-    """AdamW over groups of parameters, each with its learning rate."""
+    """Return AdamW over groups of parameters, each with its learning rate."""
     used: list[dict[str, Any]] = [{"params": [p for p in part if p.requires_grad], "lr": rate} for part, rate in groups]
     fused = all(p.is_cuda for group in used for p in group["params"])
     return torch.optim.AdamW(used, weight_decay=_DECAY, betas=(0.9, 0.98), eps=1e-6, fused=fused)
@@ -32,7 +32,7 @@ class Schedule:
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def step(self, loss: Tensor | None, network: nn.Module) -> None:
-        """One step with the gradient of a loss (or with the gradients that are there already)."""
+        """Take one step with the gradient of a loss (or with the gradients that are there already)."""
         if loss is not None:
             loss.backward()  # type: ignore[no-untyped-call]
         warm = max(1, int(_WARM_UP * self._steps))
@@ -58,7 +58,7 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:
-        """Take the present weights in."""
+        """Add the current weights to the average."""
         self._steps += 1
         decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
         kept: list[Tensor] = list(self._kept.parameters())
@@ -67,6 +67,6 @@ class WeightAverage:
 
     @torch.no_grad()
     def copy_to(self, network: nn.Module) -> None:
-        """Put the average in the network's place."""
+        """Copy the average into the network."""
         for target, source in zip(network.parameters(), self._kept.parameters(), strict=True):
             target.copy_(source)

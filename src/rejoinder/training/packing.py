@@ -1,7 +1,7 @@
-"""The networks' forward pass over texts of any length without filling: all tokens of a step are one long row.
+"""The networks' forward pass over texts of any length without padding: all tokens of a step are one long row.
 
-Small networks are bound by the number of kernels that are started and by the filling; packed, a step of thousands of
-texts is one pass. The results are those of ``aptness_network`` (a test holds them to it).
+Small networks are limited by the number of kernel launches and by padding; packed, a step of thousands of texts is one
+pass. The results are those of ``models/aptness/network.py`` (a test checks this).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
 
 
 class Packing:
-    """Where each token of the long row belongs."""
+    """The row and position of each token of the long row."""
 
     def __init__(self, texts: TokenRows | PairRows) -> None:
         self.mask = texts.mask
@@ -32,7 +32,7 @@ class Packing:
         self.kinds = texts.kinds[self.mask] if isinstance(texts, PairRows) else None
 
     def mean(self, states: Tensor, weights: Tensor | None = None) -> Tensor:
-        """The mean of the states of each row, in float32."""
+        """Return the mean of the states of each row, in float32."""
         count = self.lengths.float()
         values = states.float()
         if weights is not None:
@@ -42,7 +42,7 @@ class Packing:
         return total.index_add(0, self.rows, values) / count.clamp(min=1)[:, None]
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Attention within each row; (tokens, heads, size) in and out."""
+        """Compute attention within each row; (tokens, heads, size) in and out."""
         if query.is_cuda and query.dtype != torch.float32 and (varlen := _import_varlen()) is not None:
             found: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
             return found
@@ -55,7 +55,7 @@ class Packing:
 
 
 def _import_varlen() -> Any:
-    """Attention over rows of any length in one kernel; None where torch is too old to have it."""
+    """Return attention over rows of any length in one kernel; None where torch is too old for it."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
@@ -64,7 +64,7 @@ def _import_varlen() -> Any:
 
 
 def compute_states(trunk: Any, packing: Packing) -> Tensor:
-    """The last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
+    """Return the last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
     kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
     words = trunk.embeddings
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
@@ -86,7 +86,7 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
 
 
 def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
-    """The vectors of length 1 of utterances (without [CLS] and [SEP] as they come in)."""
+    """Return the vectors of length 1 of utterances, which come without [CLS] and [SEP]."""
     if network.trunk.config.model_type == "mpnet":
         return functional.normalize(mpnet.mean_vectors(network.trunk, texts), dim=-1)
     packing = Packing(add_special_tokens(texts))
@@ -94,7 +94,7 @@ def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
 
 
 def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
-    """The log-odds of pairs."""
+    """Return the log-odds of pairs."""
     first, context, reply = _pair_vectors(network.trunk, pairs)
     features = torch.tanh(network.gather(torch.cat([first, context, reply, context * reply], dim=-1)))
     odds: Tensor = network.head(features)
@@ -102,7 +102,7 @@ def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
 
 
 def _pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
+    """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     if trunk.config.model_type == "mpnet":
         return mpnet.pair_vectors(trunk, pairs)
     packing = Packing(pairs)

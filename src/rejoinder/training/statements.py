@@ -1,4 +1,4 @@
-"""The recipe of our own writer of statements: seeds to a small addition on the embedded language model.
+"""The recipe of our own writer of statements: seeds to a small LoRA on the embedded language model.
 
 The model reads a request, its goal, a reply and a category (SUGAR, Figure 3) and learns to write each statement of that
 category. The epoch with the lowest loss on held-out seeds is kept.
@@ -40,7 +40,7 @@ def train_statements(
     device: Any = None,
     say: Reporter = print,
 ) -> dict[str, Any]:
-    """Train on ``train`` and write the folder; what was measured on ``valid``.
+    """Train on ``train``, write the folder and return what was measured on ``valid``.
 
     A seed of ``valid`` is not trained on, nor one with the same request, goal and reply.
     """
@@ -50,9 +50,7 @@ def train_statements(
     rows, left_out = tokenize_statements(model, used)
     held_rows, _ = tokenize_statements(model, valid)
     if not rows or not held_rows:
-        raise InputError(
-            f"{len(rows)} statements to train on and {len(held_rows)} held out; there must be some of each"
-        )
+        raise InputError(f"{len(rows)} statements to train on and {len(held_rows)} held out; give some of each")
     told = f"{len(rows):,} statements of {len(used):,} seeds to train on ({left_out:,} too long)"
     say(f"{told}, {len(held_rows):,} held out")
     before = mean_loss(model, held_rows, recipe.batch)
@@ -76,7 +74,7 @@ def train_statements(
 
 
 def tokenize_statements(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[list[PromptRow], int]:
-    """The token ids of each statement after its prompt, with the end of the line, and how many were too long."""
+    """Return the token ids of each prompt and statement, with the end of the line, and how many were too long."""
     asked = [(seed, one) for seed in seeds for one in dict.fromkeys(seed.statements)]
     if not asked:
         return [], 0
@@ -97,7 +95,7 @@ def _train(
     recipe: StatementRecipe,
     say: Reporter,
 ) -> list[float]:
-    """Train, leave the weights of the best epoch in the network, and say the held-out loss of each."""
+    """Train, leave the weights of the best epoch in the network, and return the held-out loss of each epoch."""
     network = model.network
     order = np.random.default_rng(recipe.seed)
     schedule = Schedule(
@@ -115,14 +113,14 @@ def _train(
         if losses[-1] == min(losses):
             best = [parameter.detach().clone() for parameter in parameters]
         seconds = time.monotonic() - begun
-        say(f"epoch {epoch} of {recipe.epochs}: held-out loss a token {losses[-1]:.4f}, {seconds:.0f} s")
+        say(f"epoch {epoch} of {recipe.epochs}: held-out loss per token {losses[-1]:.4f}, {seconds:.0f} s")
     for parameter, kept in zip(parameters, best, strict=True):
         parameter.data.copy_(kept)
     return losses
 
 
 def measure_hits(writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
-    """How often one of the three statements is one that people wrote, over drawn seeds and categories."""
+    """Return how often one of the three statements is one that people wrote, over sampled seeds and categories."""
     told: dict[StatementRequest, set[str]] = {}
     for seed in seeds:
         for one in seed.statements:

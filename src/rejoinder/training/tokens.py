@@ -1,4 +1,4 @@
-"""A dialogue corpus as token ids in flat arrays, in which any stretch of turns is one slice."""
+"""A dialogue corpus as token ids in flat arrays, in which any sequence of turns is one slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.types import Dialogue
 
 Integers: TypeAlias = NDArray[np.int64]
-BETWEEN = 1  # the id that stands between two utterances: [unused0] of BERT's vocabulary
+BETWEEN = 1  # the id between two turns: [unused0] of BERT's vocabulary
 _CHUNK_DIALOGUES = 20_000  # dialogues
 
 
@@ -39,13 +39,13 @@ class CorpusTokens:
 
     @property
     def turns(self) -> int:
-        """How many turns there are."""
+        """The number of turns."""
         return len(self.begin)
 
 
 def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence[str] = ()) -> dict[str, CorpusTokens]:
-    """The tokens of each split; ``corpora`` names those that are used (all of them when empty)."""
-    reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
+    """Return the tokens of each split; ``corpora`` names the corpora to use (all when empty)."""
+    reader = TextTokenizer(tokenizer, max_tokens=0)  # only whole texts are encoded
     seen: Counter[str] = Counter()  # dialogues of each corpus
     found: dict[str, dict[str, list[list[list[int]]]]] = {}
     for read in _read_chunks(dialogues):
@@ -68,18 +68,18 @@ def check_splits(found: Mapping[str, object], needed: Sequence[str]) -> None:
             others = ", ".join(sorted(found)) or "none"
             raise InputError(
                 f"no dialogue of two turns or more has the split {split!r} (found: {others}); "
-                "training needs train, valid and test: say it as the 'split' of each dialogue"
+                "training needs train, valid and test: set the 'split' of each dialogue"
             )
 
 
 def _check_corpora(wanted: Sequence[str], seen: Mapping[str, int]) -> None:
     if not seen:
         raise InputError(
-            "there is no dialogue to train on; give files of dialogues (docs/training.md: how logs become some)"
+            "no dialogues to train on; give files of dialogues (docs/training.md shows how to make them from logs)"
         )
     for corpus in wanted:
         if corpus not in seen:
-            raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
+            raise InputError(f"no dialogue belongs to the corpus {corpus!r}; {nearest(corpus, seen)}")
 
 
 def _read_chunks(dialogues: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:

@@ -1,7 +1,7 @@
 """Training of the bi-encoder: every turn of a window is encoded once and is context, reply and false reply in turn.
 
-In-batch negatives of one corpus (Henderson et al. 2019), both ways; turns of the same dialogue count as false replies
-too, with a small weight (SSREM's same-conversation set), and so do replies that were spoiled by rule.
+In-batch negatives of one corpus (Henderson et al. 2019), in both directions; turns of the same dialogue count as false
+replies too, with a small weight (SSREM's same-conversation set), and so do replies that were corrupted by rule.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def train_bi_encoder(
     said: Callable[[int, float], None],
     teacher: BiTeacher | None = None,
 ) -> float:
-    """Train in place; returns the scale of the cosines. ``base`` holds the untrained encoder's vector of each turn."""
+    """Train in place and return the scale of the cosines; ``base`` has the untrained encoder's vector of each turn."""
     scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
@@ -66,7 +66,7 @@ def train_bi_encoder(
 
 @torch.no_grad()
 def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
-    """The vector of each turn: what similarities are kept by, and what a teacher says of contexts and replies."""
+    """Return the vector of each turn, to keep similarities or to teach with."""
     bi.eval()
     order = torch.argsort(corpus.end - corpus.begin)
     dimensions = int(bi.trunk.config.hidden_size)
@@ -79,7 +79,7 @@ def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
 def _sample_windows(
     corpus: TokenCorpus, which: Tensor, count: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Turn numbers of windows of neighbouring turns, and which of them lie in the dialogue."""
+    """Sample windows of neighbouring turns; return their turn numbers, and which are inside the dialogue."""
     turn = corpus.random_turns(which.expand(count), generator)
     first, last = corpus.first[corpus.dialogue[turn]], corpus.first[corpus.dialogue[turn] + 1] - 1
     back = torch.randint(0, UTTERANCES, turn.shape, generator=generator, device=corpus.device)
@@ -173,7 +173,7 @@ def _merged_contexts(network: BiEncoder, vectors: Tensor) -> Tensor:
 
 
 def _divergence(student: Tensor, teacher: Tensor) -> Tensor:
-    """How far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
+    """Return how far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
     student, teacher = functional.log_softmax(student, 1), functional.log_softmax(teacher, 1)
     return functional.kl_div(student, teacher, reduction="batchmean", log_target=True)
 
@@ -188,7 +188,7 @@ class BiTeacher(NamedTuple):
 
     @torch.no_grad()
     def logits(self, turns: Tensor, pieces: Tensor, mask: Tensor, places: ResponsePlaces) -> Tensor:
-        """What the teacher makes of a step: contexts of windows and of places, against turns and replies."""
+        """Return the teacher's logits for a step: contexts of windows and of places, against turns and replies."""
         spoken = self.vectors[turns].float()
         contexts = torch.cat([self.network.context(spoken[pieces], mask), self.contexts(places)])
         candidates = self.network.reply(torch.cat([spoken, self.vectors[places.reply].float()]))
@@ -197,7 +197,7 @@ class BiTeacher(NamedTuple):
 
     @torch.no_grad()
     def contexts(self, places: ResponsePlaces) -> Tensor:
-        """The vectors of the contexts of places."""
+        """Return the vectors of the contexts of places."""
         back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=places.reply.device)
         there = back >= places.start[:, None]
         before = torch.maximum(back, places.start[:, None])
@@ -206,13 +206,13 @@ class BiTeacher(NamedTuple):
 
 
 def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each turn but a window's first: the places of those before it, newest first; which exist; its own place."""
+    """Return for each turn but a window's first: positions of earlier turns, newest first; which exist; its own."""
     device = inside.device
     place = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
     rows, columns = torch.nonzero(inside & (torch.arange(inside.shape[1], device=device) > 0), as_tuple=True)
     back = columns[:, None] - 1 - torch.arange(UTTERANCES, device=device)
     mask = back >= 0
-    # A third sees only the last one or two utterances: many files hold no more.
+    # A third has only the last one or two turns, because many files have no more.
     short = torch.rand(len(rows), generator=generator, device=device) < 0.33
     few = torch.randint(1, 3, rows.shape, generator=generator, device=device)
     mask &= ~short[:, None] | (torch.arange(UTTERANCES, device=device) < few[:, None])
@@ -227,11 +227,11 @@ class CandidateInfo(NamedTuple):
     dialogue: Tensor
 
     def at(self, places: Tensor) -> CandidateInfo:
-        """Of some of the candidates."""
+        """Return the information of some of the candidates."""
         return CandidateInfo(self.turn[places], self.same[places], self.dialogue[places])
 
     def log_weights(self, own: Tensor, recipe: BiRecipe) -> Tensor:
-        """Added to the logits: 0 for the true reply and for other dialogues, minus much for equal texts."""
+        """Return what is added to the logits: 0 for the true reply and other dialogues, -1e4 for equal texts."""
         mine = self.at(own)
         found = torch.zeros(len(own), len(self.same), device=own.device)
         together = mine.dialogue[:, None] == self.dialogue

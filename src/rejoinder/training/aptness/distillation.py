@@ -1,6 +1,6 @@
-"""Cross-encoders that learn from teachers: what the trained bi- and cross-encoder say together, beside the truth.
+"""Cross-encoders that learn from teachers: from the scores of the trained bi- and cross-encoder, and from the truth.
 
-All students of a run read the same steps, so that the teachers read them once.
+All students of a run read the same steps, so that the teachers read them only once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rejoinder.training.packing import pair_log_odds, utterance_vectors
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
 
-_FARTHEST = 10.0  # log-odds of a teacher beyond which it does not matter how sure it is
+_FARTHEST = 10.0  # log-odds of a teacher are clipped to this
 
 
 @dataclass(frozen=True)
 class DistillationRecipe:
-    """What decides the students, beside the data, their starts, the teachers and the seed."""
+    """What decides the students, besides the data, their starts, the teachers and the seed."""
 
     cross: CrossRecipe = field(default_factory=lambda: CrossRecipe(places=192, rate=2e-4))
     gold: float = 0.3  # the weight of the truth
@@ -35,7 +35,7 @@ class DistillationRecipe:
 
 @dataclass(frozen=True)
 class Teachers:
-    """The trained networks and the weights that turn what they say into calibrated log-odds."""
+    """The trained networks and the weights that turn their scores into calibrated log-odds."""
 
     bi: BiTeacher
     cross: CrossEncoder
@@ -43,7 +43,7 @@ class Teachers:
 
     @torch.no_grad()
     def log_odds(self, drawn: Step) -> Tensor:
-        """What the teachers say of each pair of a step: (kinds, places)."""
+        """Return the teachers' log-odds of each pair of a step: (kinds, places)."""
         kinds, places = drawn.weight.shape
         replies = self.bi.network.reply(utterance_vectors(self.bi.network, drawn.replies))
         cosines = (replies.view(kinds, places, -1) * self.bi.contexts(drawn.places)).sum(-1)
@@ -63,7 +63,7 @@ def distill_cross_encoders(
     generator: torch.Generator,
     said: Callable[[int, list[float]], None],
 ) -> None:
-    """Train the students in place; their word embeddings stay as they are: the bi-encoder's, which are shared."""
+    """Train the students in place; their word embeddings, which are shared with the bi-encoder, do not change."""
     cross = recipe.cross
     learners = []
     for student in students:
@@ -88,7 +88,7 @@ def distill_cross_encoders(
 
 
 def taught_loss(mine: Tensor, theirs: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
-    """The mean loss of the places: the truth, the teachers' distribution over the replies, and their log-odds."""
+    """Return the mean loss of the places: the truth, the teachers' distribution over replies, and their log-odds."""
     among = functional.kl_div(
         functional.log_softmax(mine, 0), functional.log_softmax(theirs, 0), reduction="sum", log_target=True
     )

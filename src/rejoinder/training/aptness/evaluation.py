@@ -1,4 +1,4 @@
-"""How well the networks tell the true reply from others on held-out dialogues: what choices are made by."""
+"""How well the networks separate the true reply from others on held-out dialogues; recipes are chosen by this."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rejoinder.training.sampling import (
     spoiled,
 )
 
-NEGATIVES = 19  # replies of the same corpus beside the true one
+NEGATIVES = 19  # replies of the same corpus besides the true one
 _PASS = 4_096
 
 
 class RawScores(NamedTuple):
-    """The raw scores of each held-out place: the true reply, OTHERS of the same corpus, the spoiled, the next turn."""
+    """The raw scores per held-out place: true reply, NEGATIVES of its corpus, corrupted replies, next turn."""
 
     corpus: NDArray[np.int64]
     bi: NDArray[np.float64]
@@ -47,7 +47,7 @@ class HeldOutSummary:
 def sample_held_out(
     corpus: TokenCorpus, words: TokenProperties, a_corpus: int, seed: int = 0
 ) -> tuple[ResponsePlaces, list[TokenRows]]:
-    """Places spread evenly over the corpora, and the replies that each is scored with."""
+    """Sample places evenly over the corpora, and the replies to score at each."""
     generator = torch.Generator(corpus.device).manual_seed(seed)
     which = torch.arange(len(corpus.tokens.corpora), device=corpus.device).repeat_interleave(a_corpus)
     places = corpus.random_places(which, generator)
@@ -78,7 +78,7 @@ def compute_raw_scores(
     a_corpus: int,
     seed: int = 0,
 ) -> RawScores:
-    """The raw scores of held-out places."""
+    """Return the raw scores of held-out places."""
     places, replies = sample_held_out(corpus, words, a_corpus, seed)
     n = len(places.reply)
     which = np.repeat(np.arange(len(corpus.tokens.corpora)), a_corpus)
@@ -129,7 +129,7 @@ def _cross_scores(
 
 
 def summarize_scores(scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]) -> HeldOutSummary:
-    """How often the true reply of a place has the highest score; ties count half."""
+    """Return how often the true reply of a place has the highest score; ties count half."""
     true, others = scores[:, :1], scores[:, 1 : 1 + NEGATIVES]
     wins = (true > others) + 0.5 * (true == others)
     top = (true > others.max(1, keepdims=True))[:, 0]

@@ -1,4 +1,4 @@
-"""The parts of a transformer's layer; trunks that read more tokens, and trunks with fewer layers."""
+"""The parts of a transformer's layer; trunks with more positions, and trunks with fewer layers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _DROPOUT = 0.1
 
 
 def linear(x: Tensor, layer: nn.Linear) -> Tensor:
-    """A dense layer."""
+    """Apply a dense layer."""
     return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
 
 
 def normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
-    """A layer norm."""
+    """Apply a layer norm."""
     return functional.layer_norm(x, layer.normalized_shape, layer.weight.to(x.dtype), layer.bias.to(x.dtype), layer.eps)
 
 
 def dropped(x: Tensor, trunk: nn.Module) -> Tensor:
-    """Dropout, while the trunk is trained."""
+    """Apply dropout, while the trunk is trained."""
     return functional.dropout(x, _DROPOUT, training=trunk.training)
 
 
 def lengthen(trunk: Any, tokens: int) -> None:
-    """Let a trunk read so many tokens: positions that it has no vector for begin as copies of its last ones."""
+    """Let a trunk read so many tokens: positions without a vector start as copies of its last ones."""
     words = trunk.embeddings
     table = words.position_embeddings
     offset = trunk.config.pad_token_id + 1 if trunk.config.model_type == "mpnet" else 0
@@ -49,7 +49,7 @@ def lengthen(trunk: Any, tokens: int) -> None:
 
 
 def shallow(trunk: Any, layers: Sequence[int]) -> Any:
-    """A copy of a trunk with only some of its layers."""
+    """Return a copy of a trunk with only some of its layers."""
     found = copy.deepcopy(trunk)
     found.encoder.layer = nn.ModuleList(found.encoder.layer[i] for i in layers)
     found.config.num_hidden_layers = len(layers)

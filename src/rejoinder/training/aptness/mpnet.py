@@ -1,8 +1,8 @@
-"""The forward pass of MPNet (Song et al. 2020) over texts in BERT's ids, in groups of like length.
+"""The forward pass of MPNet (Song et al. 2020) over texts in BERT's ids, in groups of similar length.
 
-MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows takes. So
-rows are sorted by length and read in groups, each filled up to its longest. Its vocabulary is BERT's behind four marks
-of its own, which is why one tokenised corpus serves both families.
+MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows supports. So
+rows are sorted by length and read in groups, each padded to its longest. Its vocabulary is BERT's after four special
+tokens of its own, so one tokenised corpus can be used for both.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from torch.nn import functional
 from rejoinder.training.aptness.layers import dropped, linear, normed
 from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
-_OFFSET = 4  # of a word's id behind BERT's
+_OFFSET = 4  # of a word's id from BERT's
 _MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
 _FARTHEST = 128  # tokens apart: from here on all distances have the same bias
-_GROUP_TOKENS = 24_576  # of a group, filling included
+_GROUP_TOKENS = 24_576  # of a group, with padding
 
 
 def ids_of(ids: Tensor) -> Tensor:
-    """MPNet's ids for BERT's."""
+    """Return MPNet's ids for BERT's."""
     found = ids + _OFFSET
     for theirs, ours in _MARKS.items():
         found = torch.where(ids == theirs, ours, found)
@@ -33,7 +33,7 @@ def ids_of(ids: Tensor) -> Tensor:
 
 
 def distance_bias(trunk: Any, width: int) -> Tensor:
-    """What is added to the attention scores of a row of so many tokens: (heads, queries, keys)."""
+    """Return the bias of the attention scores of a row of so many tokens: (heads, queries, keys)."""
     table: Tensor = trunk.encoder.relative_attention_bias.weight.detach()
     places = torch.arange(width, device=table.device)
     back = places[:, None] - places[None]
@@ -46,7 +46,7 @@ def distance_bias(trunk: Any, width: int) -> Tensor:
 
 
 def groups_of(lengths: Tensor) -> Iterator[Tensor]:
-    """The rows, sorted by length, in groups that hold about as many tokens each."""
+    """Yield the rows, sorted by length, in groups of about the same number of tokens."""
     order = torch.argsort(lengths)
     sizes = lengths[order].tolist()
     begin = 0
@@ -58,11 +58,11 @@ def groups_of(lengths: Tensor) -> Iterator[Tensor]:
 
 
 def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """The last layer's token vectors of a filled-up group; bfloat16 on a GPU."""
+    """Return the last layer's token vectors of a padded group; bfloat16 on a GPU."""
     kind = torch.bfloat16 if ids.is_cuda else torch.float32
     rows, width = ids.shape
     words = trunk.embeddings
-    last = words.position_embeddings.num_embeddings - 1  # filling may reach beyond it
+    last = words.position_embeddings.num_embeddings - 1  # padding may reach beyond it
     positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
     x = (words.word_embeddings(ids_of(ids)) + words.position_embeddings(positions)).to(kind)
     x = dropped(normed(x, words.LayerNorm), trunk)
@@ -82,7 +82,7 @@ def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
-    """The mean token vector of each text, marks included, in float32."""
+    """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
     found, order = [], []
     for rows in groups_of(texts.lengths):
@@ -93,7 +93,7 @@ def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
 
 
 def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
+    """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     found, order = [], []
     for rows in groups_of(pairs.lengths):
         ids, mask = _filled(pairs, rows)
@@ -107,7 +107,7 @@ def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _filled(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The ids of a group and which are real; the width is a multiple of eight, as the kernels like it."""
+    """Return the ids of a group and which are real; the width is a multiple of eight, which suits the kernels."""
     width = -(-int(texts.lengths[rows].max()) // 8) * 8
     ids = _widened(texts.ids, width)[rows]
     return ids, torch.arange(width, device=ids.device) < texts.lengths[rows, None]

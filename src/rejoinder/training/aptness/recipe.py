@@ -1,7 +1,7 @@
 """The recipe of `aptness`: from dialogue corpora and MiniLM to the folder that the package ships.
 
-Trains on the split ``train``, weighs and calibrates on ``valid``, and says in the card what was reached on ``test``. No
-rating is looked at.
+Trains on the split ``train``, chooses weights and calibrates on ``valid``, and reports results on ``test`` in the card.
+No rating is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from rejoinder.training.sampling import (
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
 
-# What is read in training is what is read later; two marks stand around an utterance.
+# Training reads as much as scoring later; an utterance has two special tokens around it.
 LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
 
 
@@ -51,7 +51,7 @@ def train_aptness(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train both networks and write their folder; what was measured on ``test``."""
+    """Train both networks, write their folder and return what was measured on ``test``."""
     on = training_device(device)
     folder, tokenizer = open_base_encoder(base)
     splits = read_tokens(dialogues, tokenizer, recipe.corpora)
@@ -107,7 +107,7 @@ def train_networks(
 
 
 def training_device(name: str | None) -> torch.device:
-    """The device of a name; without one what $REJOINDER_DEVICE says, else a GPU where there is one."""
+    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
     if name is None:
         return torch.device(torch_device())
     try:
@@ -116,12 +116,12 @@ def training_device(name: str | None) -> torch.device:
     except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
         found = None
     if found is None or found.type not in ("cpu", "cuda"):
-        raise InputError(f"there is no device {name!r} to train on; name cuda (where there is one) or cpu")
+        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
     return found
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder before the training, not after it: so that nothing is lost where that cannot be done."""
+    """Create the folder before the training, so that no training is lost where that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,7 +133,7 @@ def _step_reporter(what: str, steps: int, say: Callable[[str], None]) -> Callabl
 
 
 def _as_json(value: Any) -> Any:
-    """A recipe as JSON holds it."""
+    """Return a recipe as JSON values."""
     if isinstance(value, Mapping):
         return {key: _as_json(part) for key, part in value.items()}
     return list(value) if isinstance(value, tuple) else value

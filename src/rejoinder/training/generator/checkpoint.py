@@ -1,4 +1,4 @@
-"""Where the training of a generator stands, in two files: arrays and JSON, nothing that can run."""
+"""The checkpoint of a generator's training, in two files: arrays and JSON, and no code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
 
 @dataclass
 class TrainingState:
-    """All that the next step depends on, beside the weights and the moments of the optimiser."""
+    """All that the next step depends on, besides the weights and the moments of the optimiser."""
 
     best: dict[str, Any]
     step: int = 0
@@ -39,7 +39,7 @@ def save_checkpoint(
     recipe: Any,
     examples: int,
 ) -> None:
-    """Write a checkpoint; the note comes last and names the arrays it belongs to."""
+    """Write a checkpoint; the note is written last and names its arrays."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [name for name, _ in network.named_parameters()]
     moments = optimizer.state_dict()["state"]
@@ -63,7 +63,7 @@ def save_checkpoint(
 def resume_checkpoint(
     folder: Path, network: GeneratorNetwork, optimizer: torch.optim.Adam, recipe: Any, examples: int
 ) -> TrainingState:
-    """The checkpoint of a folder put into the network and the optimiser; a new start where there is none."""
+    """Load the checkpoint of a folder into the network and the optimiser; return a new state where there is none."""
     if not (folder / NOTE).is_file():
         return TrainingState({name: value.detach().clone() for name, value in network.state_dict().items()})
     try:
@@ -72,7 +72,7 @@ def resume_checkpoint(
             raise InputError(f"{folder}: holds another training (other data or options); name another folder")
         arrays = read_tensors(folder / f"{ARRAYS}.{note['step']}")
     except (KeyError, ValueError):
-        raise InputError(f"{folder / NOTE}: is no checkpoint of a generator; delete it and train anew") from None
+        raise InputError(f"{folder / NOTE}: is not a checkpoint of a generator; delete it and train again") from None
     device = next(network.parameters()).device
     parts: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
@@ -90,7 +90,7 @@ def resume_checkpoint(
 
 
 def _training_id(recipe: Any, examples: int) -> str:
-    """What is being trained; more steps of it are the same training."""
+    """Return what identifies a training; with more steps, it is the same one."""
     told = asdict(recipe)
     del told["steps"]
     return f"{orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()} {examples}"

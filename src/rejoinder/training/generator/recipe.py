@@ -1,7 +1,7 @@
-"""The recipe of the ten generators of Sato et al. (2020), Appendix B: cross-entropy, Adam at 1e-4, 6,000 tokens a step.
+"""The recipe of the generators of Sato et al. (2020), Appendix B: cross-entropy, Adam at 1e-4, 6,000 tokens per step.
 
-What it keeps is the state with the lowest loss on the split ``valid``. The same seed gives the same network on a CPU,
-and a training that was stopped goes on from its checkpoint to the same end.
+The state with the lowest loss on the split ``valid`` is kept. The same seed gives the same network on a CPU, and a
+training that was stopped continues from its checkpoint to the same result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
 
 @dataclass
 class TrainingRun:
-    """A training on its way."""
+    """A running training."""
 
     recipe: GeneratorRecipe
     network: GeneratorNetwork
@@ -55,7 +55,7 @@ def train_generator(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train on ``train``, choose on ``valid``, and write the folder; ``step-N`` in it for each snapshot.
+    """Train on ``train``, choose on ``valid``, and write the folder, with a ``step-N`` in it for each snapshot.
 
     ``pieces`` is the ``tokenizer.json`` of another generator, so that several share one vocabulary; without it one is
     learned from all turns of ``train``.
@@ -100,14 +100,12 @@ def _start_training(
     torch.set_num_threads(count_threads())
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
-        torch.backends.cuda.enable_cudnn_sdp(
-            False
-        )  # it prepares itself anew for each shape, and each batch has another
+        torch.backends.cuda.enable_cudnn_sdp(False)  # it sets itself up for each new shape, and all batches differ
     network = GeneratorNetwork(recipe.shape, PADDING).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
     standing = resume_checkpoint(target, network, optimizer, recipe, len(examples))
     if standing.step:
-        say(f"goes on after step {standing.step:,}")
+        say(f"continues after step {standing.step:,}")
     return TrainingRun(
         recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held, device), examples, standing, say
     )
@@ -135,7 +133,7 @@ def _run_training(
 
 def _step(training: TrainingRun, which: Any) -> torch.Tensor:
     now = training.standing
-    torch.manual_seed((training.recipe.seed << 32) + now.step)  # of dropout: what a resumed training must repeat
+    torch.manual_seed((training.recipe.seed << 32) + now.step)  # for dropout, which a resumed training must repeat
     training.network.train()
     loss = _loss(training.network, *training.train.batch(which))
     loss.backward()  # type: ignore[no-untyped-call]
@@ -168,14 +166,14 @@ def _check_held_out(training: TrainingRun, target: Path, loss: float, rate: floa
         now.best = {name: value.detach().clone() for name, value in training.network.state_dict().items()}
     training.say(
         f"step {now.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held:.3f} "
-        f"(perplexity {math.exp(held):.1f}), {rate:.1f} steps a second"
+        f"(perplexity {math.exp(held):.1f}), {rate:.1f} steps per second"
     )
     save_checkpoint(target, training.network, training.optimizer, now, training.recipe, len(training.examples))
 
 
 @torch.no_grad()
 def held_out_loss(training: TrainingRun) -> float:
-    """The cross-entropy a token on the held-out examples."""
+    """Return the cross-entropy per token on the held-out examples."""
     training.network.eval()
     total, count = 0.0, 0
     for context, reply, lengths in training.valid.all(4 * training.recipe.tokens):

@@ -1,4 +1,4 @@
-"""What a ranker in training reads for a candidate, by input: every statement, or those that a chooser would choose."""
+"""The chooser of statements, and what a ranker in training reads per candidate: all statements, or chosen ones."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.start import RankerStart
 from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_batch
 
-_SIMILARITY_MARGIN = 0.1  # how much liker the best candidate a statement must be to count
+_SIMILARITY_MARGIN = 0.1  # how much more similar to the best candidate a statement must be to count
 _KEEP_SHARE, _MIX_SHARE, _MAX_DISTRACTORS = 0.85, 0.5, 10
 LabelledStatement = tuple[Ids, float]  # a statement and 1 (relevant), 0 (not) or NaN (not known)
 
 
 def label_statements(example: RankerExample, words: WordTable, weights: Floats) -> list[LabelledStatement]:
-    """The statements of an example with what is known of their relevance."""
+    """Return the statements of an example with what is known of their relevance."""
     statements = example.situations[WHOLE]
     if any(statement.relevant is not None for statement in statements):
         return [(one.ids, math.nan if one.relevant is None else float(one.relevant)) for one in statements]
@@ -54,7 +54,7 @@ def train_chooser(
     device: torch.device,
     drawn: random.Random,
 ) -> ChooserNetwork:
-    """A chooser that starts from the first layers of a trunk."""
+    """Train a chooser that starts from the first layers of a trunk."""
     network = ChooserNetwork(copy_first_layers(trunk, recipe.chooser_layers)).to(device)
     freeze_words(network)
     useful = [example for example in examples if any(label == label for _, label in labelled[example.id])]
@@ -82,7 +82,7 @@ def _losses(
     padding: int,
     device: torch.device,
 ) -> Iterator[Tensor]:
-    """The parts of a batch's loss."""
+    """Yield the parts of a batch's loss."""
     known = sum(label == label for of in labels for label in of)
     network.train()
     for part in split_batch([[len(row.ids)] for row in rows], device):
@@ -99,7 +99,7 @@ def odds_of(
     recipe: RankerRecipe,
     device: torch.device,
 ) -> list[Floats]:
-    """The log-odds of the statements of each request and situation."""
+    """Return the log-odds of the statements of each request and situation."""
     network.eval()
     parts = [situation_rows(statements, request, marks, recipe.limits) for request, statements in situations]
     flat = [row for rows in parts for row in rows]
@@ -117,7 +117,7 @@ def odds_of(
 
 
 def chooser_tensors(rows: Sequence[SituationRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """The ids, which of them are real, and what makes means of requests and statements."""
+    """Return the ids, which of them are real, and the weights for the means of requests and statements."""
     tokens, mask = pad([row.ids for row in rows], padding)
     parts = (tokens, mask, span_weights(rows, tokens.shape[1]))
     ids, real, places = (torch.from_numpy(part).to(device, non_blocking=True) for part in parts)
@@ -136,7 +136,7 @@ def _mix_distractors(
 
 
 def _loss(odds: Tensor, labels: Sequence[Sequence[float]], over: int) -> Tensor:
-    """The cross-entropy of the statements whose relevance is known, over so many of them."""
+    """Return the cross-entropy of the statements whose relevance is known, divided by ``over``."""
     wanted = torch.full(odds.shape, math.nan)
     for n, of in enumerate(labels):
         wanted[n, : len(of)] = torch.tensor(of)
@@ -152,7 +152,7 @@ Reporter = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """The inputs to train with (each as often as it stands here), and the statements to read for a candidate."""
+    """The inputs to train with (one that is listed twice is used twice as often), and the statements to read."""
 
     inputs: tuple[str, ...]
     read: Callable[[RankerExample, int, str], Sequence[Ids]]
@@ -162,7 +162,7 @@ class ReadingPlan:
 
 
 def read_every_statement(given: str) -> ReadingPlan:
-    """All statements of an input."""
+    """Return a plan that reads all statements of an input."""
 
     def read(example: RankerExample, candidate: int, given: str) -> Sequence[Ids]:
         return [one.ids for one in example.situations.get(given, ())]
@@ -179,7 +179,7 @@ def plan_situated_reading(
     drawn: random.Random,
     say: Reporter,
 ) -> ReadingPlan:
-    """What choosers choose: for a training question one that has not seen its request, for the others the last one."""
+    """Return a plan that reads what choosers choose; for a training question, one that has not seen its request."""
     texts = [text for one in examples for text in _texts(one)]
     weights = word_weights(texts, start.words.count)
     labelled = {one.id: label_statements(one, start.words, weights) for one in examples}
@@ -219,7 +219,7 @@ def plan_situated_reading(
 
 
 def _training_inputs(examples: Sequence[RankerExample], recipe: RankerRecipe) -> tuple[str, ...]:
-    """The request alone, what matters, twice the whole situation, and one with many distractors; as far as known."""
+    """Return the request, what matters, twice the whole situation, and one with many distractors, as far as known."""
     wanted = [REQUEST, RELEVANT, WHOLE, WHOLE, *([MANY_DISTRACTORS] if recipe.distractors else [])]
     return tuple(given for given in wanted if given == REQUEST or all(given in one.situations for one in examples))
 
@@ -230,7 +230,7 @@ def _texts(example: RankerExample) -> list[Ids]:
 
 
 def _auc(examples: Sequence[RankerExample], known: dict[tuple[str, str], Floats], given: str) -> float:
-    """How often a statement that matters is ahead of one that does not, in one situation; NaN where none is known."""
+    """Return how often a statement that matters is ahead of one that does not; NaN where none is known."""
     values = []
     for one in examples:
         told = [s.relevant for s in one.situations.get(given, ())]

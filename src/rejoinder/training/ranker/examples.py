@@ -19,7 +19,7 @@ REFERENCE, DISTRACTOR = "reference", "distractor"
 
 @dataclass(frozen=True)
 class StatementExample:
-    """A statement's ids, and whether it matters (None where nobody said)."""
+    """A statement's ids, and whether it matters (None where that is not known)."""
 
     ids: Ids
     relevant: bool | None
@@ -50,7 +50,7 @@ class RankerExample:
 def build_examples(
     questions: Sequence[Question], encode: Encode, marks: SpecialTokens, limits: RankerLimits
 ) -> tuple[list[RankerExample], int]:
-    """The examples of questions, and how many were left out because all their candidates have one grade."""
+    """Return the examples of questions, and how many were left out because all their candidates have one grade."""
     useful = [question for question in questions if len(set(_gains(question))) > 1]
     known = _TokenTable(encode)
     known.read([text for question in useful for part in question_texts(question) for text in part])
@@ -58,22 +58,22 @@ def build_examples(
     made = [_build_example(question, known, marks, limits) for question in useful]
     found = [one for one in made if len({candidate.grade for candidate in one.candidates}) > 1]
     if not found:
-        raise InputError("there is nothing to train a ranker on: no question has candidates of different grades")
+        raise InputError("no questions to train a ranker on: none has candidates of different grades")
     return found, len(questions) - len(found)
 
 
 def _gains(question: Question) -> list[float]:
-    """The grades as numbers that nDCG can sum up."""
+    """Return the grades as numbers that nDCG can sum."""
     found = rank_grades(question)
     if found and min(found) < 0:
         raise InputError(
-            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+            f"question {question.id}: has the grade {min(found):g}; grades must not be negative, so add a constant"
         )
     return found
 
 
 class _TokenTable:
-    """The ids of every text that was read."""
+    """The ids of texts, each encoded once."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
@@ -121,10 +121,10 @@ def _statements(question: Question, known: _TokenTable) -> tuple[StatementExampl
 
 
 def drop_held_out_references(examples: Sequence[RankerExample]) -> list[RankerExample]:
-    """The examples without candidates that are the references of questions not among them.
+    """Return the examples without candidates that are references of questions that are not among them.
 
-    SUGAR's distractors are references of other questions, also of held-out ones: who trains on those as bad replies
-    learns that the right answers of the test are bad. An example that keeps no two grades is left out.
+    SUGAR's distractors are references of other questions, also of held-out ones: a ranker trained on those as bad
+    replies learns that right answers of the test are bad. An example that keeps only one grade is left out.
     """
     own = {example.id for example in examples}
     found = []
@@ -136,7 +136,7 @@ def drop_held_out_references(examples: Sequence[RankerExample]) -> list[RankerEx
 
 
 def collect_best_responses(examples: Sequence[RankerExample]) -> dict[str, list[tuple[str, CandidateExample]]]:
-    """The best replies of all examples with the request that they answer, by polarity."""
+    """Return the best replies of all examples with the request that they answer, by polarity."""
     found: dict[str, list[tuple[str, CandidateExample]]] = {}
     for example in examples:
         best = max(example.candidates, key=lambda one: one.grade)
@@ -147,7 +147,7 @@ def collect_best_responses(examples: Sequence[RankerExample]) -> dict[str, list[
 def add_negatives(
     example: RankerExample, others: dict[str, list[tuple[str, CandidateExample]]], count: int, drawn: random.Random
 ) -> RankerExample:
-    """The example with some replies to other requests, of its polarity, among its candidates: as bad as its worst."""
+    """Return the example with replies to other requests of its polarity as more candidates, graded like its worst."""
     pool = others[example.polarity]
     worst = min(one.grade for one in example.candidates)
     picked = [drawn.choice(pool) for _ in range(count)]

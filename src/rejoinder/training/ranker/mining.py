@@ -1,8 +1,8 @@
 """Requests and offers that belong together, mined from common sense (SUGAR, section 3.2 and Limitations).
 
-Who asks for one thing that a goal needs may be offered another: goals and what they need come from ATOMIC (xNeed read
-backwards, xIntent) and ConceptNet (HasPrerequisite read backwards, MotivatedByGoal). Only verb phrases that stand at
-least five times in the requests of a corpus ("please ...", "could you ...") are asked for.
+A user who asks for one thing that a goal needs may be offered another: goals and what they need come from ATOMIC (xNeed
+read backwards, xIntent) and ConceptNet (HasPrerequisite read backwards, MotivatedByGoal). Requests use only verb
+phrases that occur at least five times in the requests of a corpus ("please ...", "could you ...").
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|se
 
 @dataclass(frozen=True)
 class Pursuit:
-    """A goal, what it needs, and what else helps; ``asked`` are those of the needs that people ask for."""
+    """A goal and what helps to reach it; ``asked`` is the part of it that people ask for."""
 
     goal: str
     asked: tuple[str, ...]
@@ -52,7 +52,7 @@ class Pursuit:
 
 
 def mine_pursuits(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen: int = MIN_REQUESTS) -> list[Pursuit]:
-    """The pursuits in which somebody may ask for one thing and be offered another."""
+    """Return the pursuits in which a user may ask for one thing and be offered another."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in knowledge:
         for triple in read_triples(path):
@@ -67,13 +67,13 @@ def mine_pursuits(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen
             found.append(Pursuit(goal, asked, tuple(sorted(helps))))
     if not found:
         raise InputError(
-            "nothing could be mined: no verb phrase of the knowledge is asked for five times in the corpus"
+            "nothing could be mined: no verb phrase of the knowledge occurs in five requests of the corpus"
         )
     return found
 
 
 def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
-    """How often each wanted phrase (its words that are not small ones) begins what somebody asks for."""
+    """Return how often each wanted phrase (without its small words) begins a request."""
     found: Counter[str] = Counter()
     for dialogue in dialogues:
         for turn in dialogue.turns:
@@ -86,7 +86,7 @@ def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[s
 
 
 def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
-    """(goal, need) of a triple, where it has them."""
+    """Yield (goal, need) of a triple, where it has them."""
     both = {
         "xNeed": (head, tail),
         "xIntent": (tail, head),
@@ -101,7 +101,7 @@ def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]
 
 
 def _phrase(text: str) -> str:
-    """A verb phrase without "to" and persons; nothing where it is a state, too long, or has a gap."""
+    """Return a verb phrase without "to" and persons; "" where it is a state, too long, or has a gap."""
     found = " ".join(text.lower().strip().rstrip(".").split())
     spoken_of = _SUBJECT.sub("", found)
     if spoken_of != found:  # "PersonX opens a window": to open a window
@@ -114,7 +114,7 @@ def _phrase(text: str) -> str:
 
 
 def _base_verb(verb: str) -> str:
-    """A verb without the ending of the third person, as far as its letters tell."""
+    """Return a verb without the ending of the third person, as far as its spelling shows."""
     irregular = {"goes": "go", "does": "do", "has": "have", "is": "be"}
     if verb in irregular:
         return irregular[verb]
@@ -152,7 +152,7 @@ _OFFER_COUNT, _QUESTIONS, _GOAL_SHARE = 6, 64, 0.3
 def train_on_pursuits(
     start: RankerStart, mined: Pursuits, recipe: RankerRecipe, place: torch.device, drawn: random.Random
 ) -> str:
-    """Train the reader for some steps; what came of it, in one line."""
+    """Train the reader for some steps and return the result in one line."""
     offers = {help_ for one in mined for help_ in one.helps}
     mined = [one for one in mined if len(one.helps) < len(offers)]
     if not mined:
@@ -179,7 +179,7 @@ def train_on_pursuits(
 
 
 def _make_question(drawn: random.Random, mined: Pursuits) -> tuple[str, ...]:
-    """The goal (mostly not told), a request, the offer that serves the goal, and offers of other pursuits."""
+    """Return the goal (mostly ""), a request, the offer that serves the goal, and offers of other pursuits."""
     one = drawn.choice(mined)
     asked = drawn.choice(one.asked)
     helps = drawn.choice([help_ for help_ in one.helps if help_ != asked])

@@ -1,4 +1,4 @@
-"""What decides a ranker, beside the data and the seed's numbers."""
+"""What decides a ranker, besides its data."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class RankerRecipe:
     given: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
     encoder: str = EMBEDDED
     seed: int = 0
-    epochs: int = 8  # held-out questions like the fourth to the seventh best
+    epochs: int = 8  # the fourth to the seventh are best on held-out questions
     batch: int = 32  # questions
     rate: float = 1e-4
     head_rate: float = 5e-4
     margin: float = 1.0
     decay: float = 0.05
-    norm: float = 5.0  # of the gradient, at most
+    norm: float = 5.0  # the largest norm of the gradient
     warm_up: float = 0.05
-    own: bool = True  # leave candidates out that were written for questions beyond the training split
+    own: bool = True  # leave out candidates that were written for questions outside the training split
     distractors: bool = True  # a situated ranker also reads situations with more distractors than they have
-    negatives: int = 2  # replies to other requests of the training split, a question and epoch, as bad ones
+    negatives: int = 2  # replies to other requests of the training split, per question and epoch, as bad ones
     goal: float = 0.0  # share of the questions that are asked by their goal instead of the request
     mined: int = 0  # steps on pairs mined from common sense, before everything else
     mined_rate: float = 5e-5
     chooser_epochs: int = 4
     chooser_rate: float = 1e-4
     chooser_layers: int = 3
-    inner: int = 2  # parts: what a chooser tells of a training question is told by one that has not seen it
+    inner: int = 2  # folds: statements of a training question are chosen by a chooser that has not seen it
     choice: StatementChoice = field(default_factory=StatementChoice)
     limits: RankerLimits = field(default_factory=RankerLimits)

@@ -1,8 +1,8 @@
 """The recipe of a ranker: questions with graded candidates to a folder that `rejoinder rank` reads.
 
-A *cross* ranker reads every statement that it is given (SUGAR's transformer rankers). A *situated* one first learns
-which statements matter; its reader then learns from what a chooser that was trained on other questions would have it
-read. The epoch with the highest nDCG@3 on the held-out questions is kept.
+A *cross* ranker reads every statement of its input (SUGAR's transformer rankers). A *situated* one first learns which
+statements matter; its reader then learns from the statements that a chooser trained on other questions chooses. The
+epoch with the highest nDCG@3 on the held-out questions is kept.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def train_ranker(
     device: str | None = None,
     say: Reporter = print,
 ) -> dict[str, Any]:
-    """Train on ``train``, keep the epoch that is best on ``valid``, write the folder; what was measured."""
+    """Train on ``train``, keep the epoch that is best on ``valid``, write the folder and return what was measured."""
     begun = time.time()
     place = training_device(device)
     _check_questions(train, valid, recipe)
@@ -74,8 +74,8 @@ def train_ranker(
     learned = drop_held_out_references(examples) if recipe.own else examples
     if not learned:
         raise InputError(
-            "there is nothing to train a ranker on: no question keeps candidates of different grades without those "
-            "that were written for other questions; train on them too with --all-candidates"
+            "no questions to train a ranker on: none has candidates of different grades without those that were "
+            "written for other questions; train on these too (own=False in the recipe)"
         )
     say(f"{len(learned):,} questions to train on ({same} with one grade left out), {len(held)} held out, on {place}")
     if mined is not None and recipe.mined:
@@ -88,13 +88,13 @@ def train_ranker(
 
 
 def _check_questions(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
-    """Raise where a question stands twice, or has not what a cross ranker is to be shown."""
+    """Raise where a question occurs twice, or lacks the input of a cross ranker."""
     seen: set[str] = set()
     for question in (*train, *valid):
         if question.id in seen:
             raise InputError(
-                f"question {question.id} stands twice among those to train on and the held-out ones; give each "
-                "question an id of its own, and hold none out that is trained on"
+                f"question {question.id} occurs twice among the training and the held-out questions; give each "
+                "question an id of its own, and do not train on held-out ones"
             )
         seen.add(question.id)
     if recipe.kind == "cross":
@@ -125,7 +125,7 @@ def _fit(
     drawn: random.Random,
     say: Reporter,
 ) -> dict[str, Any]:
-    """Train the reader; it ends as it was after its best epoch."""
+    """Train the reader, which ends with the weights of its best epoch, and return what was measured."""
     network = start.reader.to(place)
     steps = RankerOptimizer(network, recipe.epochs * math.ceil(len(examples) / recipe.batch), recipe.rate, recipe)
     order = list(examples)
@@ -155,7 +155,7 @@ def _losses(
     place: torch.device,
     drawn: random.Random,
 ) -> Iterator[torch.Tensor]:
-    """The parts of a batch's loss."""
+    """Yield the parts of a batch's loss."""
     rows: list[list[PairRow]] = []
     given = drawn.choice(reading.inputs)  # one for the batch: rows of about the same length
     for example in batch:
@@ -178,7 +178,7 @@ def _losses(
 
 
 def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The grades of the candidates of some questions, and which question each is of."""
+    """Return the grades of the candidates of some questions, and the question of each."""
     found = torch.tensor([[grade, n] for n in part for grade in graded[n]])
     return found[:, 0], found[:, 1]
 
@@ -186,7 +186,7 @@ def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> t
 def measure_held_out(
     start: RankerStart, held: Sequence[RankerExample], reading: ReadingPlan, recipe: RankerRecipe, place: torch.device
 ) -> dict[str, float]:
-    """nDCG@3 on held-out questions, by input."""
+    """Return nDCG@3 on held-out questions, by input."""
     found = {}
     for given in dict.fromkeys(reading.inputs):
         some = [example for example in held if given == REQUEST or given in example.situations]
