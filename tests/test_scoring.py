@@ -188,7 +188,7 @@ def test_the_table_says_means_with_intervals_by_hand() -> None:
 def test_the_impatient_may_give_plain_lists() -> None:
     found = rejoinder.score(["Fine, thanks."], references=[["Fine, thanks."]], contexts=["How are you?"])
     assert found["bleu"][0] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(InputError, match="a file brings its own"):
+    with pytest.raises(InputError, match="a file has its own"):
         rejoinder.score(rejoinder.from_lists(["a"]), references=["b"])
     with pytest.raises(InputError, match="no responses"):
         rejoinder.score([])
@@ -205,8 +205,8 @@ def test_a_metric_given_twice_is_an_error() -> None:
     ("body", "said"),
     [
         ("return [1.0]", "must return one value per pair, not 1 for 2"),
-        ("return ['x'] * len(pairs)", "gave 'x'; a score must be a number"),
-        ("return [True] * len(pairs)", "gave True"),
+        ("return ['x'] * len(pairs)", "returned 'x'; a score must be a number"),
+        ("return [True] * len(pairs)", "returned True"),
         ("return [7.0] * len(pairs)", "outside its range from 0.0 to 1.0"),
         ("raise ValueError('no idea')", "failed: ValueError: no idea"),
     ],

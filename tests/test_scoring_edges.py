@@ -287,8 +287,8 @@ def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> Non
         ((1.1,), "returned 1.1, outside its range from 0.0 to 1.0"),
         ((-0.001,), "outside its range"),
         ((math.inf,), "returned inf, outside its range"),
-        ((True,), "gave True; a score must be a number"),
-        (("0.5",), "gave '0.5'; a score must be a number"),
+        ((True,), "returned True; a score must be a number"),
+        (("0.5",), "returned '0.5'; a score must be a number"),
         ((), "must return one value per pair, not 0 for 1"),
         ((0.1, 0.2), "must return one value per pair, not 2 for 1"),
         (("fails",), "failed: ZeroDivisionError: by zero"),
@@ -417,7 +417,7 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
         (b"{", "cannot be read"),
         (b'{"shards": []}', "lists no shards with replies"),
         (b'{"shards": [{"address": "x", "responses": 0}]}', "lists no shards with replies"),
-        (b'{"shards": [{"address": "x", "responses": 2}]}', r"the scores of 1 shards are not there \(first x\)"),
+        (b'{"shards": [{"address": "x", "responses": 2}]}', r"the scores of 1 of 1 shards are missing \(first x\)"),
     ):
         (tmp_path / ABOUT).write_bytes(raw)
         with pytest.raises(RunError, match=told):
@@ -447,7 +447,7 @@ def test_what_is_named_wrongly_is_told() -> None:
         rejoinder.score(["a"], metrics=[])
     with pytest.raises(InputError, match="no responses to score"):
         rejoinder.score([])
-    with pytest.raises(InputError, match="go with a plain list of replies"):
+    with pytest.raises(InputError, match="are for a plain list of replies"):
         rejoinder.score(collect([]), "length", references=["a"])
     assert list(rejoinder.score(["a"], ["length", "length"]).facts) == ["length"]
 

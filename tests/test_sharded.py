@@ -83,7 +83,7 @@ def test_the_command_takes_folders_and_patterns(folder: Path, tmp_path: Path) ->
 
 def test_what_cannot_be_put_together_is_said(folder: Path, tmp_path: Path) -> None:
     shards = shards_of(str(folder))
-    with pytest.raises(SpecError, match="is of a whole set"):
+    with pytest.raises(SpecError, match="is computed over the whole set"):
         score_shards(shards, Plan.of(["self_bleu"]), tmp_path, LocalEngine(1))
     with pytest.raises(SpecError, match="name the metrics"):
         score_shards(shards, Plan.of([]), tmp_path, LocalEngine(1))
@@ -101,7 +101,7 @@ def test_a_folder_keeps_what_it_was_made_for_and_nothing_counts_twice(folder: Pa
     copies.mkdir()
     for name in ("a.jsonl", "again.jsonl"):
         (copies / name).write_bytes((folder / "a.jsonl").read_bytes())
-    with pytest.raises(InputError, match=r"a\.jsonl and again\.jsonl hold the same"):
+    with pytest.raises(InputError, match=r"a\.jsonl and again\.jsonl have the same content"):
         score_shards(shards_of(str(copies)), Plan.of(["length"]), tmp_path / "twice", LocalEngine(1))
 
 

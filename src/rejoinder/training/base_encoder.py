@@ -34,10 +34,10 @@ def open_base_encoder(name: str) -> BaseEncoder:
             raise InputError(
                 f"the model {name!r} cannot be trained further: it has no {file}; name a BERT, e.g. minilm"
             )
-    found = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-    if trouble := _find_problem(orjson.loads((folder / "config.json").read_bytes()), found.tokenizer):
-        raise InputError(f"the model {name!r} cannot be trained further: {trouble}; name another BERT, e.g. minilm")
-    return found
+    encoder = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if problem := _find_problem(orjson.loads((folder / "config.json").read_bytes()), encoder.tokenizer):
+        raise InputError(f"the model {name!r} cannot be trained further: {problem}; name another BERT, e.g. minilm")
+    return encoder
 
 
 def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
@@ -50,10 +50,10 @@ def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
     needed = max(limits.utterance_tokens, limits.context_tokens + limits.reply_tokens + 3)
     if config.get("max_position_embeddings", 0) < needed:
         return f"it reads {config.get('max_position_embeddings', 0)} tokens and {needed} are needed"
-    reader = Tokenizer.from_str(tokenizer)
-    for mark, wanted in _SPECIAL_IDS.items():
-        if (found := reader.token_to_id(mark)) != wanted:
-            return f"its tokeniser has {mark} as {'nothing' if found is None else found}, not as {wanted}"
+    encoder = Tokenizer.from_str(tokenizer)
+    for token, expected in _SPECIAL_IDS.items():
+        if (token_id := encoder.token_to_id(token)) != expected:
+            return f"its tokeniser has {token} as {'nothing' if token_id is None else token_id}, not as {expected}"
     return None
 
 

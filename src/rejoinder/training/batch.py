@@ -39,18 +39,18 @@ class PairRows(NamedTuple):
 def gather_slices(ids: Tensor, begin: Tensor, end: Tensor) -> TokenRows:
     """Return slices of a flat array as rows."""
     lengths = end - begin
-    places = torch.arange(max(1, int(lengths.max())), device=ids.device)
-    inside = places < lengths[:, None]
-    found = ids[(begin[:, None] + places).clamp(max=len(ids) - 1)].long()
-    return TokenRows(found * inside, lengths)
+    positions = torch.arange(max(1, int(lengths.max())), device=ids.device)
+    inside = positions < lengths[:, None]
+    rows = ids[(begin[:, None] + positions).clamp(max=len(ids) - 1)].long()
+    return TokenRows(rows * inside, lengths)
 
 
-def keep_tokens(texts: TokenRows, wanted: Tensor) -> TokenRows:
+def keep_tokens(texts: TokenRows, keep: Tensor) -> TokenRows:
     """Return the texts with only the wanted ids; a text that would lose all of them is unchanged."""
-    wanted = wanted & texts.mask
-    wanted = torch.where(wanted.any(1, keepdim=True), wanted, texts.mask)
-    order = torch.argsort((~wanted).int(), dim=1, stable=True)
-    lengths = wanted.sum(1)
+    keep = keep & texts.mask
+    keep = torch.where(keep.any(1, keepdim=True), keep, texts.mask)
+    order = torch.argsort((~keep).int(), dim=1, stable=True)
+    lengths = keep.sum(1)
     ids = texts.ids.gather(1, order)
     rows = TokenRows(ids, lengths)
     return TokenRows(ids * rows.mask, lengths)
@@ -78,9 +78,9 @@ def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) ->
 
 def inserted(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
     """Return the texts with one more id each, inserted at a position."""
-    at = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
-    moved = functional.pad(texts.ids, (0, 1)).gather(1, at - (at > places[:, None]).long())
-    return TokenRows(torch.where(at == places[:, None], ids[:, None], moved), texts.lengths + 1)
+    columns = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
+    shifted = functional.pad(texts.ids, (0, 1)).gather(1, columns - (columns > places[:, None]).long())
+    return TokenRows(torch.where(columns == places[:, None], ids[:, None], shifted), texts.lengths + 1)
 
 
 def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:

@@ -53,13 +53,13 @@ def train_comet(
     Heads of ``valid`` and those to ``leave_out`` are not trained on.
     """
     model = load_language_model(base, device=device)
-    held = [triple for triple in valid if triple.relation in PROMPTS]
-    heads = {triple.head.lower() for triple in held} | {head.lower() for head in leave_out}
+    held_out = [triple for triple in valid if triple.relation in PROMPTS]
+    heads = {triple.head.lower() for triple in held_out} | {head.lower() for head in leave_out}
     used = [t for t in dict.fromkeys(train) if t.relation in PROMPTS and t.head.lower() not in heads]
-    if not used or not held:
-        raise InputError(f"{len(used)} triples to train on and {len(held)} held out; give some of each")
-    say(f"{len(used):,} triples to train on, {len(held):,} held out")
-    rows, held_rows = (tokenize_triples(model, part) for part in (used, held))
+    if not used or not held_out:
+        raise InputError(f"{len(used)} triples to train on and {len(held_out)} held out; give some of each")
+    say(f"{len(used):,} triples to train on, {len(held_out):,} held out")
+    rows, held_rows = (tokenize_triples(model, part) for part in (used, held_out))
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
     _train(model, parameters, rows, recipe, say)
@@ -89,14 +89,14 @@ def _train(
     steps = recipe.epochs * math.ceil(len(rows) / recipe.batch)
     schedule = Schedule(optimizer, steps)
     network.train()
-    step, begun = 0, time.monotonic()
+    step, start = 0, time.monotonic()
     for _ in range(recipe.epochs):
         for batch in batch_by_length(rows, recipe.batch, order):
             loss = batch_loss(network, [rows[i] for i in batch])
             schedule.step(loss, network)
             step += 1
             if step % _REPORT_STEPS == 0 or step == steps:
-                rate = step * recipe.batch / (time.monotonic() - begun)
+                rate = step * recipe.batch / (time.monotonic() - start)
                 say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples per second")
 
 
@@ -112,14 +112,14 @@ def batch_loss(network: Any, rows: Sequence[PromptRow], reduction: str = "mean")
     """Return the cross-entropy of the tails' tokens."""
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=network.device)
-    places = torch.arange(width, device=network.device)
+    positions = torch.arange(width, device=network.device)
     first = torch.tensor([row.prompt for row in rows], device=network.device)[:, None]
     end = torch.tensor([len(row.ids) for row in rows], device=network.device)[:, None]
-    wanted = torch.where((places >= first) & (places < end), ids, -100)
+    targets = torch.where((positions >= first) & (positions < end), ids, -100)
     # Padding is at the end of a row, where no real token attends to it.
     with torch.autocast(network.device.type, torch.bfloat16, enabled=network.device.type == "cuda"):
         logits = network(input_ids=ids).logits[:, :-1].float()
-    return functional.cross_entropy(logits.flatten(0, 1), wanted[:, 1:].flatten(), reduction=reduction)
+    return functional.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten(), reduction=reduction)
 
 
 @torch.no_grad()

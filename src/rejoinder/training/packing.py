@@ -44,11 +44,11 @@ class Packing:
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Compute attention within each row; (tokens, heads, size) in and out."""
         if query.is_cuda and query.dtype != torch.float32 and (varlen := _import_varlen()) is not None:
-            found: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
-            return found
+            attended: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
+            return attended
         query, key, value = (self._padded(part).transpose(1, 2) for part in (query, key, value))
-        spread = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask[:, None, None])
-        return spread.transpose(1, 2)[self.mask]
+        padded = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask[:, None, None])
+        return padded.transpose(1, 2)[self.mask]
 
     def _padded(self, part: Tensor) -> Tensor:
         return part.new_zeros(*self.mask.shape, *part.shape[1:]).index_put((self.rows, self.positions), part)
@@ -66,22 +66,22 @@ def _import_varlen() -> Any:
 def compute_states(trunk: Any, packing: Packing) -> Tensor:
     """Return the last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
     kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
-    words = trunk.embeddings
+    embeddings = trunk.embeddings
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
-    x = words.word_embeddings(packing.ids) + words.position_embeddings(packing.positions)
-    x = (x + words.token_type_embeddings(kinds)).to(kind)
-    x = dropped(normed(x, words.LayerNorm), trunk)
+    x = embeddings.word_embeddings(packing.ids) + embeddings.position_embeddings(packing.positions)
+    x = (x + embeddings.token_type_embeddings(kinds)).to(kind)
+    x = dropped(normed(x, embeddings.LayerNorm), trunk)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
-        own = layer.attention.self
-        weight = torch.cat([own.query.weight, own.key.weight, own.value.weight]).to(kind)
-        bias = torch.cat([own.query.bias, own.key.bias, own.value.bias]).to(kind)
-        both = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
-        seen = packing.attend(both[:, 0], both[:, 1], both[:, 2]).reshape(len(x), -1)
+        attention = layer.attention.self
+        weight = torch.cat([attention.query.weight, attention.key.weight, attention.value.weight]).to(kind)
+        bias = torch.cat([attention.query.bias, attention.key.bias, attention.value.bias]).to(kind)
+        projected = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
+        attended = packing.attend(projected[:, 0], projected[:, 1], projected[:, 2]).reshape(len(x), -1)
         out = layer.attention.output
-        x = normed(dropped(linear(seen, out.dense), trunk) + x, out.LayerNorm)
-        grown = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        x = normed(dropped(linear(attended, out.dense), trunk) + x, out.LayerNorm)
+        hidden = functional.gelu(linear(x, layer.intermediate.dense))
+        x = normed(dropped(linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 

@@ -54,12 +54,12 @@ class TokenProperties:
         """Return the properties of the tokens of a ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
-        reader = Tokenizer.from_str(tokenizer)
-        reader.no_padding()
-        reader.no_truncation()
-        size = reader.get_vocab_size()
-        words = [reader.id_to_token(i) or "" for i in range(size)]
-        rows = [reader.encode(text, add_special_tokens=False).ids for text in generic]
+        encoder = Tokenizer.from_str(tokenizer)
+        encoder.no_padding()
+        encoder.no_truncation()
+        size = encoder.get_vocab_size()
+        words = [encoder.id_to_token(i) or "" for i in range(size)]
+        rows = [encoder.encode(text, add_special_tokens=False).ids for text in generic]
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for i, row in enumerate(rows):
             ids[i, : len(row)] = torch.tensor(row)
@@ -68,8 +68,8 @@ class TokenProperties:
             torch.tensor([bool(word) and not any(c.isalnum() for c in word) for word in words], device=device),
             TokenRows(ids.to(device), torch.tensor([len(row) for row in rows], device=device)),
             torch.tensor([word in _AUXILIARIES for word in words], device=device),
-            reader.token_to_id("no") or UNKNOWN,
-            reader.token_to_id("not") or UNKNOWN,
+            encoder.token_to_id("no") or UNKNOWN,
+            encoder.token_to_id("not") or UNKNOWN,
         )
 
 
@@ -139,8 +139,8 @@ class TokenCorpus:
 def corpus_weights(corpus: TokenCorpus, power: float, preferences: Mapping[str, float]) -> Tensor:
     """Return how often each corpus is sampled: its number of turns to a power, times a preference."""
     sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** power
-    liked = [preferences.get(name, 1.0) for name in corpus.tokens.corpora]
-    return (sizes * torch.tensor(liked, device=corpus.device)).float()
+    factors = [preferences.get(name, 1.0) for name in corpus.tokens.corpora]
+    return (sizes * torch.tensor(factors, device=corpus.device)).float()
 
 
 def read_generic_responses() -> list[str]:
@@ -182,13 +182,15 @@ def spoiled(
     back = (torch.rand(span.shape, generator=generator, device=device) ** 2 * span).long()
     copied = corpus.texts(places.reply - 1 - back, REPLY_TOKENS, "left")
     chance = torch.rand(copied.ids.shape, generator=generator, device=device)
-    strange = corpus.ids[torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)].long()
-    near = TokenRows(torch.where((chance < 0.15) & copied.mask, strange, copied.ids), copied.lengths)
+    random_tokens = corpus.ids[
+        torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)
+    ].long()
+    near = TokenRows(torch.where((chance < 0.15) & copied.mask, random_tokens, copied.ids), copied.lengths)
     near = keep_tokens(near, chance < 0.92)
     choice = torch.randint(0, len(words.generic.ids), span.shape, generator=generator, device=device)
     generic = TokenRows(words.generic.ids[choice], words.generic.lengths[choice])
     own = corpus.texts(torch.maximum(places.reply - 2, places.start), REPLY_TOKENS, "left")
-    made = [
+    corrupted = [
         reverse_words(replies, words.continued),
         truncate_rows(repeat_texts(replies), REPLY_TOKENS, "right"),
         copied,
@@ -197,21 +199,21 @@ def spoiled(
         contradicted(own, words),
         shuffled(replies, words.continued, generator),
     ]
-    width = max(part.ids.shape[1] for part in made)
-    ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in made])
-    lengths = torch.stack([part.lengths for part in made])
+    width = max(part.ids.shape[1] for part in corrupted)
+    ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in corrupted])
+    lengths = torch.stack([part.lengths for part in corrupted])
     rows = torch.arange(len(kinds), device=device)
     return TokenRows(ids[kinds, rows], lengths[kinds, rows])
 
 
 def contradicted(texts: TokenRows, words: TokenProperties) -> TokenRows:
-    """Return the texts with "not" added after, or removed from, their first auxiliary; without one, "no" is put first."""
+    """Return the texts with "not" added after, or removed from, their first auxiliary; without one, "no" is first."""
     verbs = words.auxiliary[texts.ids] & texts.mask
     has_verb = verbs.any(1)
     after = torch.where(has_verb, verbs.int().argmax(1) + 1, 0)
     follower = functional.pad(texts.ids, (0, 1)).gather(1, after[:, None])[:, 0]
     negated = has_verb & (follower == words.negation)
     longer = inserted(texts, after, torch.where(has_verb, words.negation, words.no))
-    at = torch.arange(longer.ids.shape[1], device=texts.ids.device)
-    drop = negated[:, None] & ((at == after[:, None]) | (at == after[:, None] + 1))
+    columns = torch.arange(longer.ids.shape[1], device=texts.ids.device)
+    drop = negated[:, None] & ((columns == after[:, None]) | (columns == after[:, None] + 1))
     return keep_tokens(longer, ~drop)

@@ -62,14 +62,14 @@ def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
     # In the order of their first turns, so that what is near in the corpus is near in the file.
     order = np.argsort(first)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    row_of_code = np.empty(len(order), np.int32)
+    row_of_code[order] = np.arange(len(order), dtype=np.int32)
     folder = _cache_folder(vectors, digests[first[order]])
     if not (folder / _WEIGHTS).is_file():
         _build(folder, corpus, first[order], vectors, say)
     matrix = np.load(folder / _MATRIX, mmap_mode="r")
     weights = np.load(folder / _WEIGHTS)
-    return TurnVectors(corpus, place[row.reshape(-1)], matrix, weights)
+    return TurnVectors(corpus, row_of_code[row.reshape(-1)], matrix, weights)
 
 
 def _digests(corpus: Corpus, start: int) -> Numbers:

@@ -37,8 +37,8 @@ def list_run_parts(folder: Path) -> list[Path]:
     missing = [part.name for part in parts if not part.is_dir()]
     if missing:
         raise RunError(
-            f"{folder}: the scores of {len(missing):,} shards are missing (first {missing[0]}); run the command that "
-            "scored them again"
+            f"{folder}: the scores of {len(missing):,} of {len(parts):,} shards are missing (first {missing[0]}); "
+            "run the command that scored them again"
         )
     return parts
 

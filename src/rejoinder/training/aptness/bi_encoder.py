@@ -41,7 +41,7 @@ def train_bi_encoder(
     recipe: BiRecipe,
     generator: torch.Generator,
     base: Tensor | None,
-    said: Callable[[int, float], None],
+    report: Callable[[int, float], None],
     teacher: BiTeacher | None = None,
 ) -> float:
     """Train in place and return the scale of the cosines; ``base`` has the untrained encoder's vector of each turn."""
@@ -58,7 +58,7 @@ def train_bi_encoder(
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            said(step + 1, float(loss.detach()))
+            report(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
     return float(scale.detach().exp().clamp(max=_LARGEST_SCALE))
@@ -70,10 +70,10 @@ def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
     bi.eval()
     order = torch.argsort(corpus.end - corpus.begin)
     dimensions = int(bi.trunk.config.hidden_size)
-    found = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
+    vectors = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
     for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
-        found[part] = utterance_vectors(bi, corpus.texts(part)).half()
-    return found
+        vectors[part] = utterance_vectors(bi, corpus.texts(part)).half()
+    return vectors
 
 
 def _sample_windows(
@@ -152,10 +152,10 @@ def _loss(
     backward = functional.cross_entropy(logits[:, own].T + weights_back, pairs)
     loss = (forward + backward) / 2
     if teacher is not None:
-        theirs = teacher.logits(batch.turns, pieces, mask, batch.places)
+        teacher_logits = teacher.logits(batch.turns, pieces, mask, batch.places)
         read = n + m  # the teacher has not read the spoiled replies behind them
-        ahead = _divergence(logits[:, :read] + weights[:, :read], theirs + weights[:, :read])
-        behind = _divergence(logits[:, own].T + weights_back, theirs[:, own].T + weights_back)
+        ahead = _divergence(logits[:, :read] + weights[:, :read], teacher_logits + weights[:, :read])
+        behind = _divergence(logits[:, own].T + weights_back, teacher_logits[:, own].T + weights_back)
         loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2
     if base is not None and recipe.similarity:
         some = torch.randperm(n, generator=generator, device=device)[:768]
@@ -189,26 +189,26 @@ class BiTeacher(NamedTuple):
     @torch.no_grad()
     def logits(self, turns: Tensor, pieces: Tensor, mask: Tensor, places: ResponsePlaces) -> Tensor:
         """Return the teacher's logits for a step: contexts of windows and of places, against turns and replies."""
-        spoken = self.vectors[turns].float()
-        contexts = torch.cat([self.network.context(spoken[pieces], mask), self.contexts(places)])
-        candidates = self.network.reply(torch.cat([spoken, self.vectors[places.reply].float()]))
-        found: Tensor = self.scale * contexts @ candidates.T
-        return found
+        turn_vectors = self.vectors[turns].float()
+        contexts = torch.cat([self.network.context(turn_vectors[pieces], mask), self.contexts(places)])
+        candidates = self.network.reply(torch.cat([turn_vectors, self.vectors[places.reply].float()]))
+        products: Tensor = self.scale * contexts @ candidates.T
+        return products
 
     @torch.no_grad()
     def contexts(self, places: ResponsePlaces) -> Tensor:
         """Return the vectors of the contexts of places."""
         back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=places.reply.device)
-        there = back >= places.start[:, None]
+        exists = back >= places.start[:, None]
         before = torch.maximum(back, places.start[:, None])
-        found: Tensor = self.network.context(self.vectors[before].float(), there.float())
-        return found
+        vectors_of_contexts: Tensor = self.network.context(self.vectors[before].float(), exists.float())
+        return vectors_of_contexts
 
 
 def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Return for each turn but a window's first: positions of earlier turns, newest first; which exist; its own."""
     device = inside.device
-    place = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
+    position = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
     rows, columns = torch.nonzero(inside & (torch.arange(inside.shape[1], device=device) > 0), as_tuple=True)
     back = columns[:, None] - 1 - torch.arange(UTTERANCES, device=device)
     mask = back >= 0
@@ -216,7 +216,7 @@ def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor
     short = torch.rand(len(rows), generator=generator, device=device) < 0.33
     few = torch.randint(1, 3, rows.shape, generator=generator, device=device)
     mask &= ~short[:, None] | (torch.arange(UTTERANCES, device=device) < few[:, None])
-    return place[rows[:, None], back.clamp(min=0)], mask.float(), place[rows, columns]
+    return position[rows[:, None], back.clamp(min=0)], mask.float(), position[rows, columns]
 
 
 class CandidateInfo(NamedTuple):
@@ -232,11 +232,11 @@ class CandidateInfo(NamedTuple):
 
     def log_weights(self, own: Tensor, recipe: BiRecipe) -> Tensor:
         """Return what is added to the logits: 0 for the true reply and other dialogues, -1e4 for equal texts."""
-        mine = self.at(own)
-        found = torch.zeros(len(own), len(self.same), device=own.device)
-        together = mine.dialogue[:, None] == self.dialogue
-        before = mine.turn[:, None] > self.turn
-        found = found.masked_fill(together & before, math.log(recipe.earlier))
-        found = found.masked_fill(together & ~before, math.log(recipe.later))
-        found = found.masked_fill((mine.same[:, None] == self.same) & (self.same >= 0), -1e4)
-        return found.scatter(1, own[:, None], 0.0)
+        own_info = self.at(own)
+        weights = torch.zeros(len(own), len(self.same), device=own.device)
+        same_dialogue = own_info.dialogue[:, None] == self.dialogue
+        before = own_info.turn[:, None] > self.turn
+        weights = weights.masked_fill(same_dialogue & before, math.log(recipe.earlier))
+        weights = weights.masked_fill(same_dialogue & ~before, math.log(recipe.later))
+        weights = weights.masked_fill((own_info.same[:, None] == self.same) & (self.same >= 0), -1e4)
+        return weights.scatter(1, own[:, None], 0.0)

@@ -29,14 +29,17 @@ def calibrate(raw: RawScores) -> dict[str, dict[str, float]]:
         [raw.bi, raw.cross],
         np.r_[np.ones(NEGATIVES), np.full(len(CORRUPTIONS), _SPOILED_WEIGHT * NEGATIVES / len(CORRUPTIONS))],
     )
-    plain = np.ones(NEGATIVES)
+    equal_weights = np.ones(NEGATIVES)
     total = weights[0] * raw.bi + weights[1] * raw.cross
-    scale, bias = _fit([total], plain)
-    found = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
+    scale, bias = _fit([total], equal_weights)
+    fitted = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
     for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
-        scale, bias = _fit([scores], plain)
-        found[name] = {name: scale, "bias": bias}
-    return {model: {key: round(float(value), 5) for key, value in of.items()} for model, of in found.items()}
+        scale, bias = _fit([scores], equal_weights)
+        fitted[name] = {name: scale, "bias": bias}
+    return {
+        model: {key: round(float(value), 5) for key, value in by_feature.items()}
+        for model, by_feature in fitted.items()
+    }
 
 
 def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
@@ -58,30 +61,30 @@ def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
         slope = -label * weight / (1 + np.exp(np.clip(margin, -60, 60)))
         return value, inputs @ slope + 2 * _RIDGE * w
 
-    found: Floats = minimize(loss, np.zeros(len(inputs)), jac=True, method="L-BFGS-B").x / spread
-    return found
+    fitted: Floats = minimize(loss, np.zeros(len(inputs)), jac=True, method="L-BFGS-B").x / spread
+    return fitted
 
 
 def measure_calibration(
     raw: RawScores, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
     """Return the figures for the card: pairs won, first among 20, by attack, and the calibration error by corpus."""
-    found: dict[str, Any] = {"places": len(raw.corpus), "pairs": {}, "first_of_20": {}, "attacks": {}, "ece": {}}
+    figures: dict[str, Any] = {"places": len(raw.corpus), "pairs": {}, "first_of_20": {}, "attacks": {}, "ece": {}}
     for model, weights in calibration.items():
         odds = weights.get("bias", 0.0) + np.zeros_like(raw.bi)
         for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
             if name in weights:
                 odds = odds + weights[name] * scores
-        reached = summarize_scores(odds, raw.corpus, corpora)
-        found["pairs"][model] = round(reached.pairs, 4)
-        found["first_of_20"][model] = round(reached.top, 4)
-        found["attacks"][model] = reached.spoiled
-        found["ece"][model] = {
+        summary = summarize_scores(odds, raw.corpus, corpora)
+        figures["pairs"][model] = round(summary.pairs, 4)
+        figures["first_of_20"][model] = round(summary.top, 4)
+        figures["attacks"][model] = summary.spoiled
+        figures["ece"][model] = {
             name: round(_calibration_error(odds[raw.corpus == i]), 4)
             for i, name in enumerate(corpora)
             if (raw.corpus == i).any()
         }
-    return found
+    return figures
 
 
 def _calibration_error(odds: NDArray[np.float64]) -> float:

@@ -40,7 +40,7 @@ def train_cross_encoder(
     words: TokenProperties,
     recipe: CrossRecipe,
     generator: torch.Generator,
-    said: Callable[[int, float], None],
+    report: Callable[[int, float], None],
 ) -> None:
     """Train in place; the word embeddings, which are shared with the bi-encoder, do not change."""
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
@@ -50,12 +50,12 @@ def train_cross_encoder(
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
-        drawn = draw_step(corpus, weights, words, recipe, generator)
-        loss = gold_loss(pair_log_odds(network, drawn.pairs).view(_KINDS, -1), drawn.weight, recipe)
+        batch = draw_step(corpus, weights, words, recipe, generator)
+        loss = gold_loss(pair_log_odds(network, batch.pairs).view(_KINDS, -1), batch.weight, recipe)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            said(step + 1, float(loss.detach()))
+            report(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
 

@@ -42,15 +42,15 @@ class Teachers:
     calibration: Mapping[str, float]  # of ``both``: bi, cross and bias
 
     @torch.no_grad()
-    def log_odds(self, drawn: Step) -> Tensor:
+    def log_odds(self, batch: Step) -> Tensor:
         """Return the teachers' log-odds of each pair of a step: (kinds, places)."""
-        kinds, places = drawn.weight.shape
-        replies = self.bi.network.reply(utterance_vectors(self.bi.network, drawn.replies))
-        cosines = (replies.view(kinds, places, -1) * self.bi.contexts(drawn.places)).sum(-1)
-        odds = pair_log_odds(self.cross, drawn.pairs).view(kinds, places)
+        kinds, places = batch.weight.shape
+        replies = self.bi.network.reply(utterance_vectors(self.bi.network, batch.replies))
+        cosines = (replies.view(kinds, places, -1) * self.bi.contexts(batch.places)).sum(-1)
+        odds = pair_log_odds(self.cross, batch.pairs).view(kinds, places)
         weights = self.calibration
-        found: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
-        return found
+        total: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
+        return total
 
 
 def distill_cross_encoders(
@@ -61,7 +61,7 @@ def distill_cross_encoders(
     words: TokenProperties,
     recipe: DistillationRecipe,
     generator: torch.Generator,
-    said: Callable[[int, list[float]], None],
+    report: Callable[[int, list[float]], None],
 ) -> None:
     """Train the students in place; their word embeddings, which are shared with the bi-encoder, do not change."""
     cross = recipe.cross
@@ -72,29 +72,34 @@ def distill_cross_encoders(
         optimizer = build_optimizer([(list(student.trunk.parameters()), cross.rate), (heads, cross.head_rate)])
         learners.append((student.train(), Schedule(optimizer, cross.steps), WeightAverage(student, cross.average)))
     for step in range(cross.steps):
-        drawn = draw_step(corpus, weights, words, cross, generator)
-        theirs = teachers.log_odds(drawn).clamp(-_FARTHEST, _FARTHEST)
+        batch = draw_step(corpus, weights, words, cross, generator)
+        teacher_odds = teachers.log_odds(batch).clamp(-_FARTHEST, _FARTHEST)
         losses = []
         for student, schedule, average in learners:
-            loss = taught_loss(pair_log_odds(student, drawn.pairs).view_as(theirs), theirs, drawn.weight, recipe)
+            loss = taught_loss(
+                pair_log_odds(student, batch.pairs).view_as(teacher_odds), teacher_odds, batch.weight, recipe
+            )
             schedule.step(loss, student)
             average.update(student)
             losses.append(loss.detach())
         if step % 100 == 99 or step + 1 == cross.steps:
-            said(step + 1, [float(loss) for loss in losses])
+            report(step + 1, [float(loss) for loss in losses])
     for student, _, average in learners:
         average.copy_to(student)
         student.eval()
 
 
-def taught_loss(mine: Tensor, theirs: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
+def taught_loss(student_odds: Tensor, teacher_odds: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
     """Return the mean loss of the places: the truth, the teachers' distribution over replies, and their log-odds."""
     among = functional.kl_div(
-        functional.log_softmax(mine, 0), functional.log_softmax(theirs, 0), reduction="sum", log_target=True
+        functional.log_softmax(student_odds, 0),
+        functional.log_softmax(teacher_odds, 0),
+        reduction="sum",
+        log_target=True,
     )
-    distance = (mine - theirs).square().mean()
+    distance = (student_odds - teacher_odds).square().mean()
     return (
-        recipe.gold * gold_loss(mine, weight, recipe.cross)
-        + recipe.among * among / mine.shape[1]
+        recipe.gold * gold_loss(student_odds, weight, recipe.cross)
+        + recipe.among * among / student_odds.shape[1]
         + recipe.odds * distance
     )

@@ -36,9 +36,9 @@ def lengthen(trunk: Any, tokens: int) -> None:
     missing = tokens + offset - table.num_embeddings
     if missing <= 0:
         return
-    places = torch.arange(table.num_embeddings + missing)
-    known = torch.where(places < table.num_embeddings, places, (places - missing) % table.num_embeddings)
-    weight = table.weight.detach()[known]
+    positions = torch.arange(table.num_embeddings + missing)
+    source = torch.where(positions < table.num_embeddings, positions, (positions - missing) % table.num_embeddings)
+    weight = table.weight.detach()[source]
     words.position_embeddings = nn.Embedding(
         len(weight), table.embedding_dim, padding_idx=table.padding_idx, _weight=weight
     )
@@ -50,7 +50,7 @@ def lengthen(trunk: Any, tokens: int) -> None:
 
 def shallow(trunk: Any, layers: Sequence[int]) -> Any:
     """Return a copy of a trunk with only some of its layers."""
-    found = copy.deepcopy(trunk)
-    found.encoder.layer = nn.ModuleList(found.encoder.layer[i] for i in layers)
-    found.config.num_hidden_layers = len(layers)
-    return found
+    copied = copy.deepcopy(trunk)
+    copied.encoder.layer = nn.ModuleList(copied.encoder.layer[i] for i in layers)
+    copied.config.num_hidden_layers = len(layers)
+    return copied

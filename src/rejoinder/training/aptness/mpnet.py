@@ -26,10 +26,10 @@ _GROUP_TOKENS = 24_576  # of a group, with padding
 
 def ids_of(ids: Tensor) -> Tensor:
     """Return MPNet's ids for BERT's."""
-    found = ids + _OFFSET
-    for theirs, ours in _MARKS.items():
-        found = torch.where(ids == theirs, ours, found)
-    return found
+    mapped = ids + _OFFSET
+    for bert_id, mpnet_id in _MARKS.items():
+        mapped = torch.where(ids == bert_id, mpnet_id, mapped)
+    return mapped
 
 
 def distance_bias(trunk: Any, width: int) -> Tensor:
@@ -61,48 +61,48 @@ def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
     """Return the last layer's token vectors of a padded group; bfloat16 on a GPU."""
     kind = torch.bfloat16 if ids.is_cuda else torch.float32
     rows, width = ids.shape
-    words = trunk.embeddings
-    last = words.position_embeddings.num_embeddings - 1  # padding may reach beyond it
+    embeddings = trunk.embeddings
+    last = embeddings.position_embeddings.num_embeddings - 1  # padding may reach beyond it
     positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
-    x = (words.word_embeddings(ids_of(ids)) + words.position_embeddings(positions)).to(kind)
-    x = dropped(normed(x, words.LayerNorm), trunk)
+    x = (embeddings.word_embeddings(ids_of(ids)) + embeddings.position_embeddings(positions)).to(kind)
+    x = dropped(normed(x, embeddings.LayerNorm), trunk)
     bias = distance_bias(trunk, width).to(kind)[None].masked_fill(~mask[:, None, None], -1e4)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
-        own = layer.attention.attn
-        weight = torch.cat([own.q.weight, own.k.weight, own.v.weight]).to(kind)
-        shift = torch.cat([own.q.bias, own.k.bias, own.v.bias]).to(kind)
-        query, key, value = functional.linear(x, weight, shift).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
-        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        out = linear(seen.transpose(1, 2).reshape(rows, width, -1), own.o)
+        attention = layer.attention.attn
+        weight = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight]).to(kind)
+        biases = torch.cat([attention.q.bias, attention.k.bias, attention.v.bias]).to(kind)
+        query, key, value = functional.linear(x, weight, biases).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        out = linear(attended.transpose(1, 2).reshape(rows, width, -1), attention.o)
         x = normed(dropped(out, trunk) + x, layer.attention.LayerNorm)
-        grown = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        hidden = functional.gelu(linear(x, layer.intermediate.dense))
+        x = normed(dropped(linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 
 def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
-    found, order = [], []
+    means, order = [], []
     for rows in groups_of(texts.lengths):
         ids, mask = _filled(texts, rows)
-        found.append(_mean(states_of_group(trunk, ids, mask), mask))
+        means.append(_mean(states_of_group(trunk, ids, mask), mask))
         order.append(rows)
-    return torch.cat(found)[torch.argsort(torch.cat(order))]
+    return torch.cat(means)[torch.argsort(torch.cat(order))]
 
 
 def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
-    found, order = [], []
+    parts, order = [], []
     for rows in groups_of(pairs.lengths):
         ids, mask = _filled(pairs, rows)
         states = states_of_group(trunk, ids, mask)
         kinds = _widened(pairs.kinds, ids.shape[1])[rows].bool()
         means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
-        found.append(torch.stack([states[:, 0].float(), *means]))
+        parts.append(torch.stack([states[:, 0].float(), *means]))
         order.append(rows)
-    first, context, reply = torch.cat(found, 1)[:, torch.argsort(torch.cat(order))]
+    first, context, reply = torch.cat(parts, 1)[:, torch.argsort(torch.cat(order))]
     return first, context, reply
 
 

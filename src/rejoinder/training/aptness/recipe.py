@@ -52,16 +52,18 @@ def train_aptness(
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train both networks, write their folder and return what was measured on ``test``."""
-    on = training_device(device)
+    torch_device = training_device(device)
     folder, tokenizer = open_base_encoder(base)
     splits = read_tokens(dialogues, tokenizer, recipe.corpora)
     check_splits(splits, ("valid", "test"))
     _make_folder(target)
     say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
-    words = TokenProperties.of(tokenizer, read_generic_responses(), on)
-    bi, cross = train_networks(folder, splits["train"], words, recipe, on, say)
-    calibration = calibrate(compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], on), words, recipe.places))
-    test = TokenCorpus(splits["test"], on)
+    words = TokenProperties.of(tokenizer, read_generic_responses(), torch_device)
+    bi, cross = train_networks(folder, splits["train"], words, recipe, torch_device, say)
+    calibration = calibrate(
+        compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], torch_device), words, recipe.places)
+    )
+    test = TokenCorpus(splits["test"], torch_device)
     measured = measure_calibration(
         compute_raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration
     )
@@ -97,12 +99,12 @@ def train_networks(
     lengthen(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
     bi = BiEncoder(trunk).to(device)
     similar = encode_turns(bi, corpus)
-    told = _step_reporter("bi-encoder", recipe.bi.steps, say)
-    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, told)
+    report = _step_reporter("bi-encoder", recipe.bi.steps, say)
+    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, report)
     del similar
     cross = CrossEncoder(copy.deepcopy(bi.trunk)).to(device)
-    told = _step_reporter("cross-encoder", recipe.cross.steps, say)
-    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, told)
+    report = _step_reporter("cross-encoder", recipe.cross.steps, say)
+    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
     return bi, cross
 
 
@@ -111,13 +113,13 @@ def training_device(name: str | None) -> torch.device:
     if name is None:
         return torch.device(torch_device())
     try:
-        found = torch.device(name)
-        torch.empty(0, device=found)
+        device = torch.device(name)
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
-        found = None
-    if found is None or found.type not in ("cpu", "cuda"):
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
         raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
-    return found
+    return device
 
 
 def _make_folder(folder: Path) -> None:

@@ -35,7 +35,7 @@ def save_checkpoint(
     folder: Path,
     network: GeneratorNetwork,
     optimizer: torch.optim.Adam,
-    standing: TrainingState,
+    training_state: TrainingState,
     recipe: Any,
     examples: int,
 ) -> None:
@@ -44,14 +44,14 @@ def save_checkpoint(
     names = [name for name, _ in network.named_parameters()]
     moments = optimizer.state_dict()["state"]
     tensors = {f"now.{k}": v for k, v in network.state_dict().items()} | {
-        f"best.{k}": v for k, v in standing.best.items()
+        f"best.{k}": v for k, v in training_state.best.items()
     }
-    for number, state in moments.items():
-        tensors |= {f"{key}.{names[number]}": value for key, value in state.items()}
+    for number, moment_state in moments.items():
+        tensors |= {f"{key}.{names[number]}": value for key, value in moment_state.items()}
     arrays = {k: v.detach().float().cpu().numpy() for k, v in tensors.items()}
-    scratch = folder / f"{ARRAYS}.{standing.step}"
+    scratch = folder / f"{ARRAYS}.{training_state.step}"
     write_tensors(scratch, arrays)
-    note = {k: v for k, v in vars(standing).items() if k != "best"} | {"of": _training_id(recipe, examples)}
+    note = {k: v for k, v in vars(training_state).items() if k != "best"} | {"of": _training_id(recipe, examples)}
     part = folder / (NOTE + ".part")
     part.write_bytes(orjson.dumps(note))
     part.replace(folder / NOTE)
@@ -80,17 +80,17 @@ def resume_checkpoint(
         parts.setdefault(kind, {})[rest] = torch.from_numpy(array).to(device)
     network.load_state_dict(parts.pop("now"))
     best = parts.pop("best")
-    known = optimizer.state_dict()
-    known["state"] = {
+    optimizer_state = optimizer.state_dict()
+    optimizer_state["state"] = {
         number: {key: values[name] for key, values in parts.items()}
         for number, (name, _) in enumerate(network.named_parameters())
     }
-    optimizer.load_state_dict(known)
+    optimizer.load_state_dict(optimizer_state)
     return TrainingState(best, **note)
 
 
 def _training_id(recipe: Any, examples: int) -> str:
     """Return what identifies a training; with more steps, it is the same one."""
-    told = asdict(recipe)
-    del told["steps"]
-    return f"{orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()} {examples}"
+    fields = asdict(recipe)
+    del fields["steps"]
+    return f"{orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()} {examples}"

@@ -34,8 +34,8 @@ class Examples:
     @property
     def lengths(self) -> Numbers:
         """The number of tokens of each example."""
-        found: Numbers = self.context[:, 1] + self.reply[:, 1]
-        return found
+        total: Numbers = self.context[:, 1] + self.reply[:, 1]
+        return total
 
     def some(self, count: int, seed: int) -> Examples:
         """Return a seeded sample, in order; all examples where there are not more."""
@@ -47,11 +47,11 @@ class Examples:
 
 def select_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
     """Return the dialogues of a split; a smaller fraction is part of a larger one, chosen by the dialogues' ids."""
-    found = [d for d in dialogues if d.split == split and len(d.turns) > 1]
-    kept = [d for d in found if _hash_fraction(d.id) < fraction] if fraction < 1 else found
-    if not kept:
+    of_split = [d for d in dialogues if d.split == split and len(d.turns) > 1]
+    selected = [d for d in of_split if _hash_fraction(d.id) < fraction] if fraction < 1 else of_split
+    if not selected:
         raise InputError(f"no dialogue of two turns or more has the split {split!r}; a generator needs train and valid")
-    return kept
+    return selected
 
 
 def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Examples:
@@ -59,10 +59,10 @@ def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Exam
     turns = iter(reader.ids([turn.text for dialogue in dialogues for turn in dialogue.turns]))
     rows: list[Sequence[int]] = []
     for dialogue in dialogues:
-        said = [next(turns) for _ in dialogue.turns]
-        for place in range(1, len(said)):
-            if said[place]:
-                rows += (reader.joined(said[:place]), (BEGIN, *said[place][: reader.limits.reply_tokens], END))
+        turn_ids = [next(turns) for _ in dialogue.turns]
+        for i in range(1, len(turn_ids)):
+            if turn_ids[i]:
+                rows += (reader.joined(turn_ids[:i]), (BEGIN, *turn_ids[i][: reader.limits.reply_tokens], END))
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
@@ -74,15 +74,15 @@ def make_batches(examples: Examples, tokens: int, seed: int, epoch: int) -> list
     random = np.random.default_rng((seed, epoch))
     context, reply = examples.context[:, 1], examples.reply[:, 1]
     order = np.lexsort((random.random(len(examples)), reply, context // 4))
-    found, start, widest, longest = [], 0, 0, 0
-    for at, one in enumerate(order.tolist()):
-        wide, long = max(widest, int(context[one])), max(longest, int(reply[one]))
+    batches, start, widest, longest = [], 0, 0, 0
+    for at, example in enumerate(order.tolist()):
+        wide, long = max(widest, int(context[example])), max(longest, int(reply[example]))
         if at > start and (wide + long) * (at - start + 1) > tokens:
-            found.append(order[start:at])
-            start, wide, long = at, int(context[one]), int(reply[one])
+            batches.append(order[start:at])
+            start, wide, long = at, int(context[example]), int(reply[example])
         widest, longest = wide, long
-    found.append(order[start:])
-    return [found[i] for i in random.permutation(len(found))]
+    batches.append(order[start:])
+    return [batches[i] for i in random.permutation(len(batches))]
 
 
 class BatchLoader:

@@ -90,12 +90,12 @@ def score_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device
     """Return the score of each row; rows of about the same length are computed together."""
     network.eval()
     order = np.argsort([len(row.ids) for row in rows], kind="stable")
-    found = np.empty(len(rows))
+    scores = np.empty(len(rows))
     for start in range(0, len(rows), _SCORING_ROWS):
         batch = order[start : start + _SCORING_ROWS]
         # In float32: bfloat16 keeps so few digits that candidates would tie.
-        found[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
-    return found
+        scores[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+    return scores
 
 
 def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float, of: int | None = None) -> Tensor:
@@ -104,8 +104,8 @@ def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float
     Where these are only some of the questions of a step, ``of`` is the number of pairs of all of them.
     """
     pairs = better_pairs(grades, questions)
-    lost = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
-    return lost.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
+    losses = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
+    return losses.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
 
 
 def better_pairs(grades: Tensor, questions: Tensor) -> Tensor:

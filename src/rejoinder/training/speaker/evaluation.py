@@ -67,38 +67,42 @@ def score_sets(
     turns = select_split_turns(vectors, split, scorer.card.views)
     kinds = [SpeakerSet(name, exclusive and name in ("same_partner", "same_speaker")) for name in SETS]
     sample = vectors.corpus.speakers.sample
-    found = []
+    scores = []
     for draw in range(draws):
         for start in range(0, len(turns), _BATCH_PLACES):
             part = turns[start : start + _BATCH_PLACES]
             views = context_views(vectors, part, scorer.card.views)
-            drawn = [part]
-            drawn += [sample(of, part, 1, draw_keys(part, seed + draw, salt))[:, 0] for salt, of in enumerate(kinds)]
-            found.append(np.stack([scorer.raw(views, vectors.replies(replies)) for replies in drawn], axis=1))
-    return SetScores(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *found]))
+            replies_of_column = [part]
+            replies_of_column += [
+                sample(kind, part, 1, draw_keys(part, seed + draw, salt))[:, 0] for salt, kind in enumerate(kinds)
+            ]
+            scores.append(
+                np.stack([scorer.raw(views, vectors.replies(replies)) for replies in replies_of_column], axis=1)
+            )
+    return SetScores(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *scores]))
 
 
-def evaluate_scores(told: SetScores) -> ScorerEvaluation:
+def evaluate_scores(set_scores: SetScores) -> ScorerEvaluation:
     """Return means, gaps and how often the true reply wins."""
-    scores = told.scores
+    scores = set_scores.scores
     true = scores[:, 0]
-    whole = ~np.isnan(scores).any(axis=1)
-    first = np.asarray((scores[whole, :1] > scores[whole, 1:]).all(axis=1))
+    complete = ~np.isnan(scores).any(axis=1)
+    first = np.asarray((scores[complete, :1] > scores[complete, 1:]).all(axis=1))
     return ScorerEvaluation(
         len(scores),
         float(true.mean()) if len(true) else float("nan"),
         {name: _measure_set(true, scores[:, column]) for column, name in enumerate(COLUMNS) if column},
         float(first.mean()) if len(first) else float("nan"),
-        int(whole.sum()),
+        int(complete.sum()),
     )
 
 
 def _measure_set(true: Array, other: Array) -> SetDistance:
-    there = ~np.isnan(other)
-    n = int(there.sum())
+    exists = ~np.isnan(other)
+    n = int(exists.sum())
     if not n:
         return SetDistance(0, *[float("nan")] * 5)
-    true, other = true[there], other[there]
+    true, other = true[exists], other[exists]
     spread = float(np.sqrt((true.var() + other.var()) / 2))
     won = float(np.mean((true > other) + 0.5 * (true == other)))
     gap = float(true.mean() - other.mean())
@@ -118,9 +122,12 @@ def card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
     return {
         "places": measured.places,
         "first_of_five": _round(measured.first),
-        "mean": {TRUE: _round(measured.true), **{name: _round(of.mean) for name, of in measured.sets.items()}},
-        "gap": {name: _round(of.gap) for name, of in measured.sets.items()},
-        "auc": {name: _round(of.auc) for name, of in measured.sets.items()},
+        "mean": {
+            TRUE: _round(measured.true),
+            **{name: _round(distance.mean) for name, distance in measured.sets.items()},
+        },
+        "gap": {name: _round(distance.gap) for name, distance in measured.sets.items()},
+        "auc": {name: _round(distance.auc) for name, distance in measured.sets.items()},
     }
 
 
@@ -154,11 +161,11 @@ def bounds_of(
 
 def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
     """Return the true replies of some places, and one from each set; -1 where there is none."""
-    drawn = [
+    negatives = [
         corpus.speakers.sample(SpeakerSet(name), turns, 1, draw_keys(turns, seed, salt))[:, 0]
         for salt, name in enumerate(SETS)
     ]
-    return [turns, *drawn]
+    return [turns, *negatives]
 
 
 def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:

@@ -57,20 +57,20 @@ def select_split_turns(vectors: TurnVectors, split: str, views: tuple[ContextVie
 
 def _has_context(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.bool_]:
     first = vectors.corpus.starts[vectors.corpus.dialogue[turns]]
-    says = np.zeros(len(turns), bool)
+    has_words = np.zeros(len(turns), bool)
     for age in range(1, int(min(most, (turns - first).max(initial=0))) + 1):
         earlier = turns - age
-        says |= (earlier >= first) & (vectors.said(np.maximum(earlier, 0)) > 0)
-    return says
+        has_words |= (earlier >= first) & (vectors.said(np.maximum(earlier, 0)) > 0)
+    return has_words
 
 
 def sample_negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
     """Return the turns that are the negatives of some places, one row per place; -1 where a set has none."""
-    drawn = [
-        corpus.speakers.sample(of, turns, k, draw_keys(turns, seed, salt))
-        for salt, (of, k) in enumerate(NEGATIVES[kind])
+    columns = [
+        corpus.speakers.sample(speaker_set, turns, k, draw_keys(turns, seed, salt))
+        for salt, (speaker_set, k) in enumerate(NEGATIVES[kind])
     ]
-    return np.concatenate(drawn, axis=1)
+    return np.concatenate(columns, axis=1)
 
 
 def copies(corpus: Corpus, turns: Numbers, seed: int, most: int) -> Numbers:
@@ -112,12 +112,12 @@ class VectorInputs:
         self._replies = _map_matrix(folder / _REPLIES, vectors.matrix.shape, replies)
         self._contexts = _map_matrix(folder / _CONTEXTS, (len(turns), len(views) * len(mean)), contexts)
 
-    def rows(self, turns: Numbers, drawn: Numbers) -> PlaceRows:
+    def rows(self, turns: Numbers, negatives: Numbers) -> PlaceRows:
         """Return some places with their true replies and negatives."""
-        candidates = np.concatenate([turns[:, None], drawn], axis=1)
+        candidates = np.concatenate([turns[:, None], negatives], axis=1)
         row = self._row[np.maximum(candidates, 0)]
-        there = (candidates >= 0) & self._there[row]
-        return PlaceRows(self._contexts[np.searchsorted(self._turns, turns)], self._replies[row], there)
+        exists = (candidates >= 0) & self._there[row]
+        return PlaceRows(self._contexts[np.searchsorted(self._turns, turns)], self._replies[row], exists)
 
 
 def remove_inputs(folder: Path) -> None:
@@ -143,27 +143,28 @@ def check_sets(corpus: Corpus, kind: Kind, turns: Numbers) -> str:
     """Return how many places have each set, in words; raise where a scorer of this kind cannot be trained."""
     if not len(turns):
         raise InputError("no dialogue of the split 'train' has two turns with known words; give longer ones")
-    found = [
-        int((corpus.speakers.sample(of, turns, 1, draw_keys(turns, 0))[:, 0] >= 0).sum()) for of, _ in NEGATIVES[kind]
+    counts = [
+        int((corpus.speakers.sample(speaker_set, turns, 1, draw_keys(turns, 0))[:, 0] >= 0).sum())
+        for speaker_set, _ in NEGATIVES[kind]
     ]
-    names = [of.name.replace("_", " ") for of, _ in NEGATIVES[kind]]
-    if not found[-1]:
+    names = [speaker_set.name.replace("_", " ") for speaker_set, _ in NEGATIVES[kind]]
+    if not counts[-1]:
         raise InputError(
-            "all turns of a corpus are by one speaker, so there are no replies of others to compare the true ones with; "
+            "all turns of a corpus are by one speaker, so there are no replies of others to use as negatives; "
             "give dialogues of several speakers"
         )
-    if kind == "ssrem" and not any(found[:-1]):
+    if kind == "ssrem" and not any(counts[:-1]):
         raise InputError(
             "no turn has another turn by the same speaker (are the speakers missing?); name the speakers of "
             "the turns, or train rsrem, which needs none"
         )
-    shares = ", ".join(f"{name} {100 * n / len(turns):.0f}%" for name, n in zip(names, found, strict=True))
-    counted = f"{len(turns):,} places to train on; share with a negative from each set: {shares}"
-    rare = [f"{name} ({n:,})" for name, n in zip(names, found, strict=True) if n < 0.005 * len(turns)]
+    shares = ", ".join(f"{name} {100 * n / len(turns):.0f}%" for name, n in zip(names, counts, strict=True))
+    summary = f"{len(turns):,} places to train on; share with a negative from each set: {shares}"
+    rare = [f"{name} ({n:,})" for name, n in zip(names, counts, strict=True) if n < 0.005 * len(turns)]
     if kind == "ssrem" and rare:
-        counted += (
+        summary += (
             f"\nwarning: too few of {len(turns):,} places have a negative of {' and '.join(rare)} for ssrem to learn "
             "from it; give dialogues whose speakers keep their names from one dialogue to the next (A, B and user do "
             "not count), or train rsrem, which needs no speakers"
         )
-    return counted
+    return summary

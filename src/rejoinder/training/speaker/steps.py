@@ -133,23 +133,23 @@ def train_weights(
     state: ScorerState,
     start: Weights,
     pace: TrainingPace,
-    keep: Callable[[ScorerState], None],
+    save: Callable[[ScorerState], None],
     say: Callable[[str], None],
 ) -> ScorerState:
     """Train from a state to the end; ``start``: the first weights, ``keep``: writes a checkpoint."""
     while state.epoch < pace.epochs and state.epoch - state.best_epoch <= pace.patience:
-        begun = time.perf_counter()
-        _run_epoch(network, problem, state, start, pace, keep, say)
+        start_time = time.perf_counter()
+        _run_epoch(network, problem, state, start, pace, save, say)
         held_out = problem.held_out(network, state.weights)
         loss = state.lost / problem.n
         if held_out < state.best_loss:
             state.best_loss, state.best_epoch = held_out, state.epoch
             state.best = {name: array.copy() for name, array in state.weights.items()}
         state.history.append({"train": round(loss, 6), "valid": round(held_out, 6)})
-        spent = time.perf_counter() - begun
-        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {spent:.1f} s")
+        seconds = time.perf_counter() - start_time
+        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {seconds:.1f} s")
         state.epoch, state.begin, state.lost = state.epoch + 1, 0, 0.0
-        keep(state)
+        save(state)
     return state
 
 
@@ -159,39 +159,39 @@ def _run_epoch(
     state: ScorerState,
     start: Weights,
     pace: TrainingPace,
-    keep: Callable[[ScorerState], None],
+    save: Callable[[ScorerState], None],
     say: Callable[[str], None],
 ) -> None:
     order = np.random.default_rng([pace.seed, state.epoch]).permutation(problem.n)
     total = pace.epochs * -(-problem.n // pace.batch)
-    kept = told = begun = time.perf_counter()
+    last_checkpoint = last_report = start_time = time.perf_counter()
     from_here = state.begin
     ahead = pace.batch * _BATCHES_AHEAD
     while state.begin < problem.n:
         # Blocks begin at multiples of their size, wherever a training continues.
         block = order[state.begin : (state.begin // ahead + 1) * ahead]
-        drawn = problem.drawn(block, state.epoch)
+        all_negatives = problem.drawn(block, state.epoch)
         for begin in range(0, len(block), pace.batch):
-            places, negatives = block[begin : begin + pace.batch], drawn[begin : begin + pace.batch]
+            places, negatives = block[begin : begin + pace.batch], all_negatives[begin : begin + pace.batch]
             rows = problem.rows(places, negatives)
-            found = network.scores(state.weights, rows.contexts, rows.replies)
-            lost = problem.loss(found.scores, rows)
-            slopes = lost.slopes.astype(rows.contexts.dtype)
-            gradient = network.gradient(state.weights, rows.contexts, rows.replies, found, slopes)
+            output = network.scores(state.weights, rows.contexts, rows.replies)
+            result = problem.loss(output.scores, rows)
+            slopes = result.slopes.astype(rows.contexts.dtype)
+            gradient = network.gradient(state.weights, rows.contexts, rows.replies, output, slopes)
             _step(state, gradient, start, pace, total)
-            state.lost += lost.loss * len(places)
+            state.lost += result.loss * len(places)
             state.begin += len(places)
             now = time.perf_counter()
-            if now - told > _REPORT_SECONDS:
-                rate = (state.begin - from_here) / (now - begun)
+            if now - last_report > _REPORT_SECONDS:
+                rate = (state.begin - from_here) / (now - start_time)
                 done = 100 * state.begin / problem.n
                 say(
                     f"epoch {state.epoch + 1}, {done:.0f}%: loss {state.lost / state.begin:.4f}, {rate:,.0f} contexts/s"
                 )
-                told = now
-            if now - kept > _CHECKPOINT_SECONDS:
-                keep(state)
-                kept = now
+                last_report = now
+            if now - last_checkpoint > _CHECKPOINT_SECONDS:
+                save(state)
+                last_checkpoint = now
 
 
 def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
@@ -203,5 +203,5 @@ def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingP
         mean, spread, weights = state.means[name], state.spreads[name], state.weights[name]
         mean += (1 - _DECAYS[0]) * (slope - mean)
         spread += (1 - _DECAYS[1]) * (slope * slope - spread)
-        moved = mean / (first * (np.sqrt(spread / second) + _SMALL)) + pace.pull * (weights - start[name])
-        weights -= np.float32(rate) * moved
+        change = mean / (first * (np.sqrt(spread / second) + _SMALL)) + pace.pull * (weights - start[name])
+        weights -= np.float32(rate) * change

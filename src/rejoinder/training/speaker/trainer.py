@@ -79,10 +79,10 @@ class ScorerRecipe:
         return TrainingPace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
 
 
-def make_recipe(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
+def make_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
     """Return the recipe of a scorer for an encoder's vectors, with other choices; short vectors have a higher rate."""
-    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
-    return ScorerRecipe(kind, **{**few, **chosen})
+    defaults = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
+    return ScorerRecipe(kind, **{**defaults, **choices})
 
 
 SPLITS = ("train", "valid", "test")
@@ -112,9 +112,9 @@ class TrainingPlaces:
         """Return the negatives of some places in an epoch."""
         return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
 
-    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
+    def rows(self, places: Numbers, negatives: Numbers) -> PlaceRows:
         """Return some places as a network reads them."""
-        return self.inputs.rows(self.train[places], drawn)
+        return self.inputs.rows(self.train[places], negatives)
 
     def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
         """Return the loss of a batch."""
@@ -132,11 +132,11 @@ class TrainingPlaces:
 
     def _negatives(self, turns: Numbers, seed: int) -> Numbers:
         corpus = self.corpus
-        found = sample_negatives(corpus, self.recipe.kind, turns, seed)
+        negatives = sample_negatives(corpus, self.recipe.kind, turns, seed)
         if not self.recipe.copies:
-            return found
+            return negatives
         most = max(view.turns for view in self.recipe.views)
-        return np.concatenate([found, copies(corpus, turns, seed, most)[:, None]], axis=1)
+        return np.concatenate([negatives, copies(corpus, turns, seed, most)[:, None]], axis=1)
 
 
 def train_scorer(
@@ -150,30 +150,32 @@ def train_scorer(
     say: Callable[[str], None] = print,
 ) -> ScorerCard:
     """Train a scorer and write its folder; with ``resume``, continue from the folder's checkpoint where it has one."""
-    opened = open_utterance_vectors(encoder)
+    utterance_vectors = open_utterance_vectors(encoder)
     corpus = read_corpus(dialogues, corpora, recipe.seed)
-    vectors = open_turn_vectors(corpus, opened, say)
+    vectors = open_turn_vectors(corpus, utterance_vectors, say)
     if not (resume and (target / CHECKPOINT).is_file()):
         remove_inputs(target)  # of another training
     places = prepare_places(recipe, vectors, target, say)
-    state = train_places(places, target, opened, resume, say)
+    state = train_places(places, target, utterance_vectors, resume, say)
     weights = {**state.best, cards.MEAN_NAME: places.mean}
     names = sorted({str(name) for _, name in corpus.groups if name is not None})
     about = {
         "recipe": recipe.plain(),
         "data": {name: LICENCES.get(name, "not known") for name in names},
         "places": {"train": places.n, "valid": len(places.valid)},
-        "licence": derived_licence(names, opened),
+        "licence": derived_licence(names, utterance_vectors),
         "citation": "Tao et al. 2018" if recipe.kind == "ruber" else "Bak and Oh 2020",
         "history": state.history,
         "best_epoch": state.best_epoch + 1,
     }
-    unbound = ScorerCard(recipe.kind, encoder, opened.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about)
-    scorer = SpeakerScorer(unbound, weights, opened)
+    draft_card = ScorerCard(
+        recipe.kind, encoder, utterance_vectors.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about
+    )
+    scorer = SpeakerScorer(draft_card, weights, utterance_vectors)
     say("computing the bounds of f and g over training places")
     bounds = bounds_of(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
     about["measured"] = evaluate_by_corpus(scorer, vectors)
-    card = cards.write_scorer(target, replace(unbound, bounds=bounds), weights)
+    card = cards.write_scorer(target, replace(draft_card, bounds=bounds), weights)
     (target / CHECKPOINT).unlink(missing_ok=True)
     remove_inputs(target)
     return card
@@ -190,44 +192,46 @@ def prepare_places(
             "no dialogue of the split 'valid' has two turns with known words; give more dialogues, or set the "
             "'split' of those to hold out"
         )
-    kept = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
+    held_out = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
     mean = mean_vector(vectors, train)
     folder.mkdir(parents=True, exist_ok=True)
-    inputs = VectorInputs(vectors, np.sort(np.concatenate([train, kept])), recipe.views, mean, folder)
-    return TrainingPlaces(recipe, vectors.corpus, train, kept, mean, inputs)
+    inputs = VectorInputs(vectors, np.sort(np.concatenate([train, held_out])), recipe.views, mean, folder)
+    return TrainingPlaces(recipe, vectors.corpus, train, held_out, mean, inputs)
 
 
 def train_places(
-    places: TrainingPlaces, target: Path, opened: UtteranceVectors, resume: bool, say: Callable[[str], None]
+    places: TrainingPlaces, target: Path, utterance_vectors: UtteranceVectors, resume: bool, say: Callable[[str], None]
 ) -> ScorerState:
     """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
     recipe, network = places.recipe, build_network(places.recipe.kind)
-    of = _training_digest(recipe, opened, places.corpus)
+    training_digest = _training_digest(recipe, utterance_vectors, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
-    start = network.start(opened.dimensions, len(recipe.views), recipe.scale, random)
+    start = network.start(utterance_vectors.dimensions, len(recipe.views), recipe.scale, random)
     state = ScorerState.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
-        state = load_state(path, of)
+        state = load_state(path, training_digest)
         done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
         say(f"continuing {done if state.epoch < recipe.epochs else 'after the last epoch'}")
-    return train_weights(network, places, state, start, recipe.pace, lambda at: save_state(path, at, of), say)
+    return train_weights(
+        network, places, state, start, recipe.pace, lambda current: save_state(path, current, training_digest), say
+    )
 
 
-def _training_digest(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
+def _training_digest(recipe: ScorerRecipe, vectors: UtteranceVectors, corpus: Corpus) -> str:
     """Return what identifies a training, for its checkpoint."""
-    parts = [orjson.dumps(recipe.plain()).decode(), opened.digest, corpus.digest]
+    parts = [orjson.dumps(recipe.plain()).decode(), vectors.digest, corpus.digest]
     return sha256_of_parts(parts, "\n")
 
 
 def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
     """Return the dialogues of some corpora (of all, where none is named), each with a split."""
-    found = list(dict.fromkeys(corpora))
+    names = list(dict.fromkeys(corpora))
     try:
-        return Corpus.of(_with_split(dialogues, found, seed))
+        return Corpus.of(_with_split(dialogues, names, seed))
     except InputError as error:
-        if found and "no dialogues" in str(error):
-            raise InputError(f"the files have no dialogues of the corpora {', '.join(found)}; name others") from None
+        if names and "no dialogues" in str(error):
+            raise InputError(f"the files have no dialogues of the corpora {', '.join(names)}; name others") from None
         raise
 
 
@@ -253,12 +257,16 @@ def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
 
 def evaluate_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
     """Return the figures on the split ``test`` of each corpus."""
-    told = score_sets(scorer, vectors, "test")
+    set_scores = score_sets(scorer, vectors, "test")
     corpus = vectors.corpus
-    of = np.array([name for _, name in corpus.groups], object)[corpus.group[corpus.dialogue[told.turns]]]
-    names = sorted({str(name) for name in of})
+    corpus_names = np.array([name for _, name in corpus.groups], object)[
+        corpus.group[corpus.dialogue[set_scores.turns]]
+    ]
+    names = sorted({str(name) for name in corpus_names})
     return {
-        name: card_figures(evaluate_scores(replace(told, turns=told.turns[mine], scores=told.scores[mine])))
+        name: card_figures(
+            evaluate_scores(replace(set_scores, turns=set_scores.turns[rows], scores=set_scores.scores[rows]))
+        )
         for name in names
-        if (mine := of.astype(str) == name).any()
+        if (rows := corpus_names.astype(str) == name).any()
     }
