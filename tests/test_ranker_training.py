@@ -251,7 +251,7 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
     told: dict[str, set[str]] = {}
 
     def learn(trunk: Any, some: Sequence[RankerExample], *rest: Any) -> set[str]:
-        return {one.asked for one in some}
+        return {one.request_text for one in some}
 
     def tell(seen: Any, situations: Sequence[Any], *rest: Any) -> list[Any]:
         told.update({str(request): seen for request, _ in situations})
@@ -265,17 +265,17 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
         for n, name in enumerate("abcdefg")
     ]
     examples = [
-        replace(one, request=(1,) * (n + 1), asked=f"{n // 2}", situations={"u+S": some})
+        replace(one, request=(1,) * (n + 1), request_text=f"{n // 2}", situations={"u+S": some})
         for n, one in enumerate(examples)
     ]
-    held = [replace(examples[0], id="held", request=(0,), asked="held out")]
+    held = [replace(examples[0], id="held", request=(0,), request_text="held out")]
     reading = plan_situated_reading(
         start(words=words), examples, held, RankerRecipe(), CPU, random.Random(0), lambda _: None
     )
     for one in examples:
-        assert one.asked not in told[str(one.request)]
+        assert one.request_text not in told[str(one.request)]
         assert len(told[str(one.request)]) >= 2
-    assert told["(0,)"] == {one.asked for one in examples}, "the last chooser has seen all"
+    assert told["(0,)"] == {one.request_text for one in examples}, "the last chooser has seen all"
     assert reading.inputs == ("u", "u+S", "u+S")
     assert reading.measured["chooser_auc"]["u+S"] == 0.5, "equal odds, and a statement nobody said anything of"
     assert list(reading.read(examples[0], 0, "u+S")) == [(0,), (1,), (1,)]

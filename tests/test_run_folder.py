@@ -233,9 +233,9 @@ def test_a_cached_chunk_of_another_length_is_computed_anew(tmp_path: Path, own_c
     assert truth is not None
     for wrong in (truth[:-1], [*truth, 1.0], []):
         cache.put(kept.address, wrong)
-        assert not compute.compute_cached(of, pairs, cache, {}).found
+        assert not compute.compute_cached(of, pairs, cache, {}).cached
         assert cache.get(kept.address) == truth
-    assert compute.compute_cached(of, pairs, cache, {}).found
+    assert compute.compute_cached(of, pairs, cache, {}).cached
 
 
 @pytest.fixture

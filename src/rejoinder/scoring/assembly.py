@@ -55,7 +55,7 @@ class _StoredValues:
 
     def __iter__(self) -> Iterator[Any]:
         for one in self._done:
-            values = self._store.get(one.kept[self._column].address)
+            values = self._store.get(one.columns[self._column].address)
             if values is None:
                 raise RunError("the score cache was changed during the run; run the same command again")
             yield from values
@@ -82,7 +82,7 @@ def _check_signatures(columns: Sequence[Column], done: Sequence[ComputedChunk]) 
     """Raise where a worker computed a metric with another signature: its file was edited during the run."""
     for place, column in enumerate(columns):
         expected = address(column.signature, "")
-        if any(not one.kept[place].address.startswith(expected) for one in done):
+        if any(not one.columns[place].address.startswith(expected) for one in done):
             raise RunError(f"{column.metric}: its file was changed during the run; run the same command again")
 
 

@@ -38,7 +38,7 @@ class ComputedChunk:
 
     number: int
     size: int
-    kept: tuple[CachedColumn, ...]
+    columns: tuple[CachedColumn, ...]
     seconds: tuple[float, ...]
 
 
@@ -59,8 +59,8 @@ class ChunkWorker:
         with request_counts.fill_report(report):
             for column in self._columns:
                 start = time.perf_counter()
-                cached = compute_cached(column, pairs, self._store, contents)
-                columns.append([cached.address, cached.found])
+                result = compute_cached(column, pairs, self._store, contents)
+                columns.append([result.address, result.cached])
                 seconds.append(time.perf_counter() - start)
         return [len(pairs), columns, seconds, report]
 

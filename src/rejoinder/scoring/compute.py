@@ -153,7 +153,7 @@ class CachedColumn:
     """The address of a column's values for one chunk, and whether they were cached."""
 
     address: str
-    found: bool
+    cached: bool
 
 
 def make_columns(specs: Sequence[str], matched: bool = False) -> list[Column]:

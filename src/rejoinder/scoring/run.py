@@ -237,7 +237,7 @@ def _describe_timings(
     start: float, engine: Engine, plan: Plan, done: Sequence[ComputedChunk], requests: Mapping[str, int]
 ) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
-    cached = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
+    cached = [sum(d.columns[i].cached for d in done) for i in range(len(plan.specs))]
     return {
         "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start)),
         "seconds": round(time.time() - start, 3),

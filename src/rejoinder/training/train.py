@@ -326,11 +326,11 @@ def _read_questions(names: Sequence[str]) -> list[Question]:
     """The questions of files."""
     questions = []
     for name in names:
-        opened = Input(name)
+        source = Input(name)
         try:
-            questions += [record for record, _ in opened.records() if isinstance(record, Question)]
+            questions += [record for record, _ in source.records() if isinstance(record, Question)]
         finally:
-            opened.close()
+            source.close()
     return questions
 
 

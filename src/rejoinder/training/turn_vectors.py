@@ -51,7 +51,7 @@ class TurnVectors:
     def _from(self, turns: Numbers, first: Numbers) -> WeightedVectors:
         return self.replies(np.where(turns >= first, turns, -1))
 
-    def said(self, turns: Numbers) -> Vectors:
+    def turn_weights(self, turns: Numbers) -> Vectors:
         """Return the weights of some turns: 0 where a turn has no known words."""
         return self.weights[self.row[turns]]
 

@@ -48,9 +48,9 @@ class ShardedRun:
         """Return the means by system with their 95% intervals, best first under the first metric."""
         rows: list[list[Cell]] = []
         for system, by_spec in self.sums.items():
-            found = {spec: by_spec[spec].interval() for spec in self.specs}
+            intervals = {spec: by_spec[spec].interval() for spec in self.specs}
             n = max(one.n + one.n_missing for one in by_spec.values())
-            rows.append([system, n, *(_estimate(spec, *found[spec][:3]) for spec in self.specs)])
+            rows.append([system, n, *(_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
         rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
         total = sum(int(one["responses"]) for one in self.shards)
         notes = [

@@ -186,7 +186,7 @@ def plan_situated_reading(
     weights = word_weights(texts, start.words.count)
     labelled = {one.id: label_statements(one, start.words, weights) for one in examples}
     known_odds: dict[tuple[str, str], Floats] = {}
-    requests = sorted({one.asked for one in examples})
+    requests = sorted({one.request_text for one in examples})
     rng.shuffle(requests)
     part = {request: n % recipe.inner for n, request in enumerate(requests)}
 
@@ -202,8 +202,8 @@ def plan_situated_reading(
         )
 
     for n in range(recipe.inner):
-        others = [one for one in examples if part[one.asked] != n]
-        store_odds(train_on(others or examples), [one for one in examples if part[one.asked] == n])
+        others = [one for one in examples if part[one.request_text] != n]
+        store_odds(train_on(others or examples), [one for one in examples if part[one.request_text] == n])
     chooser = train_on(examples)
     store_odds(chooser, [one for one in held_out if (one.id, WHOLE) not in known_odds])
     measured = {

@@ -39,7 +39,7 @@ class RankerExample:
     """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known."""
 
     id: str
-    asked: str  # the request's text: examples with one request belong together
+    request_text: str  # examples with one request belong together
     polarity: str
     request: Ids
     goal: Ids
@@ -142,7 +142,7 @@ def collect_best_responses(examples: Sequence[RankerExample]) -> dict[str, list[
     by_polarity: dict[str, list[tuple[str, CandidateExample]]] = {}
     for example in examples:
         best = max(example.candidates, key=lambda one: one.grade)
-        by_polarity.setdefault(example.polarity, []).append((example.asked, best))
+        by_polarity.setdefault(example.polarity, []).append((example.request_text, best))
     return by_polarity
 
 
@@ -155,6 +155,6 @@ def add_negatives(
     sampled = [rng.choice(pool) for _ in range(count)]
     own = {one.ids for one in example.candidates}
     added = tuple(
-        replace(one, grade=worst) for request, one in sampled if request != example.asked and one.ids not in own
+        replace(one, grade=worst) for request, one in sampled if request != example.request_text and one.ids not in own
     )
     return replace(example, candidates=example.candidates + added)

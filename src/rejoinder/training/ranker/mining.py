@@ -44,10 +44,10 @@ _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|se
 
 @dataclass(frozen=True)
 class Pursuit:
-    """A goal and what helps to reach it; ``asked`` is the part of it that people ask for."""
+    """A goal and what helps to reach it; ``requested`` is the part of it that people ask for."""
 
     goal: str
-    asked: tuple[str, ...]
+    requested: tuple[str, ...]
     helps: tuple[str, ...]
 
 
@@ -185,7 +185,7 @@ def train_on_pursuits(
 def _make_question(rng: random.Random, mined: Pursuits) -> tuple[str, ...]:
     """Return the goal (mostly ""), a request, the offer that serves the goal, and offers of other pursuits."""
     pursuit = rng.choice(mined)
-    request = rng.choice(pursuit.asked)
+    request = rng.choice(pursuit.requested)
     helps = rng.choice([help_ for help_ in pursuit.helps if help_ != request])
     wording = rng.choice(_OFFERS)
     others: list[str] = []

@@ -49,7 +49,7 @@ def select_split_turns(vectors: TurnVectors, split: str, views: tuple[ContextVie
     names = np.array([name == split for name, _ in corpus.groups])
     turns = corpus.moments()
     turns = turns[names[corpus.group[corpus.dialogue[turns]]]]
-    turns = turns[vectors.said(turns) > 0]
+    turns = turns[vectors.turn_weights(turns) > 0]
     most = max(view.turns for view in views)
     parts = [turns[start : start + _BATCH_PLACES] for start in range(0, len(turns), _BATCH_PLACES)]
     return np.concatenate([np.zeros(0, np.int64), *(part[_has_context(vectors, part, most)] for part in parts)])
@@ -60,7 +60,7 @@ def _has_context(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.
     has_words = np.zeros(len(turns), bool)
     for age in range(1, int(min(most, (turns - first).max(initial=0))) + 1):
         earlier = turns - age
-        has_words |= (earlier >= first) & (vectors.said(np.maximum(earlier, 0)) > 0)
+        has_words |= (earlier >= first) & (vectors.turn_weights(np.maximum(earlier, 0)) > 0)
     return has_words
 
 

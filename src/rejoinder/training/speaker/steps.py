@@ -98,11 +98,11 @@ class TrainingProblem(Protocol):
         """The number of places to train on."""
         ...
 
-    def drawn(self, places: Numbers, epoch: int) -> Numbers:
+    def negatives(self, places: Numbers, epoch: int) -> Numbers:
         """Return the negatives of some places in an epoch."""
         ...
 
-    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
+    def rows(self, places: Numbers, negatives: Numbers) -> PlaceRows:
         """Return the places as a network reads them."""
         ...
 
@@ -170,7 +170,7 @@ def _run_epoch(
     while state.begin < problem.n:
         # Blocks begin at multiples of their size, wherever a training continues.
         block = order[state.begin : (state.begin // ahead + 1) * ahead]
-        all_negatives = problem.drawn(block, state.epoch)
+        all_negatives = problem.negatives(block, state.epoch)
         for begin in range(0, len(block), pace.batch):
             places, negatives = block[begin : begin + pace.batch], all_negatives[begin : begin + pace.batch]
             rows = problem.rows(places, negatives)

@@ -108,7 +108,7 @@ class TrainingPlaces:
         """The number of places to train on."""
         return len(self.train)
 
-    def drawn(self, places: Numbers, epoch: int) -> Numbers:
+    def negatives(self, places: Numbers, epoch: int) -> Numbers:
         """Return the negatives of some places in an epoch."""
         return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
 
