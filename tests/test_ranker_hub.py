@@ -141,7 +141,7 @@ def test_without_torch_such_a_ranker_says_what_to_install(
 
 
 def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Path]) -> None:
-    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.recipes import RankerRecipe
 
     with pytest.raises(InputError, match="leave out --encoder, or take --kind cross"):
         open_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))

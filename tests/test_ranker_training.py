@@ -35,10 +35,10 @@ from rejoinder.training.ranker.examples import (  # noqa: E402
     collect_best_responses,
     drop_held_out_references,
 )
-from rejoinder.training.ranker.recipe import RankerRecipe  # noqa: E402
 from rejoinder.training.ranker.start import RankerStart  # noqa: E402
 from rejoinder.training.ranker.steps import RankerOptimizer, margin_loss, split_batch  # noqa: E402
 from rejoinder.training.ranker.trainer import _losses, measure_held_out  # noqa: E402
+from rejoinder.training.recipes import RankerRecipe  # noqa: E402
 
 CPU = torch.device("cpu")
 MARKS = SpecialTokens(first=101, last=102, between=1, padding=0)

@@ -149,11 +149,11 @@ if TYPE_CHECKING:
     from rejoinder.table import Estimate as Estimate
     from rejoinder.table import Table as Table
     from rejoinder.training.idk import IdkRecipe as IdkRecipe
-    from rejoinder.training.ranker.recipe import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import AptnessRecipe as AptnessRecipe
     from rejoinder.training.recipes import CometRecipe as CometRecipe
     from rejoinder.training.recipes import GeneratorRecipe as GeneratorRecipe
     from rejoinder.training.recipes import NupRecipe as NupRecipe
+    from rejoinder.training.recipes import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import StatementRecipe as StatementRecipe
     from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
     from rejoinder.training.train import TrainedModel as TrainedModel
@@ -251,8 +251,14 @@ _WHERE = {
     "systems.chat": ("Chat",),
     "table": ("Estimate", "Table"),
     "training.idk": ("IdkRecipe",),
-    "training.ranker.recipe": ("RankerRecipe",),
-    "training.recipes": ("AptnessRecipe", "CometRecipe", "GeneratorRecipe", "NupRecipe", "StatementRecipe"),
+    "training.recipes": (
+        "AptnessRecipe",
+        "CometRecipe",
+        "GeneratorRecipe",
+        "NupRecipe",
+        "RankerRecipe",
+        "StatementRecipe",
+    ),
     "training.speaker.trainer": ("ScorerRecipe",),
     "training.train": ("TrainedModel", "train"),
     "types": (

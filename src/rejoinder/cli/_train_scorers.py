@@ -14,7 +14,7 @@ from rejoinder.data.questions import INPUTS, WHOLE
 
 if TYPE_CHECKING:
     from rejoinder.models.speaker.network import Kind
-    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.recipes import RankerRecipe
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _train_ranker(options: RankerOptions) -> None:
 
 def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
     from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
-    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.recipes import RankerRecipe
 
     return RankerRecipe(
         kind=options.kind,

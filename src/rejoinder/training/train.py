@@ -18,8 +18,14 @@ from rejoinder.models.ranker.card import EMBEDDED
 from rejoinder.models.speaker.network import Kind
 from rejoinder.training.idk import IdkRecipe, train_idk
 from rejoinder.training.licence import PERMISSIVE
-from rejoinder.training.ranker.recipe import RankerRecipe
-from rejoinder.training.recipes import AptnessRecipe, CometRecipe, GeneratorRecipe, NupRecipe, StatementRecipe
+from rejoinder.training.recipes import (
+    AptnessRecipe,
+    CometRecipe,
+    GeneratorRecipe,
+    NupRecipe,
+    RankerRecipe,
+    StatementRecipe,
+)
 from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_recipe, train_scorer
 from rejoinder.types import Question
 

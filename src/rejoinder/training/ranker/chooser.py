@@ -22,9 +22,9 @@ from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
 from rejoinder.models.ranker.rows import SituationRow, situation_rows
 from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements, word_similarity, word_weights
 from rejoinder.training.ranker.examples import RankerExample
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.start import RankerStart
 from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_batch
+from rejoinder.training.recipes import RankerRecipe
 
 _SIMILARITY_MARGIN = 0.1  # how much more similar to the best candidate a statement must be to count
 _KEEP_SHARE, _MIX_SHARE, _MAX_DISTRACTORS = 0.85, 0.5, 10

@@ -22,8 +22,8 @@ from rejoinder.data.knowledge import read_triples
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.ranker.rows import candidate_row
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, row_tensors
+from rejoinder.training.recipes import RankerRecipe
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import EMBEDDED, RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.steps import freeze_words
+from rejoinder.training.recipes import RankerRecipe
 
 if TYPE_CHECKING:
     from rejoinder.training.ranker.chooser import ReadingPlan

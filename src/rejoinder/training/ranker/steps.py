@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import pad
-from rejoinder.training.ranker.recipe import RankerRecipe
+from rejoinder.training.recipes import RankerRecipe
 
 _SCORING_ROWS = 256  # at a time, without gradients
 _TOKENS = 3_072  # at a time on a CPU, with gradients: more takes gigabytes and is not faster

@@ -34,7 +34,6 @@ from rejoinder.training.ranker.examples import (
     drop_held_out_references,
 )
 from rejoinder.training.ranker.mining import Pursuits, train_on_pursuits
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.start import RankerStart, open_start, write_ranker
 from rejoinder.training.ranker.steps import (
     RankerOptimizer,
@@ -45,6 +44,7 @@ from rejoinder.training.ranker.steps import (
     score_rows,
     split_batch,
 )
+from rejoinder.training.recipes import RankerRecipe
 from rejoinder.types import Question
 
 Reporter = Callable[[str], None]
