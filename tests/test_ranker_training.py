@@ -258,7 +258,7 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
         return [np.zeros(len(statements), np.float32) for _, statements in situations]
 
     monkeypatch.setattr(chooser, "train_chooser", learn)
-    monkeypatch.setattr(chooser, "odds_of", tell)
+    monkeypatch.setattr(chooser, "compute_odds", tell)
     some = (StatementExample((0,), True), StatementExample((1,), False), StatementExample((1,), None))
     examples = [
         replace(example(f"{name}{n}"), candidates=(CandidateExample((0,), 1, None), CandidateExample((1,), 0, None)))

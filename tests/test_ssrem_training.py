@@ -173,7 +173,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("rejoinder.training.speaker.trainer.bounds_of", stop)
+        patched.setattr("rejoinder.training.speaker.trainer.compute_bounds", stop)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "m", quick())
     with pytest.raises(InputError, match="is of another training"):

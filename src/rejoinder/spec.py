@@ -113,7 +113,7 @@ def check_between(metric: str, parameter: str, value: int, low: int, high: int) 
 
 
 def check_tokenizer(metric: str, tokenizer: TokenizerName, lowercase: bool) -> None:
-    """Raise where a tokeniser is not known, or cannot keep upper case although it is told to."""
+    """Raise where a tokeniser is not known, or cannot keep upper case where it should."""
     check_choice(metric, "tokenizer", tokenizer, TokenizerName)
     if tokenizer == "rouge" and not lowercase:
         raise SpecError(f"{metric}: tokenizer='rouge' lower-cases; leave out lowercase or choose another tokenizer")

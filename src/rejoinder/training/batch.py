@@ -67,7 +67,7 @@ def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
+def shuffle_words(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
     """Return the texts with their words in a random order; ``continued`` says which ids continue a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
@@ -76,7 +76,7 @@ def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) ->
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def inserted(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
+def insert_tokens(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
     """Return the texts with one more id each, inserted at a position."""
     columns = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
     shifted = functional.pad(texts.ids, (0, 1)).gather(1, columns - (columns > places[:, None]).long())

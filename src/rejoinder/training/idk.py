@@ -215,7 +215,7 @@ def train_idk(
     corpus: str | None = None,
     encoder: str = DEFAULT_ENCODER,
 ) -> IdkCard:
-    """Train on the split ``train`` and write the folder; its card says how well true replies are told apart there."""
+    """Train on the split ``train``, write the folder and return its card."""
     pair_encoder = load_pair_encoder(encoder)
     next_turns = sample_next_turns(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
     true, false = pair_vectors(pair_encoder, next_turns, recipe)

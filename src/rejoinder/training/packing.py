@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.training.aptness import mpnet
-from rejoinder.training.aptness.layers import dropped, linear, normed
+from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
 
 
@@ -70,7 +70,7 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
     x = embeddings.word_embeddings(packing.ids) + embeddings.position_embeddings(packing.positions)
     x = (x + embeddings.token_type_embeddings(kinds)).to(kind)
-    x = dropped(normed(x, embeddings.LayerNorm), trunk)
+    x = apply_dropout(apply_norm(x, embeddings.LayerNorm), trunk)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
         attention = layer.attention.self
@@ -79,9 +79,9 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
         projected = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
         attended = packing.attend(projected[:, 0], projected[:, 1], projected[:, 2]).reshape(len(x), -1)
         out = layer.attention.output
-        x = normed(dropped(linear(attended, out.dense), trunk) + x, out.LayerNorm)
-        hidden = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        x = apply_norm(apply_dropout(apply_linear(attended, out.dense), trunk) + x, out.LayerNorm)
+        hidden = functional.gelu(apply_linear(x, layer.intermediate.dense))
+        x = apply_norm(apply_dropout(apply_linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 

@@ -17,11 +17,11 @@ from rejoinder.training.batch import (
     UNKNOWN,
     TokenRows,
     gather_slices,
-    inserted,
+    insert_tokens,
     keep_tokens,
     repeat_texts,
     reverse_words,
-    shuffled,
+    shuffle_words,
     truncate_rows,
 )
 from rejoinder.training.tokens import BETWEEN, CorpusTokens
@@ -168,7 +168,7 @@ def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Gen
     return thinned
 
 
-def spoiled(
+def corrupt_replies(
     corpus: TokenCorpus,
     places: ResponsePlaces,
     replies: TokenRows,
@@ -196,8 +196,8 @@ def spoiled(
         copied,
         near,
         generic,
-        contradicted(own, words),
-        shuffled(replies, words.continued, generator),
+        contradict(own, words),
+        shuffle_words(replies, words.continued, generator),
     ]
     width = max(part.ids.shape[1] for part in corrupted)
     ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in corrupted])
@@ -206,14 +206,14 @@ def spoiled(
     return TokenRows(ids[kinds, rows], lengths[kinds, rows])
 
 
-def contradicted(texts: TokenRows, words: TokenProperties) -> TokenRows:
+def contradict(texts: TokenRows, words: TokenProperties) -> TokenRows:
     """Return the texts with "not" added after, or removed from, their first auxiliary; without one, "no" is first."""
     verbs = words.auxiliary[texts.ids] & texts.mask
     has_verb = verbs.any(1)
     after = torch.where(has_verb, verbs.int().argmax(1) + 1, 0)
     follower = functional.pad(texts.ids, (0, 1)).gather(1, after[:, None])[:, 0]
     negated = has_verb & (follower == words.negation)
-    longer = inserted(texts, after, torch.where(has_verb, words.negation, words.no))
+    longer = insert_tokens(texts, after, torch.where(has_verb, words.negation, words.no))
     columns = torch.arange(longer.ids.shape[1], device=texts.ids.device)
     drop = negated[:, None] & ((columns == after[:, None]) | (columns == after[:, None] + 1))
     return keep_tokens(longer, ~drop)

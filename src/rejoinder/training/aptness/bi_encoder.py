@@ -25,8 +25,8 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
+    corrupt_replies,
     roughen_texts,
-    spoiled,
 )
 from rejoinder.training.tokens import BETWEEN
 
@@ -89,22 +89,22 @@ def _sample_windows(
 
 
 class _Batch(NamedTuple):
-    """The texts of a step: turns of windows, merged contexts, their replies, and spoiled replies, in this order."""
+    """The texts of a step: turns of windows, merged contexts, their replies, and corrupted replies, in this order."""
 
     turns: Tensor  # numbers of the windows' turns
     inside: Tensor  # which turns of the windows exist
     places: ResponsePlaces  # of the merged contexts
-    spoiled_replies: Tensor  # the turns that the spoiled replies were made of
+    corrupted_replies: Tensor  # the turns that the corrupted replies were made of
     texts: TokenRows
 
     def candidate_info(self, corpus: TokenCorpus) -> CandidateInfo:
-        """What the candidates are: a text equal to the true reply is not a false one; a spoiled one equals nothing."""
-        turns, replies, spoiled_replies = self.turns, self.places.reply, self.spoiled_replies
-        unequal = torch.full((len(spoiled_replies),), -1, device=corpus.device)
+        """What the candidates are: a text equal to the true reply is not a false one; a corrupted one equals nothing."""
+        turns, replies, corrupted_replies = self.turns, self.places.reply, self.corrupted_replies
+        unequal = torch.full((len(corrupted_replies),), -1, device=corpus.device)
         return CandidateInfo(
-            torch.cat([turns, replies, spoiled_replies - 1]),
+            torch.cat([turns, replies, corrupted_replies - 1]),
             torch.cat([corpus.same[turns], corpus.same[replies], unequal]),
-            torch.cat([corpus.dialogue[turns], corpus.dialogue[replies], corpus.dialogue[spoiled_replies]]),
+            torch.cat([corpus.dialogue[turns], corpus.dialogue[replies], corpus.dialogue[corrupted_replies]]),
         )
 
 
@@ -117,13 +117,13 @@ def _sample_batch(
     merged = corpus.contexts(places)
     merged = keep_tokens(merged, merged.ids != BETWEEN)
     replies = corpus.texts(places.reply)
-    spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
-    kinds = torch.randint(0, len(CORRUPTIONS), spoil.reply.shape, generator=generator, device=corpus.device)
+    corrupted_places = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
+    kinds = torch.randint(0, len(CORRUPTIONS), corrupted_places.reply.shape, generator=generator, device=corpus.device)
     true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
-    false = spoiled(corpus, spoil, true, words, generator, kinds)
+    false = corrupt_replies(corpus, corrupted_places, true, words, generator, kinds)
     natural = stack_rows([corpus.texts(turns), merged, replies])
     texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
-    return _Batch(turns, inside, places, spoil.reply, texts)
+    return _Batch(turns, inside, places, corrupted_places.reply, texts)
 
 
 def _loss(
@@ -153,7 +153,7 @@ def _loss(
     loss = (forward + backward) / 2
     if teacher is not None:
         teacher_logits = teacher.logits(batch.turns, pieces, mask, batch.places)
-        read = n + m  # the teacher has not read the spoiled replies behind them
+        read = n + m  # the teacher has not read the corrupted replies behind them
         ahead = _divergence(logits[:, :read] + weights[:, :read], teacher_logits + weights[:, :read])
         behind = _divergence(logits[:, own].T + weights_back, teacher_logits[:, own].T + weights_back)
         loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2

@@ -78,7 +78,7 @@ def measure_calibration(
         summary = summarize_scores(odds, raw.corpus, corpora)
         figures["pairs"][model] = round(summary.pairs, 4)
         figures["first_of_20"][model] = round(summary.top, 4)
-        figures["attacks"][model] = summary.spoiled
+        figures["attacks"][model] = summary.corrupted
         figures["ece"][model] = {
             name: round(_calibration_error(odds[raw.corpus == i]), 4)
             for i, name in enumerate(corpora)

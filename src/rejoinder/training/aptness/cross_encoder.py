@@ -24,13 +24,13 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
+    corrupt_replies,
     merge_turns,
     roughen_texts,
-    spoiled,
 )
 
 _SAME_CORPUS = 3  # false replies of the corpus of the true one
-_KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one spoiled
+_KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one corrupted
 
 
 def train_cross_encoder(
@@ -88,7 +88,7 @@ def draw_step(
     kinds = torch.randint(0, len(CORRUPTIONS), (n,), generator=generator, device=device)
     natural = stack_rows([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
     rough = roughen_texts(natural, words, generator)
-    false = truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+    false = truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
     weight = torch.tensor(
         [
             recipe.true,

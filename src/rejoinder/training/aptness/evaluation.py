@@ -19,7 +19,7 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
-    spoiled,
+    corrupt_replies,
 )
 
 NEGATIVES = 19  # replies of the same corpus besides the true one
@@ -41,7 +41,7 @@ class HeldOutSummary:
     top: float  # first of 20
     pairs: float  # against one other
     by_corpus: dict[str, float]
-    spoiled: dict[str, float]
+    corrupted: dict[str, float]
 
 
 def sample_held_out(
@@ -63,7 +63,9 @@ def sample_held_out(
         replies.append(corpus.texts(turns, REPLY_TOKENS))
     for kind in range(len(CORRUPTIONS)):
         kinds = torch.full_like(places.reply, kind)
-        replies.append(truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"))
+        replies.append(
+            truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+        )
     after = torch.minimum(places.reply + 1, corpus.first[corpus.dialogue[places.reply] + 1] - 1)
     replies.append(corpus.texts(after, REPLY_TOKENS))
     return places, replies

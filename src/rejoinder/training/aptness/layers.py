@@ -13,17 +13,17 @@ from torch.nn import functional
 _DROPOUT = 0.1
 
 
-def linear(x: Tensor, layer: nn.Linear) -> Tensor:
+def apply_linear(x: Tensor, layer: nn.Linear) -> Tensor:
     """Apply a dense layer."""
     return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
 
 
-def normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+def apply_norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
     """Apply a layer norm."""
     return functional.layer_norm(x, layer.normalized_shape, layer.weight.to(x.dtype), layer.bias.to(x.dtype), layer.eps)
 
 
-def dropped(x: Tensor, trunk: nn.Module) -> Tensor:
+def apply_dropout(x: Tensor, trunk: nn.Module) -> Tensor:
     """Apply dropout, while the trunk is trained."""
     return functional.dropout(x, _DROPOUT, training=trunk.training)
 
@@ -48,7 +48,7 @@ def lengthen(trunk: Any, tokens: int) -> None:
         words.register_buffer("token_type_ids", torch.zeros(1, len(weight), dtype=torch.long), persistent=False)
 
 
-def shallow(trunk: Any, layers: Sequence[int]) -> Any:
+def keep_layers(trunk: Any, layers: Sequence[int]) -> Any:
     """Return a copy of a trunk with only some of its layers."""
     copied = copy.deepcopy(trunk)
     copied.encoder.layer = nn.ModuleList(copied.encoder.layer[i] for i in layers)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.training.aptness.layers import dropped, linear, normed
+from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
 _OFFSET = 4  # of a word's id from BERT's
@@ -24,7 +24,7 @@ _FARTHEST = 128  # tokens apart: from here on all distances have the same bias
 _GROUP_TOKENS = 24_576  # of a group, with padding
 
 
-def ids_of(ids: Tensor) -> Tensor:
+def to_mpnet_ids(ids: Tensor) -> Tensor:
     """Return MPNet's ids for BERT's."""
     mapped = ids + _OFFSET
     for bert_id, mpnet_id in _MARKS.items():
@@ -45,7 +45,7 @@ def distance_bias(trunk: Any, width: int) -> Tensor:
     return table[bucket + half * (back < 0)].permute(2, 0, 1)
 
 
-def groups_of(lengths: Tensor) -> Iterator[Tensor]:
+def group_by_length(lengths: Tensor) -> Iterator[Tensor]:
     """Yield the rows, sorted by length, in groups of about the same number of tokens."""
     order = torch.argsort(lengths)
     sizes = lengths[order].tolist()
@@ -57,15 +57,15 @@ def groups_of(lengths: Tensor) -> Iterator[Tensor]:
             begin = i + 1
 
 
-def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
+def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
     """Return the last layer's token vectors of a padded group; bfloat16 on a GPU."""
     kind = torch.bfloat16 if ids.is_cuda else torch.float32
     rows, width = ids.shape
     embeddings = trunk.embeddings
     last = embeddings.position_embeddings.num_embeddings - 1  # padding may reach beyond it
     positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
-    x = (embeddings.word_embeddings(ids_of(ids)) + embeddings.position_embeddings(positions)).to(kind)
-    x = dropped(normed(x, embeddings.LayerNorm), trunk)
+    x = (embeddings.word_embeddings(to_mpnet_ids(ids)) + embeddings.position_embeddings(positions)).to(kind)
+    x = apply_dropout(apply_norm(x, embeddings.LayerNorm), trunk)
     bias = distance_bias(trunk, width).to(kind)[None].masked_fill(~mask[:, None, None], -1e4)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
@@ -74,10 +74,10 @@ def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
         biases = torch.cat([attention.q.bias, attention.k.bias, attention.v.bias]).to(kind)
         query, key, value = functional.linear(x, weight, biases).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
         attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        out = linear(attended.transpose(1, 2).reshape(rows, width, -1), attention.o)
-        x = normed(dropped(out, trunk) + x, layer.attention.LayerNorm)
-        hidden = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        out = apply_linear(attended.transpose(1, 2).reshape(rows, width, -1), attention.o)
+        x = apply_norm(apply_dropout(out, trunk) + x, layer.attention.LayerNorm)
+        hidden = functional.gelu(apply_linear(x, layer.intermediate.dense))
+        x = apply_norm(apply_dropout(apply_linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 
@@ -85,9 +85,9 @@ def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
     means, order = [], []
-    for rows in groups_of(texts.lengths):
-        ids, mask = _filled(texts, rows)
-        means.append(_mean(states_of_group(trunk, ids, mask), mask))
+    for rows in group_by_length(texts.lengths):
+        ids, mask = _pad_group(texts, rows)
+        means.append(_mean(compute_group_states(trunk, ids, mask), mask))
         order.append(rows)
     return torch.cat(means)[torch.argsort(torch.cat(order))]
 
@@ -95,10 +95,10 @@ def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
 def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     parts, order = [], []
-    for rows in groups_of(pairs.lengths):
-        ids, mask = _filled(pairs, rows)
-        states = states_of_group(trunk, ids, mask)
-        kinds = _widened(pairs.kinds, ids.shape[1])[rows].bool()
+    for rows in group_by_length(pairs.lengths):
+        ids, mask = _pad_group(pairs, rows)
+        states = compute_group_states(trunk, ids, mask)
+        kinds = _set_width(pairs.kinds, ids.shape[1])[rows].bool()
         means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
         parts.append(torch.stack([states[:, 0].float(), *means]))
         order.append(rows)
@@ -106,14 +106,14 @@ def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     return first, context, reply
 
 
-def _filled(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
+def _pad_group(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
     """Return the ids of a group and which are real; the width is a multiple of eight, which suits the kernels."""
     width = -(-int(texts.lengths[rows].max()) // 8) * 8
-    ids = _widened(texts.ids, width)[rows]
+    ids = _set_width(texts.ids, width)[rows]
     return ids, torch.arange(width, device=ids.device) < texts.lengths[rows, None]
 
 
-def _widened(table: Tensor, width: int) -> Tensor:
+def _set_width(table: Tensor, width: int) -> Tensor:
     return functional.pad(table, (0, width - table.shape[1]))  # a negative number cuts off
 
 

@@ -94,7 +94,7 @@ def _losses(
 
 
 @torch.no_grad()
-def odds_of(
+def compute_odds(
     network: ChooserNetwork,
     situations: Sequence[tuple[Ids, Sequence[Ids]]],
     tokens: SpecialTokens,
@@ -196,7 +196,7 @@ def plan_situated_reading(
     def store_odds(chooser: ChooserNetwork, chosen: Sequence[RankerExample]) -> None:
         pairs = [(one, input_name) for one in chosen for input_name in one.situations]
         requests_read = [(one.request, [s.ids for s in one.situations[input_name]]) for one, input_name in pairs]
-        odds_of_pairs = odds_of(chooser, requests_read, start.marks, recipe, device)
+        odds_of_pairs = compute_odds(chooser, requests_read, start.marks, recipe, device)
         known_odds.update(
             ((one.id, input_name), odds) for (one, input_name), odds in zip(pairs, odds_of_pairs, strict=True)
         )

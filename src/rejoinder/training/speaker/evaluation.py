@@ -139,7 +139,7 @@ _PLACES = 20_000  # for f
 _REFERENCED = 400  # for g, which costs more
 
 
-def bounds_of(
+def compute_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""

@@ -73,7 +73,7 @@ def sample_negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> N
     return np.concatenate(columns, axis=1)
 
 
-def copies(corpus: Corpus, turns: Numbers, seed: int, most: int) -> Numbers:
+def sample_copies(corpus: Corpus, turns: Numbers, seed: int, most: int) -> Numbers:
     """Return a turn of each place's context, as a reply that copies."""
     first = np.maximum(corpus.starts[corpus.dialogue[turns]], turns - most)
     random = (draw_keys(turns, seed, _COPY) >> np.uint64(11)).astype(np.float64) / 2**53

@@ -23,14 +23,14 @@ from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_n
 from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_state, save_state
-from rejoinder.training.speaker.evaluation import bounds_of, card_figures, evaluate_scores, score_sets
+from rejoinder.training.speaker.evaluation import card_figures, compute_bounds, evaluate_scores, score_sets
 from rejoinder.training.speaker.places import (
     PlaceRows,
     VectorInputs,
     check_sets,
-    copies,
     mean_vector,
     remove_inputs,
+    sample_copies,
     sample_negatives,
     select_split_turns,
 )
@@ -136,7 +136,7 @@ class TrainingPlaces:
         if not self.recipe.copies:
             return negatives
         most = max(view.turns for view in self.recipe.views)
-        return np.concatenate([negatives, copies(corpus, turns, seed, most)[:, None]], axis=1)
+        return np.concatenate([negatives, sample_copies(corpus, turns, seed, most)[:, None]], axis=1)
 
 
 def train_scorer(
@@ -173,7 +173,7 @@ def train_scorer(
     )
     scorer = SpeakerScorer(draft_card, weights, utterance_vectors)
     say("computing the bounds of f and g over training places")
-    bounds = bounds_of(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
+    bounds = compute_bounds(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
     about["measured"] = evaluate_by_corpus(scorer, vectors)
     card = cards.write_scorer(target, replace(draft_card, bounds=bounds), weights)
     (target / CHECKPOINT).unlink(missing_ok=True)
