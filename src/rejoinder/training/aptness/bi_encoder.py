@@ -98,7 +98,7 @@ class _Batch(NamedTuple):
     texts: TokenRows
 
     def candidate_info(self, corpus: TokenCorpus) -> CandidateInfo:
-        """What the candidates are: a text equal to the true reply is not a false one; a corrupted one equals nothing."""
+        """What the candidates are: a text equal to the true reply is not false; a corrupted one equals none."""
         turns, replies, corrupted_replies = self.turns, self.places.reply, self.corrupted_replies
         unequal = torch.full((len(corrupted_replies),), -1, device=corpus.device)
         return CandidateInfo(
