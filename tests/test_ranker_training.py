@@ -239,9 +239,9 @@ def test_what_teaches_nothing_is_counted_and_nothing_at_all_is_an_error() -> Non
     found, left = build_examples([good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits())
     assert [one.id for one in found] == ["q"]
     assert (left, len(found[0].candidates)) == (3, 2), "a blank candidate is none"
-    with pytest.raises(InputError, match="no question has candidates of different grades"):
+    with pytest.raises(InputError, match="none has candidates of different grades"):
         build_examples([equal, blank], encode, MARKS, RankerLimits())
-    with pytest.raises(InputError, match="question q: has the grade -1; gains must not be negative"):
+    with pytest.raises(InputError, match="question q: has the grade -1; grades must not be negative"):
         build_examples([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
 
 
@@ -293,11 +293,11 @@ def check(told: str, train: Sequence[Question], valid: Sequence[Question], targe
 def test_what_cannot_be_trained_on_is_told_before_anything_is_written(tmp_path: Path) -> None:
     train, valid, bare = tiny_rankers.questions(0, 4), tiny_rankers.held_out(), tiny_rankers.questions(0, 4, False)
     target = tmp_path / "new"
-    check("question q1 stands twice", train, train[1:2], target)
-    check("question q0 stands twice", train + train, valid, target, kind="cross")
+    check("question q1 occurs twice", train, train[1:2], target)
+    check("question q0 occurs twice", train + train, valid, target, kind="cross")
     check("question q0: nobody said which statements are relevant", bare, valid, target, kind="cross", given="u+S1")
     check("no expanded situation with 5 distractors", train, valid, target, kind="cross", given="5")
-    check("train on them too with --all-candidates", train[:1], valid, target)
+    check("train on these too", train[:1], valid, target)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_splits_that_are_missing_are_told(with_base: Path, tmp_path: Path) -> No
 
 def test_files_without_dialogues_are_told(with_base: Path, tmp_path: Path) -> None:
     write([Item("1", (Turn("hi"),))], tmp_path / "items.jsonl")
-    assert "there is no dialogue to train on" in refused(tmp_path / "items.jsonl", "-o", tmp_path / "out")
+    assert "no dialogues to train on" in refused(tmp_path / "items.jsonl", "-o", tmp_path / "out")
     (tmp_path / "log.json").write_text(
         json.dumps(
             [{"id": "1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}]
@@ -282,7 +282,7 @@ def test_files_without_dialogues_are_told(with_base: Path, tmp_path: Path) -> No
 
 def test_a_corpus_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
     found = refused(talks, "-o", tmp_path / "out", "--corpus", "stret")
-    assert found == "no dialogue is of the corpus 'stret'; did you mean 'street'?"
+    assert found == "no dialogue belongs to the corpus 'stret'; did you mean 'street'?"
 
 
 def test_an_output_that_is_in_use_is_told(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_missing_extra_is_told(module: str, tmp_path: Path, monkeypatch: pytes
 
 def test_a_device_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
     found = refused(talks, "-o", tmp_path / "out", "--device", "abacus")
-    assert found == "there is no device 'abacus' to train on; name cuda (where there is one) or cpu"
+    assert found == "the device 'abacus' is not available; name cuda (where there is one) or cpu"
     with pytest.raises(InputError, match="no device 'meta'"):
         training_device("meta")
     if not torch.cuda.is_available():
@@ -331,7 +331,7 @@ def test_a_base_that_does_not_do_is_told(own_cache: Path, talks: Path, tmp_path:
     with pytest.raises(InputError, match="it reads 100 tokens and 227 are needed"):
         open_base_encoder("minilm")
     tiny_training.install(own_cache, hidden_act="relu")
-    with pytest.raises(InputError, match=r"it is no BERT with gelu \(bert, relu\)"):
+    with pytest.raises(InputError, match=r"it is not a BERT with gelu \(bert, relu\)"):
         open_base_encoder("minilm")
     tiny_training.install(own_cache)
     tokenizer = json.loads(tiny_training.tokenizer())

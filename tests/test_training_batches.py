@@ -342,10 +342,10 @@ def test_what_cannot_be_trained_on_is_told() -> None:
 
     alone = Dialogue("1", (Turn("yes"),), "shop", "train")
     valid = Dialogue("2", (Turn("yes"), Turn("no")), "shop", "valid")
-    assert refused([]).startswith("there is no dialogue to train on; give files of dialogues")
+    assert refused([]).startswith("no dialogues to train on; give files of dialogues")
     assert "no dialogue of two turns or more has the split 'train' (found: none)" in refused([alone])
     assert "has the split 'train' (found: valid)" in refused([alone, valid])
-    assert refused([alone], "shops") == "no dialogue is of the corpus 'shops'; did you mean 'shop'?"
+    assert refused([alone], "shops") == "no dialogue belongs to the corpus 'shops'; did you mean 'shop'?"
 
 
 def test_corpora_can_be_chosen() -> None:

@@ -92,7 +92,7 @@ def defined_class(base: type[T]) -> Callable[[ModuleType], type[T]]:
     """Return a function that finds the class derived from ``base`` which a module defines."""
 
     def find_class(module: ModuleType) -> type[T]:
-        classes = list_classes(module, base)
+        classes: dict[str, type[T]] = list_classes(module, base)
         if not classes:
             raise SpecError(f"{module.__name__} defines no {base.__name__}")
         return next(iter(classes.values()))
