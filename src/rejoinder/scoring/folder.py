@@ -193,5 +193,5 @@ def _read_about(folder: Path) -> dict[str, Any]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
     if not fits(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
-        raise RunError(f"{folder / 'run.json'}: was changed since it was written; score the input again")
+        raise RunError(f"{folder / 'run.json'}: is damaged; score the input again")
     return about
