@@ -47,8 +47,8 @@ def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     """A situated one and a plain one."""
     from rejoinder.models.ranker.export import export_ranker
     from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
-    from rejoinder.training.ranker.recipe import RankerRecipe
     from rejoinder.training.ranker.start import open_start
+    from rejoinder.training.recipes import RankerRecipe
 
     recipe = RankerRecipe()
     start = open_start(recipe)

@@ -75,7 +75,7 @@ def _epoch(dialogues: list[Dialogue], folder: Path) -> dict[str, float]:
     vectors: TurnVectors = open_turn_vectors(corpus, Drawn(), lambda line: None)
     recipe = ScorerRecipe("ssrem", epochs=1)
     places = prepare_places(recipe, vectors, folder, lambda line: None)
-    places.drawn(np.arange(1), 0)  # the index of speakers, built once
+    places.negatives(np.arange(1), 0)  # the index of speakers, built once
     begun = time.perf_counter()
     train_places(places, folder, Drawn(), False, lambda line: None)
     spent = time.perf_counter() - begun

@@ -17,7 +17,8 @@ ROOT = Path(rejoinder.__file__).parent
 LAYERS = [
     ("errors", "escape", "seeded", "types"),
     ("files", "paths", "registry", "table", "text", "user_file"),
-    ("engines", "spec"),
+    ("keyed_store", "spec"),
+    ("engines",),
     ("metric", "stats"),
     ("data",),
     ("models", "scoring"),

@@ -21,7 +21,7 @@ from rejoinder.data.datasets._page import render_page
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import list_modules
+from rejoinder.registry import Registry
 from rejoinder.types import (
     Candidate,
     Dialogue,
@@ -595,7 +595,8 @@ def test_what_is_wrong_with_a_file_is_told(name: str, path: str, content: bytes,
 
 
 def test_every_module_of_the_folder_offers_sets_under_its_own_name() -> None:
-    assert {name.partition("/")[0] for name in NAMES} == set(list_modules("rejoinder.data.datasets"))
+    modules = Registry("rejoinder.data.datasets", "dataset", str).names()
+    assert {name.partition("/")[0] for name in NAMES} == set(modules)
     assert len(NAMES) == len(set(NAMES))
     assert set(NAMES) == set(GOLDEN)
 

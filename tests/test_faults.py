@@ -180,9 +180,9 @@ def test_without_a_home_one_line_says_what_to_set(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     for name in ("HOME", "REJOINDER_CACHE", "REJOINDER_DATA", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(RejoinderError, match=r"there is no home folder .*; set REJOINDER_CACHE"):
+    with pytest.raises(RejoinderError, match=r"no home folder was found .*; set REJOINDER_CACHE"):
         paths.cache_home()
-    with pytest.raises(RejoinderError, match=r"there is no home folder .*; set REJOINDER_DATA"):
+    with pytest.raises(RejoinderError, match=r"no home folder was found .*; set REJOINDER_DATA"):
         paths.data_home()
 
 

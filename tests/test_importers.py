@@ -14,12 +14,11 @@ from importing import chat, imported, save
 
 from rejoinder.cli.import_ import command
 from rejoinder.data.collection import read_files
-from rejoinder.data.importers import ImportOptions, ImportTally, import_, importer
+from rejoinder.data.importers import ImportOptions, ImportTally, import_, importer, importer_names
 from rejoinder.data.importers._base import FLAGS
 from rejoinder.errors import InputError, SpecError
-from rejoinder.registry import list_modules
 
-NAMES = list_modules("rejoinder.data.importers")
+NAMES = importer_names()
 DOCS = Path(__file__).parent.parent / "docs" / "importing.md"
 
 

@@ -605,7 +605,7 @@ def test_a_torn_line_is_dropped_and_a_damaged_one_passed_over(tmp_path: Path) ->
 
 def test_a_store_that_cannot_be_written_is_an_error_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot be kept there"), AnswerStore(tmp_path / "file" / "x.jsonl").claimed():
+    with pytest.raises(RunError, match="cannot be stored there"), AnswerStore(tmp_path / "file" / "x.jsonl").claimed():
         pass
 
 

@@ -110,7 +110,7 @@ def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
 def test_pursuits_that_leave_no_wrong_offer_are_an_error_and_no_endless_search() -> None:
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")
     from rejoinder.training.ranker.mining import train_on_pursuits
-    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.recipes import RankerRecipe
 
     mined = [Pursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
     nothing: object = None

@@ -141,9 +141,9 @@ def test_without_torch_such_a_ranker_says_what_to_install(
 
 
 def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Path]) -> None:
-    from rejoinder.training.ranker.recipe import RankerRecipe
+    from rejoinder.training.recipes import RankerRecipe
 
-    with pytest.raises(InputError, match="leave out --encoder, or take --kind cross"):
+    with pytest.raises(InputError, match="leave out the encoder, or choose the kind cross"):
         open_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
     with pytest.raises(InputError, match="is an exported graph"):
         open_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))

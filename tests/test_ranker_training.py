@@ -35,10 +35,10 @@ from rejoinder.training.ranker.examples import (  # noqa: E402
     collect_best_responses,
     drop_held_out_references,
 )
-from rejoinder.training.ranker.recipe import RankerRecipe  # noqa: E402
 from rejoinder.training.ranker.start import RankerStart  # noqa: E402
 from rejoinder.training.ranker.steps import RankerOptimizer, margin_loss, split_batch  # noqa: E402
 from rejoinder.training.ranker.trainer import _losses, measure_held_out  # noqa: E402
+from rejoinder.training.recipes import RankerRecipe  # noqa: E402
 
 CPU = torch.device("cpu")
 MARKS = SpecialTokens(first=101, last=102, between=1, padding=0)
@@ -239,9 +239,9 @@ def test_what_teaches_nothing_is_counted_and_nothing_at_all_is_an_error() -> Non
     found, left = build_examples([good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits())
     assert [one.id for one in found] == ["q"]
     assert (left, len(found[0].candidates)) == (3, 2), "a blank candidate is none"
-    with pytest.raises(InputError, match="no question has candidates of different grades"):
+    with pytest.raises(InputError, match="none has candidates of different grades"):
         build_examples([equal, blank], encode, MARKS, RankerLimits())
-    with pytest.raises(InputError, match="question q: has the grade -1; gains must not be negative"):
+    with pytest.raises(InputError, match="question q: has the grade -1; grades must not be negative"):
         build_examples([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
 
 
@@ -251,31 +251,31 @@ def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
     told: dict[str, set[str]] = {}
 
     def learn(trunk: Any, some: Sequence[RankerExample], *rest: Any) -> set[str]:
-        return {one.asked for one in some}
+        return {one.request_text for one in some}
 
     def tell(seen: Any, situations: Sequence[Any], *rest: Any) -> list[Any]:
         told.update({str(request): seen for request, _ in situations})
         return [np.zeros(len(statements), np.float32) for _, statements in situations]
 
     monkeypatch.setattr(chooser, "train_chooser", learn)
-    monkeypatch.setattr(chooser, "odds_of", tell)
+    monkeypatch.setattr(chooser, "compute_odds", tell)
     some = (StatementExample((0,), True), StatementExample((1,), False), StatementExample((1,), None))
     examples = [
         replace(example(f"{name}{n}"), candidates=(CandidateExample((0,), 1, None), CandidateExample((1,), 0, None)))
         for n, name in enumerate("abcdefg")
     ]
     examples = [
-        replace(one, request=(1,) * (n + 1), asked=f"{n // 2}", situations={"u+S": some})
+        replace(one, request=(1,) * (n + 1), request_text=f"{n // 2}", situations={"u+S": some})
         for n, one in enumerate(examples)
     ]
-    held = [replace(examples[0], id="held", request=(0,), asked="held out")]
+    held = [replace(examples[0], id="held", request=(0,), request_text="held out")]
     reading = plan_situated_reading(
         start(words=words), examples, held, RankerRecipe(), CPU, random.Random(0), lambda _: None
     )
     for one in examples:
-        assert one.asked not in told[str(one.request)]
+        assert one.request_text not in told[str(one.request)]
         assert len(told[str(one.request)]) >= 2
-    assert told["(0,)"] == {one.asked for one in examples}, "the last chooser has seen all"
+    assert told["(0,)"] == {one.request_text for one in examples}, "the last chooser has seen all"
     assert reading.inputs == ("u", "u+S", "u+S")
     assert reading.measured["chooser_auc"]["u+S"] == 0.5, "equal odds, and a statement nobody said anything of"
     assert list(reading.read(examples[0], 0, "u+S")) == [(0,), (1,), (1,)]
@@ -293,11 +293,11 @@ def check(told: str, train: Sequence[Question], valid: Sequence[Question], targe
 def test_what_cannot_be_trained_on_is_told_before_anything_is_written(tmp_path: Path) -> None:
     train, valid, bare = tiny_rankers.questions(0, 4), tiny_rankers.held_out(), tiny_rankers.questions(0, 4, False)
     target = tmp_path / "new"
-    check("question q1 stands twice", train, train[1:2], target)
-    check("question q0 stands twice", train + train, valid, target, kind="cross")
+    check("question q1 occurs twice", train, train[1:2], target)
+    check("question q0 occurs twice", train + train, valid, target, kind="cross")
     check("question q0: nobody said which statements are relevant", bare, valid, target, kind="cross", given="u+S1")
     check("no expanded situation with 5 distractors", train, valid, target, kind="cross", given="5")
-    check("train on them too with --all-candidates", train[:1], valid, target)
+    check("train on these too", train[:1], valid, target)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def test_one_of_several_metrics_in_a_file_can_be_named(mine: str, tmp_path: Path
 def test_an_installed_package_may_bring_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint
 
-    entry = EntryPoint("words", "rejoinder.metrics.bleu:Bleu", registry.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(registry, "_entry_points", lambda: [entry])
+    entry = EntryPoint("words", "rejoinder.metrics.bleu:Bleu", "rejoinder.metrics")
+    monkeypatch.setattr(registry.METRICS, "entry_points", lambda: [entry])
     monkeypatch.setattr(registry, "_names", {})
     assert "words" in registry.metric_names()
     assert str(rejoinder.parse("words(n=2)")) == "words(n=2)"

@@ -122,7 +122,7 @@ def test_bad_input_leaves_no_folder_behind(tmp_path: Path) -> None:
 
 def test_a_file_without_responses_says_what_it_found(tmp_path: Path) -> None:
     rejoinder.write([ITEM], tmp_path / "items.jsonl")
-    with pytest.raises(InputError, match="no responses to score \\(found 1 items\\)"):
+    with pytest.raises(InputError, match="no responses to score \\(found 1 item\\)"):
         run([tmp_path / "items.jsonl"], Plan.of(["length"]), tmp_path / "run")
 
 
@@ -188,7 +188,7 @@ def test_the_table_says_means_with_intervals_by_hand() -> None:
 def test_the_impatient_may_give_plain_lists() -> None:
     found = rejoinder.score(["Fine, thanks."], references=[["Fine, thanks."]], contexts=["How are you?"])
     assert found["bleu"][0] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(InputError, match="a file brings its own"):
+    with pytest.raises(InputError, match="a file has its own"):
         rejoinder.score(rejoinder.from_lists(["a"]), references=["b"])
     with pytest.raises(InputError, match="no responses"):
         rejoinder.score([])
@@ -204,9 +204,9 @@ def test_a_metric_given_twice_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return [1.0]", "gave 1 values for 2 pairs"),
-        ("return ['x'] * len(pairs)", "gave 'x'; a score must be a number"),
-        ("return [True] * len(pairs)", "gave True"),
+        ("return [1.0]", "must return one value per pair, not 1 for 2"),
+        ("return ['x'] * len(pairs)", "returned 'x'; a score must be a number"),
+        ("return [True] * len(pairs)", "returned True"),
         ("return [7.0] * len(pairs)", "outside its range from 0.0 to 1.0"),
         ("raise ValueError('no idea')", "failed: ValueError: no idea"),
     ],

@@ -28,7 +28,7 @@ from rejoinder.scoring.compute import Column, cut, make_columns, match, measure,
 from rejoinder.scoring.flags import find_flags, looks_english
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
-from rejoinder.scoring.result import Scores, _reduce_groups
+from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
@@ -103,8 +103,8 @@ def test_systems_stand_by_their_mean_and_rows_say_what_is_whose() -> None:
     rows = list(scores.rows())
     assert rows[1] == {"response": "r1", "item": "i1", "system": "high", "length": 3.0}
     assert any("1 of 4 responses have no score" in note for note in scores.notes())
-    assert "items taken as the unit that varies" in scores.notes()[0]
-    assert "conversations taken as the unit" in scored([("d", "a", 1.0)]).notes()[0]
+    assert "clustered by item." in scores.notes()[0]
+    assert "clustered by conversation." in scored([("d", "a", 1.0)]).notes()[0]
     assert len(scores) == 4
 
 
@@ -210,10 +210,14 @@ def test_the_index_knows_dialogues_and_clusters() -> None:
     for n, item in enumerate("ikj", start=1):
         index.add(Response(f"r{n}", item, "a", "x"), 50 + n)
     index.close()
-    assert index.dialogue_codes().tolist() == [-1, 0, 0, -1]
-    clusters = index.clusters().tolist()
+    builder = ScoresBuilder(list(index.systems), list(index.dialogues))
+    for row in index.rows():
+        builder.add(*row)
+    scores = builder.build({}, {}, {}, {})
+    assert scores.dialogue_codes.tolist() == [-1, 0, 0, -1]
+    clusters = scores.clusters.tolist()
     assert clusters[1] == clusters[2] != clusters[0] == clusters[3]
-    assert index.item_names() == ["j", "i", "k", "j"]
+    assert scores.items == ["j", "i", "k", "j"]
     assert index.where(range(0, 2)) == [(10, 30), (51, 20)]
     assert (index.systems, index.reference_sources) == ({"b": 0, "a": 1}, {"bm25"})
     assert index.counts == {"response": 4, "item": 3}
@@ -280,13 +284,13 @@ def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> Non
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ((1.1,), "gave 1.1, outside its range from 0.0 to 1.0"),
+        ((1.1,), "returned 1.1, outside its range from 0.0 to 1.0"),
         ((-0.001,), "outside its range"),
-        ((math.inf,), "gave inf, outside its range"),
-        ((True,), "gave True; a score must be a number"),
-        (("0.5",), "gave '0.5'; a score must be a number"),
-        ((), "gave 0 values for 1 pairs; it must give one each"),
-        ((0.1, 0.2), "gave 2 values for 1 pairs"),
+        ((math.inf,), "returned inf, outside its range"),
+        ((True,), "returned True; a score must be a number"),
+        (("0.5",), "returned '0.5'; a score must be a number"),
+        ((), "must return one value per pair, not 0 for 1"),
+        ((0.1, 0.2), "must return one value per pair, not 2 for 1"),
         (("fails",), "failed: ZeroDivisionError: by zero"),
         (("refuses",), "^no such thing$"),
     ],
@@ -353,7 +357,7 @@ def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Pat
         assert store.get(where) is None
     assert address("signature", "content") != address("signature2", "content")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(RunError, match="scores cannot be kept there"):
+    with pytest.raises(RunError, match="scores cannot be stored there"):
         ScoreStore(tmp_path / "file").put(where, [1])
 
 
@@ -413,7 +417,7 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
         (b"{", "cannot be read"),
         (b'{"shards": []}', "lists no shards with replies"),
         (b'{"shards": [{"address": "x", "responses": 0}]}', "lists no shards with replies"),
-        (b'{"shards": [{"address": "x", "responses": 2}]}', r"the scores of 1 shards are not there \(first x\)"),
+        (b'{"shards": [{"address": "x", "responses": 2}]}', r"the scores of 1 of 1 shards are missing \(first x\)"),
     ):
         (tmp_path / ABOUT).write_bytes(raw)
         with pytest.raises(RunError, match=told):
@@ -425,7 +429,7 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such run folder; make one with: rejoinder score FILE -o"):
         read_about(tmp_path / "nothing")
-    with pytest.raises(RunError, match="an address; copy the run here first"):
+    with pytest.raises(RunError, match="is a remote address; copy the run to this machine first"):
         read_about(Path("s3://bucket/run"))
     with pytest.raises(RunError, match=r"holds no finished run \(no run\.json\)"):
         read_about(tmp_path)
@@ -441,9 +445,9 @@ def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
 def test_what_is_named_wrongly_is_told() -> None:
     with pytest.raises(SpecError, match="no metric was named"):
         rejoinder.score(["a"], metrics=[])
-    with pytest.raises(InputError, match="there are no responses to score"):
+    with pytest.raises(InputError, match="no responses to score"):
         rejoinder.score([])
-    with pytest.raises(InputError, match="go with a plain list of replies"):
+    with pytest.raises(InputError, match="are for a plain list of replies"):
         rejoinder.score(collect([]), "length", references=["a"])
     assert list(rejoinder.score(["a"], ["length", "length"]).facts) == ["length"]
 
@@ -511,7 +515,7 @@ def test_pairs_are_read_by_position_each_with_its_own_item(tmp_path: Path) -> No
     write(records[:2], tmp_path / "more.jsonl")
     again = index_inputs([Input(path), Input(tmp_path / "more.jsonl")], tmp_path / "b.jsonl", False)
     assert again.counts == {"item": 2, "response": 5}  # the same items in another file count once
-    with pytest.raises(InputError, match=r"more\.jsonl: there are no responses to score \(found 2 items\)"):
+    with pytest.raises(InputError, match=r"more\.jsonl: no responses to score \(found 2 items\)"):
         index_inputs([Input(tmp_path / "more.jsonl")], tmp_path / "c.jsonl", False)
 
 

@@ -87,14 +87,14 @@ def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:
 
 
 def test_a_run_at_an_address_is_to_be_copied_first() -> None:
-    with pytest.raises(RunError, match="copy the run here first"):
+    with pytest.raises(RunError, match="copy the run to this machine first"):
         load(Path("s3://bucket/runs/march"))
 
 
 def test_shards_that_were_lost_or_a_damaged_list_are_told(runs: tuple[Path, Path], tmp_path: Path) -> None:
     listed = json.loads((runs[1] / "sharded.json").read_text())
     (tmp_path / "sharded.json").write_text(json.dumps(listed))
-    with pytest.raises(RunError, match=r"the scores of 5 shards are not there"):
+    with pytest.raises(RunError, match=r"the scores of 5 of 5 shards are missing"):
         load(tmp_path)
     (tmp_path / "sharded.json").write_text('{"shards": []}')
     with pytest.raises(RunError, match="lists no shards with replies"):

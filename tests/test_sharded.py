@@ -83,7 +83,7 @@ def test_the_command_takes_folders_and_patterns(folder: Path, tmp_path: Path) ->
 
 def test_what_cannot_be_put_together_is_said(folder: Path, tmp_path: Path) -> None:
     shards = shards_of(str(folder))
-    with pytest.raises(SpecError, match="is of a whole set"):
+    with pytest.raises(SpecError, match="is computed over the whole set"):
         score_shards(shards, Plan.of(["self_bleu"]), tmp_path, LocalEngine(1))
     with pytest.raises(SpecError, match="name the metrics"):
         score_shards(shards, Plan.of([]), tmp_path, LocalEngine(1))
@@ -101,7 +101,7 @@ def test_a_folder_keeps_what_it_was_made_for_and_nothing_counts_twice(folder: Pa
     copies.mkdir()
     for name in ("a.jsonl", "again.jsonl"):
         (copies / name).write_bytes((folder / "a.jsonl").read_bytes())
-    with pytest.raises(InputError, match=r"a\.jsonl and again\.jsonl hold the same"):
+    with pytest.raises(InputError, match=r"a\.jsonl and again\.jsonl have the same content"):
         score_shards(shards_of(str(copies)), Plan.of(["length"]), tmp_path / "twice", LocalEngine(1))
 
 
@@ -205,7 +205,7 @@ def test_shards_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in "ab":
         shard(tmp_path / folder / "x.jsonl", "ann", same)
     both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]
-    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl hold the same; take one of them away"):
+    with pytest.raises(InputError, match=r"a/x\.jsonl and .*b/x\.jsonl have the same content; remove one of them"):
         score_shards(both, Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
     shard(tmp_path / "b" / "x.jsonl", "bob", {**same, "context": ["Ho."]})
     both = [*shards_of(str(tmp_path / "a")), *shards_of(str(tmp_path / "b"))]

@@ -194,7 +194,7 @@ def test_the_command_trains_and_says_what_is_missing(base: Path, tmp_path: Path)
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {STATEMENTS_LORA.card, lora_folder.WEIGHTS_FILE}
     without = CliRunner().invoke(command, [*given[:-1], str(tmp_path / "more"), *options])
-    assert "no held-out seeds are named" in str(without.exception)
+    assert "no held-out files are named" in str(without.exception)
     twice = CliRunner().invoke(command, [*given, "--valid", str(tmp_path / "held.jsonl"), *options])
     assert "already exists and is not empty" in str(twice.exception)
 

@@ -16,7 +16,7 @@ from rejoinder.models.speaker.network import build_network, center_vectors, join
 from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_utterance_vectors
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.training.speaker.evaluation import auc
-from rejoinder.training.speaker.places import copies, sample_negatives
+from rejoinder.training.speaker.places import sample_copies, sample_negatives
 from rejoinder.training.speaker.steps import MARGIN, classification_loss, compute_loss, margin_loss, ranking_loss
 from rejoinder.training.turn_vectors import open_turn_vectors
 
@@ -164,7 +164,7 @@ def test_no_negative_stands_in_the_context_or_says_what_it_says(kind: Any, count
 def test_a_copy_is_a_turn_of_the_context() -> None:
     corpus = Corpus.of(talks(40))
     turns = corpus.moments()
-    drawn = copies(corpus, turns, 0, most=3)
+    drawn = sample_copies(corpus, turns, 0, most=3)
     assert (drawn < turns).all()
     assert (drawn >= np.maximum(turns - 3, corpus.starts[corpus.dialogue[turns]])).all()
 

@@ -163,7 +163,7 @@ def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: 
     assert (target / CHECKPOINT).is_file()
     told: list[str] = []
     train(target, quick(), resume=True, say=told.append)
-    assert any("going on in epoch 2, after 160 of" in line for line in told)
+    assert any("continuing in epoch 2, after 160 of" in line for line in told)
     train(tmp_path / "whole", quick())
     assert files(target) == files(tmp_path / "whole")
 
@@ -173,15 +173,15 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("rejoinder.training.speaker.trainer.bounds_of", stop)
+        patched.setattr("rejoinder.training.speaker.trainer.compute_bounds", stop)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "m", quick())
-    with pytest.raises(InputError, match="is of another training"):
+    with pytest.raises(InputError, match="belongs to another training"):
         train(tmp_path / "m", quick(rate=0.01), resume=True)
     whole = (tmp_path / "m" / CHECKPOINT).read_bytes()
     for damaged in (b"no checkpoint", whole[: len(whole) // 2]):
         (tmp_path / "m" / CHECKPOINT).write_bytes(damaged)
-        with pytest.raises(InputError, match="is no checkpoint"):
+        with pytest.raises(InputError, match="is not a checkpoint"):
             train(tmp_path / "m", quick(), resume=True)
     # What another training left behind is not taken for its own.
     train(tmp_path / "m", quick("rsrem"))
@@ -208,7 +208,7 @@ def test_too_few_dialogues_to_hold_some_out_are_an_error(tmp_path: Path) -> None
         train(tmp_path / "m", quick(), only)
     with pytest.raises(InputError, match="no dialogues to make a corpus of"):
         train(tmp_path / "n", quick(), [])
-    with pytest.raises(InputError, match="no dialogue of the corpora elsewhere"):
+    with pytest.raises(InputError, match="no dialogues of the corpora elsewhere"):
         train(tmp_path / "o", quick(), corpora=["elsewhere"])
 
 
@@ -256,7 +256,7 @@ def test_empty_turns_are_passed_over(tmp_path: Path) -> None:
 def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: Path) -> None:
     table = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопярстувщьъз")
     cyrillic = [replace(d, turns=tuple(Turn(t.text.translate(table), t.speaker) for t in d.turns)) for d in talks(60)]
-    with pytest.raises(InputError, match="has two turns that say something known"):
+    with pytest.raises(InputError, match="has two turns with known words"):
         train(tmp_path / "m", quick(), cyrillic)
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.catalog.manifest import is_available
@@ -299,7 +299,7 @@ def test_the_command_takes_files_and_corpora(tmp_path: Path) -> None:
         cli.command, ["ssrem", str(tmp_path / "talks.jsonl"), "-o", str(tmp_path / "m0"), *shared]
     )
     assert isinstance(again.exception, InputError)
-    assert "--resume" in str(again.exception)
+    assert "name a new folder, or set resume to continue there" in str(again.exception)
 
 
 @pytest.mark.parametrize("kind", ["rsrem", "ruber"])

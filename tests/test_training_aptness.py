@@ -34,11 +34,11 @@ from rejoinder.training.aptness.calibration import calibrate, measure_calibratio
 from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores  # noqa: E402
 from rejoinder.training.aptness.recipe import (  # noqa: E402
     AptnessRecipe,
-    scale_recipe,
     training_device,
 )
 from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
+from rejoinder.training.recipes import scale_recipe  # noqa: E402
 from rejoinder.training.sampling import CORRUPTIONS, read_generic_responses  # noqa: E402
 
 PAGE = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
@@ -264,13 +264,13 @@ def test_splits_that_are_missing_are_told(with_base: Path, tmp_path: Path) -> No
         others = ", ".join(sorted({"train", "valid", "test"} - {missing}))
         found = refused(path, "-o", tmp_path / "out", *SMALL)
         assert found.startswith(f"no dialogue of two turns or more has the split {missing!r} (found: {others}); ")
-        assert found.endswith("training needs train, valid and test: say it as the 'split' of each dialogue")
+        assert found.endswith("training needs train, valid and test: set the 'split' of each dialogue")
     assert not (tmp_path / "out").exists()
 
 
 def test_files_without_dialogues_are_told(with_base: Path, tmp_path: Path) -> None:
     write([Item("1", (Turn("hi"),))], tmp_path / "items.jsonl")
-    assert "there is no dialogue to train on" in refused(tmp_path / "items.jsonl", "-o", tmp_path / "out")
+    assert "no dialogues to train on" in refused(tmp_path / "items.jsonl", "-o", tmp_path / "out")
     (tmp_path / "log.json").write_text(
         json.dumps(
             [{"id": "1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}]
@@ -282,7 +282,7 @@ def test_files_without_dialogues_are_told(with_base: Path, tmp_path: Path) -> No
 
 def test_a_corpus_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
     found = refused(talks, "-o", tmp_path / "out", "--corpus", "stret")
-    assert found == "no dialogue is of the corpus 'stret'; did you mean 'street'?"
+    assert found == "no dialogue belongs to the corpus 'stret'; did you mean 'street'?"
 
 
 def test_an_output_that_is_in_use_is_told(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_an_output_that_cannot_be_made_is_told_before_the_training(
 
 def test_two_ways_to_choose_corpora_are_one_too_many(tmp_path: Path) -> None:
     found = refused("-o", tmp_path / "out", "--permissive", "--corpus", "sgd")
-    assert found == "--permissive and --corpus both choose the corpora; give only one of them"
+    assert found == "permissive and corpora both choose the corpora; give only one of them"
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers", "onnx"])
@@ -315,7 +315,7 @@ def test_a_missing_extra_is_told(module: str, tmp_path: Path, monkeypatch: pytes
 
 def test_a_device_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
     found = refused(talks, "-o", tmp_path / "out", "--device", "abacus")
-    assert found == "there is no device 'abacus' to train on; name cuda (where there is one) or cpu"
+    assert found == "the device 'abacus' is not available; name cuda (where there is one) or cpu"
     with pytest.raises(InputError, match="no device 'meta'"):
         training_device("meta")
     if not torch.cuda.is_available():
@@ -331,7 +331,7 @@ def test_a_base_that_does_not_do_is_told(own_cache: Path, talks: Path, tmp_path:
     with pytest.raises(InputError, match="it reads 100 tokens and 227 are needed"):
         open_base_encoder("minilm")
     tiny_training.install(own_cache, hidden_act="relu")
-    with pytest.raises(InputError, match=r"it is no BERT with gelu \(bert, relu\)"):
+    with pytest.raises(InputError, match=r"it is not a BERT with gelu \(bert, relu\)"):
         open_base_encoder("minilm")
     tiny_training.install(own_cache)
     tokenizer = json.loads(tiny_training.tokenizer())

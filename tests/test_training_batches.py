@@ -185,7 +185,9 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
     places = corpus.random_places(which, generator(seed))
     kinds = torch.tensor([i % 6 for i in range(10)])
     generic = [[5], [5, 6], [6, 6, 6]]
-    found = rows(sampling.spoiled(corpus, places, corpus.texts(places.reply), words(generic), generator(seed), kinds))
+    found = rows(
+        sampling.corrupt_replies(corpus, places, corpus.texts(places.reply), words(generic), generator(seed), kinds)
+    )
 
     again = generator(seed)
     shares = torch.rand(10, generator=again)
@@ -202,7 +204,7 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
         near = [new for new, c in zip(changed, chances[i], strict=False) if c < 0.92] or changed
         backwards = rows(batch.reverse_words(texts([said]), words().continued))[0]
         own = turns[max(reply - 2, start)]
-        contrary = rows(sampling.contradicted(texts([own]), words()))[0]
+        contrary = rows(sampling.contradict(texts([own]), words()))[0]
         assert found[i] == [backwards, said * 3, copied, near, generic[choice[i]], contrary][i % 6]
 
 
@@ -210,7 +212,7 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
 @given(CORPORA, SEEDS)
 def test_shuffled_words_stay_whole(by_corpus: dict[str, list[Rows]], seed: int) -> None:
     made = [turn for _, _, turn in turns_of(by_corpus)]
-    found = rows(batch.shuffled(texts(made), words().continued, generator(seed)))
+    found = rows(batch.shuffle_words(texts(made), words().continued, generator(seed)))
 
     def split(row: list[int]) -> list[list[int]]:
         parts: list[list[int]] = []
@@ -226,7 +228,7 @@ def test_shuffled_words_stay_whole(by_corpus: dict[str, list[Rows]], seed: int) 
 
 def test_a_contradiction_turns_the_first_verb_round() -> None:
     verb = min(VERBS)
-    found = rows(sampling.contradicted(texts([[5, verb, 6, verb], [verb, NOT, 6], [5, 6], [5, verb]]), words()))
+    found = rows(sampling.contradict(texts([[5, verb, 6, verb], [verb, NOT, 6], [5, 6], [5, verb]]), words()))
     assert found == [[5, verb, NOT, 6, verb], [verb, 6], [NO, 5, 6], [5, verb, NOT]]
 
 
@@ -245,7 +247,7 @@ def test_a_long_reply_is_spoiled_within_its_limits() -> None:
     long = [[i % 18 + 2 for i in range(400)], [i % 17 + 2 for i in range(300)]]
     corpus, places = corpus_of({"a": [long]}), ResponsePlaces(torch.tensor([0] * 3), torch.tensor([1] * 3))
     true = corpus.texts(places.reply, sampling.REPLY_TOKENS)
-    found = rows(sampling.spoiled(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
+    found = rows(sampling.corrupt_replies(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
     said = long[1][: sampling.REPLY_TOKENS]
     assert found[0] == rows(batch.reverse_words(texts([said]), words().continued))[0]
     assert found[1] == said
@@ -340,10 +342,10 @@ def test_what_cannot_be_trained_on_is_told() -> None:
 
     alone = Dialogue("1", (Turn("yes"),), "shop", "train")
     valid = Dialogue("2", (Turn("yes"), Turn("no")), "shop", "valid")
-    assert refused([]).startswith("there is no dialogue to train on; give files of dialogues")
+    assert refused([]).startswith("no dialogues to train on; give files of dialogues")
     assert "no dialogue of two turns or more has the split 'train' (found: none)" in refused([alone])
     assert "has the split 'train' (found: valid)" in refused([alone, valid])
-    assert refused([alone], "shops") == "no dialogue is of the corpus 'shops'; did you mean 'shop'?"
+    assert refused([alone], "shops") == "no dialogue belongs to the corpus 'shops'; did you mean 'shop'?"
 
 
 def test_corpora_can_be_chosen() -> None:

@@ -23,7 +23,7 @@ from rejoinder.training.aptness.bi_encoder import BiRecipe, BiTeacher, encode_tu
 from rejoinder.training.aptness.cross_encoder import CrossRecipe, Step, draw_step, gold_loss, train_cross_encoder  # noqa: E402
 from rejoinder.training.aptness.distillation import DistillationRecipe, Teachers, distill_cross_encoders  # noqa: E402
 from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarize_scores  # noqa: E402
-from rejoinder.training.aptness.layers import lengthen, shallow  # noqa: E402
+from rejoinder.training.aptness.layers import keep_layers, lengthen  # noqa: E402
 from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
 from rejoinder.training.batch import TokenRows, add_special_tokens, join_pairs  # noqa: E402
 from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer  # noqa: E402
@@ -161,11 +161,11 @@ def test_mpnet_in_groups_is_mpnet_in_rows(monkeypatch: pytest.MonkeyPatch) -> No
     trunk = mpnet_trunk()
     texts = drawn(7, 150, 2)  # farther apart than distances are told apart
     rows = add_special_tokens(texts)
-    states = trunk(input_ids=mpnet.ids_of(rows.ids), attention_mask=rows.mask.long()).last_hidden_state
+    states = trunk(input_ids=mpnet.to_mpnet_ids(rows.ids), attention_mask=rows.mask.long()).last_hidden_state
     mean = (states * rows.mask[..., None]).sum(1) / rows.lengths[:, None]
     assert torch.allclose(mpnet.mean_vectors(trunk, texts), mean, atol=1e-5)
     pairs = join_pairs(texts, drawn(7, 20, 3))
-    states = trunk(input_ids=mpnet.ids_of(pairs.ids), attention_mask=pairs.mask.long()).last_hidden_state
+    states = trunk(input_ids=mpnet.to_mpnet_ids(pairs.ids), attention_mask=pairs.mask.long()).last_hidden_state
     first, context, reply = mpnet.pair_vectors(trunk, pairs)
     of_reply = pairs.kinds[..., None]
     assert torch.allclose(first, states[:, 0], atol=1e-5)
@@ -186,7 +186,7 @@ def test_a_trunk_that_reads_more_reads_short_texts_as_before() -> None:
 
 def test_a_shallow_trunk_has_the_layers_that_were_asked_for() -> None:
     trunk = tiny_training.trunk(layers=4)
-    found = shallow(trunk, (0, 3))
+    found = keep_layers(trunk, (0, 3))
     assert found.config.num_hidden_layers == len(found.encoder.layer) == 2
     assert trunk.config.num_hidden_layers == 4
     assert torch.equal(found.encoder.layer[1].output.dense.weight, trunk.encoder.layer[3].output.dense.weight)
@@ -258,8 +258,8 @@ def test_a_summary_counts_wins_corpus_by_corpus() -> None:
     assert found.by_corpus == pytest.approx({"a": 1.0, "b": round((0.5 + lost) / 2, 4)})
     assert found.pairs == pytest.approx((1 + (0.5 + lost) / 2) / 2)
     assert found.top == 0.5
-    assert found.spoiled["reversed"] == 0.25
-    assert found.spoiled["other_speaker"] == 0.75
+    assert found.corrupted["reversed"] == 0.25
+    assert found.corrupted["other_speaker"] == 0.75
 
 
 # Steps
@@ -422,7 +422,7 @@ def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenP
             return float((mine - theirs).square().mean())
 
     start = bi_network(1).trunk
-    students = [CrossEncoder(copy.deepcopy(start)), CrossEncoder(shallow(start, (1,)))]
+    students = [CrossEncoder(copy.deepcopy(start)), CrossEncoder(keep_layers(start, (1,)))]
     before = [distance(student) for student in students]
     told: list[Any] = []
     recipe = DistillationRecipe(cross=replace(CROSS, steps=40), gold=0.0, odds=1.0)

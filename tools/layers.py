@@ -20,6 +20,7 @@ CAPTIONS = {
     "table": "tables, any format",
     "text": "tokens, English",
     "user_file": "users' own files",
+    "keyed_store": "stored by key",
     "engines": "processes, Ray",
     "spec": "bleu(n=2)",
     "metric": "what a metric is",

@@ -5,7 +5,7 @@
     data = rejoinder.read("chats.jsonl")
     scores = rejoinder.score(data, metrics=["bleu", "rouge_l"])
     print(scores)                          # means by system with intervals
-    scores["bleu"]                         # one number a response
+    scores["bleu"]                         # one number per response
 
     rejoinder.score(["Fine, and you?"], references=[["Very well, thanks."]], metrics="meteor")
     rejoinder.aptness([["Hi there.", "How are you?"]], ["Fine, and you?"])    # how well each reply fits its context
@@ -149,11 +149,11 @@ if TYPE_CHECKING:
     from rejoinder.table import Estimate as Estimate
     from rejoinder.table import Table as Table
     from rejoinder.training.idk import IdkRecipe as IdkRecipe
-    from rejoinder.training.ranker.recipe import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import AptnessRecipe as AptnessRecipe
     from rejoinder.training.recipes import CometRecipe as CometRecipe
     from rejoinder.training.recipes import GeneratorRecipe as GeneratorRecipe
     from rejoinder.training.recipes import NupRecipe as NupRecipe
+    from rejoinder.training.recipes import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import StatementRecipe as StatementRecipe
     from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
     from rejoinder.training.train import TrainedModel as TrainedModel
@@ -171,74 +171,31 @@ if TYPE_CHECKING:
     from rejoinder.types import Turn as Turn
 
 _WHERE = {
-    "annotation.exports": (
-        "ExportFile",
-        "ImportSummary",
-    ),
-    "annotation.judgements": (
-        "RaterReport",
-        "aggregate",
-        "agreement",
-    ),
-    "annotation.power": (
-        "PowerAnalysis",
-        "power",
-    ),
+    "annotation.exports": ("ExportFile", "ImportSummary"),
+    "annotation.judgements": ("RaterReport", "aggregate", "agreement"),
+    "annotation.power": ("PowerAnalysis", "power"),
     "annotation.project": ("Project",),
     "augmentation.acceptance": ("Acceptance",),
-    "augmentation.adaptation": (
-        "adapt",
-        "parse_delorean",
-    ),
+    "augmentation.adaptation": ("adapt", "parse_delorean"),
     "augmentation.augment": ("augment",),
-    "augmentation.commonsense.inference": (
-        "GeneratedKnowledge",
-        "MatchedKnowledge",
-    ),
+    "augmentation.commonsense.inference": ("GeneratedKnowledge", "MatchedKnowledge"),
     "augmentation.commonsense.knowledge": ("read_knowledge",),
     "augmentation.paraphrase": ("paraphrase",),
     "augmentation.plan": ("AugmentationPlan",),
     "augmentation.retrieval": ("Retrieval",),
     "augmentation.summary": ("AugmentationTally",),
     "comparison.aggregation": ("AggregatedAspect",),
-    "comparison.check": (
-        "CheckResult",
-        "check",
-    ),
-    "comparison.compare": (
-        "Comparison",
-        "compare",
-    ),
-    "comparison.next_ratings": (
-        "NextRatings",
-        "RatingSuggestion",
-        "next_",
-    ),
-    "comparison.preferences": (
-        "PreferenceRanking",
-        "rank_by_preference",
-    ),
-    "comparison.trust": (
-        "Trust",
-        "trust",
-    ),
-    "data.collection": (
-        "Collection",
-        "collect",
-        "from_lists",
-    ),
+    "comparison.check": ("CheckResult", "check"),
+    "comparison.compare": ("Comparison", "compare"),
+    "comparison.next_ratings": ("NextRatings", "RatingSuggestion", "next_"),
+    "comparison.preferences": ("PreferenceRanking", "rank_by_preference"),
+    "comparison.trust": ("Trust", "trust"),
+    "data.collection": ("Collection", "collect", "from_lists"),
     "data.datasets": ("read_dataset",),
-    "data.importers": (
-        "ImportOptions",
-        "ImportTally",
-        "import_",
-    ),
+    "data.importers": ("ImportOptions", "ImportTally", "import_"),
     "data.inputs": ("read",),
     "data.reader": ("stream",),
-    "data.seeds": (
-        "Seed",
-        "read_seeds",
-    ),
+    "data.seeds": ("Seed", "read_seeds"),
     "data.shards.files": ("shards_of",),
     "data.shards.manifest": ("ShardManifest",),
     "data.shards.pack": ("shards",),
@@ -246,40 +203,19 @@ _WHERE = {
     "engines.base": ("Engine",),
     "engines.factory": ("open_engine",),
     "errors": ("RejoinderError",),
-    "indexes.base": (
-        "Passage",
-        "passages",
-    ),
+    "indexes.base": ("Passage", "passages"),
     "indexes.bm25": ("Bm25Index",),
     "indexes.build": ("index",),
     "indexes.corpus": ("Corpus",),
     "indexes.dense": ("DenseIndex",),
-    "indexes.embedding": (
-        "EmbeddedTexts",
-        "embed",
-    ),
+    "indexes.embedding": ("EmbeddedTexts", "embed"),
     "indexes.factory": ("open_index",),
     "indexes.sharded.bm25": ("ShardedBm25Index",),
     "indexes.sharded.dense": ("ShardedDenseIndex",),
-    "indexes.speaker_similarity": (
-        "SpeakerReport",
-        "speakers",
-    ),
-    "judges": (
-        "Judge",
-        "compare_pair",
-        "open_judge",
-        "order_consistency",
-    ),
+    "indexes.speaker_similarity": ("SpeakerReport", "speakers"),
+    "judges": ("Judge", "compare_pair", "open_judge", "order_consistency"),
     "judges.pairs": ("PairComparison",),
-    "metric": (
-        "Metric",
-        "Row",
-        "SetMetric",
-        "metric_names",
-        "parse",
-        "signature",
-    ),
+    "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
     "metrics.aptness": ("aptness",),
     "models.encoder.factory": ("load_encoder",),
     "models.grade.keywords": ("write_rarity",),
@@ -287,95 +223,44 @@ _WHERE = {
     "models.word_vectors": ("load_word_vectors",),
     "papers": ("reproduce",),
     "papers.base": ("Reproduction",),
-    "probes.attack": (
-        "AttackPlan",
-        "attack",
-    ),
+    "probes.attack": ("AttackPlan", "attack"),
     "probes.explanation": ("Explanation",),
     "probes.occlusion": ("explain",),
     "probes.result": ("Robustness",),
-    "reports.judge": (
-        "JudgeSummary",
-        "judge",
-    ),
+    "reports.judge": ("JudgeSummary", "judge"),
     "reports.listing": ("list_",),
     "reports.output": ("report",),
     "scoring.api": ("score",),
     "scoring.result": ("Scores",),
-    "scoring.run": (
-        "Plan",
-        "Run",
-        "load",
-        "run",
-    ),
-    "selection.build": (
-        "BuiltTestSet",
-        "PoolSet",
-        "build",
-        "find_pools",
-        "make_questions",
-    ),
+    "scoring.run": ("Plan", "Run", "load", "run"),
+    "selection.build": ("BuiltTestSet", "PoolSet", "build", "find_pools", "make_questions"),
     "selection.evaluate": ("evaluate_selection",),
-    "selection.exports": (
-        "ExportSettings",
-        "export",
-    ),
-    "selection.label_files": (
-        "LabelledQuestions",
-        "label",
-    ),
+    "selection.exports": ("ExportSettings", "export"),
+    "selection.label_files": ("LabelledQuestions", "label"),
     "selection.ranking.evaluation": ("evaluate_ranking",),
-    "selection.ranking.rank": (
-        "RankingRun",
-        "rank",
-    ),
+    "selection.ranking.rank": ("RankingRun", "rank"),
     "selection.ranking.result": ("RankingResult",),
     "selection.result": ("SelectionResult",),
-    "selection.select": (
-        "SelectionRun",
-        "select",
-    ),
+    "selection.select": ("SelectionRun", "select"),
     "selection.settings": ("SelectionSettings",),
-    "server.annotation": (
-        "Annotation",
-        "annotate",
-    ),
-    "situation.build": (
-        "SituatedSet",
-        "situate",
-    ),
+    "server.annotation": ("Annotation", "annotate"),
+    "situation.build": ("SituatedSet", "situate"),
     "situation.settings": ("SituationSettings",),
-    "sources": (
-        "Moment",
-        "ProposedQuestions",
-        "Source",
-        "parse_source",
-        "propose",
-    ),
-    "systems": (
-        "System",
-        "parse_system",
-        "system_signature",
-    ),
+    "sources": ("Moment", "ProposedQuestions", "Source", "parse_source", "propose"),
+    "systems": ("System", "parse_system", "system_signature"),
     "systems.chat": ("Chat",),
-    "table": (
-        "Estimate",
-        "Table",
-    ),
+    "table": ("Estimate", "Table"),
     "training.idk": ("IdkRecipe",),
-    "training.ranker.recipe": ("RankerRecipe",),
     "training.recipes": (
         "AptnessRecipe",
         "CometRecipe",
         "GeneratorRecipe",
         "NupRecipe",
+        "RankerRecipe",
         "StatementRecipe",
     ),
     "training.speaker.trainer": ("ScorerRecipe",),
-    "training.train": (
-        "TrainedModel",
-        "train",
-    ),
+    "training.train": ("TrainedModel", "train"),
     "types": (
         "Candidate",
         "Dialogue",

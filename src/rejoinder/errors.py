@@ -1,13 +1,13 @@
-"""What can go wrong through no fault of ours.
+"""Errors that are not bugs of rejoinder.
 
 RejoinderError            one sentence for the user: what is wrong, what was found, what to do; exit status 2
-├── InputError            a file or a record that cannot be read as it stands
-├── SpecError             a metric, importer, dataset or command that was named wrongly
+├── InputError            a file or a record that cannot be read
+├── SpecError             the name of a metric, importer, dataset or command that is not known
 ├── MissingExtraError     an optional dependency that is not installed
 ├── FetchError            a published file that could not be fetched (data/download.py)
 └── RunError              a run folder that cannot be used as asked
 
-Anything else that escapes is a bug of rejoinder's.
+Any other exception is a bug of rejoinder.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _MAX_NAMES = 16  # in one error sentence
 
 
 class RejoinderError(Exception):
-    """A user's error, told in one sentence."""
+    """A user's error, in one sentence."""
 
 
 class InputError(RejoinderError):
-    """A file or a record that cannot be read as it stands."""
+    """A file or a record that cannot be read."""
 
 
 class SpecError(RejoinderError):
-    """A name or a spec that means nothing here."""
+    """A name or a spec that is not known."""
 
 
 class MissingExtraError(RejoinderError):
@@ -38,7 +38,7 @@ class MissingExtraError(RejoinderError):
         self._given = (module, extra, purpose)
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """So that a worker can send it to who asked."""
+        """Make it picklable, so that a worker can send it back."""
         return MissingExtraError, self._given
 
 
@@ -47,26 +47,26 @@ class RunError(RejoinderError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error sentence: the nearest known names, or all of them."""
+    """Return the end of an error sentence: the nearest known names, or all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"
-    shown = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
-    return f"known: {shown or 'none'}"
+    listed = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
+    return f"known: {listed or 'none'}"
 
 
 def brief(text: object, limit: int = 60) -> str:
-    """A value as it may stand in an error sentence: on one line, cut to a length."""
-    shown = repr(text) if not isinstance(text, str) else repr(text[: limit + 1])
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    """Return a value for an error sentence: on one line, cut to a length."""
+    text_repr = repr(text) if not isinstance(text, str) else repr(text[: limit + 1])
+    return text_repr if len(text_repr) <= limit else text_repr[: limit - 1] + "…"
 
 
 def shorten_path(name: object, limit: int = 120) -> str:
-    """The name of a file as it may stand in an error sentence: a very long one is cut."""
+    """Return the name of a file for an error sentence: a very long one is cut."""
     text = name.decode(errors="backslashreplace") if isinstance(name, bytes) else str(name)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 class JudgeError(RejoinderError):
-    """A judge that cannot be asked; every answer that came before is kept."""
+    """A judge that cannot be asked; all earlier answers are kept."""

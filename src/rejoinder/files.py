@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and the digests of those that are there."""
+"""Files: written whole or not at all, and their digests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +21,7 @@ _BLOCK = 2**20
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file's bytes."""
+    """Return the sha256 of a file's bytes."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -32,11 +32,21 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def sha256_of_bytes(raw: bytes) -> str:
+    """Return the sha256 of some bytes."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def sha256_of_parts(parts: Iterable[object], separator: str = " ") -> str:
+    """Return the sha256 of some values, each as a string, with a separator between them."""
+    return sha256_of_bytes(separator.join(map(str, parts)).encode())
+
+
 @contextmanager
 def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when the block has ended well; a private one is its owner's alone.
+    """A file to write that gets its name only when the block has succeeded; a private one only its owner can read.
 
-    A device or a pipe is written as it is. A failure to write (a full disk) is one sentence that names the file.
+    A device or a pipe is written directly. A failure to write (a full disk) is an error that names the file.
     """
     if str(path) == "-":
         yield sys.stdout.buffer
@@ -57,21 +67,29 @@ def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]
             else:
                 yield raw
             raw.flush()
-            os.fsync(raw.fileno())  # else a power failure may leave the name and not what it names
+            os.fsync(raw.fileno())  # else a power failure may leave the name without the content
         os.chmod(name, 0o600 if private else 0o666 & ~_umask())
-        os.replace(name, os.path.realpath(target))
+        put_in_place(name, os.path.realpath(target))
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
+def put_in_place(part: str | Path, target: str | Path) -> None:
+    """Give a finished file or folder its name in one step; it replaces a file, or an empty folder, of that name."""
+    if os.path.isdir(part):
+        with suppress(OSError):
+            os.rmdir(target)
+    os.replace(part, target)
+
+
 def is_part(name: str, targets: Iterable[str]) -> bool:
-    """Whether a name is that of an unfinished part of one of these files, as a crash leaves it."""
+    """Whether a name is that of an unfinished part of one of these files, left by a crash."""
     return any(re.fullmatch(rf"\.{re.escape(target)}\.[a-z0-9_]{{8}}", name) for target in targets)
 
 
 class _File(io.FileIO):
-    """A file that names its target where it cannot be written."""
+    """A file whose errors name its target."""
 
     def __init__(self, path: str | Path, target: Path) -> None:
         self._target = target
@@ -87,12 +105,12 @@ class _File(io.FileIO):
         except BrokenPipeError:
             raise
         except OSError as error:
-            # No InputError: what was computed stays for when there is space.
-            raise RejoinderError(f"{self._target}: cannot be written ({error.strerror}); make room for it") from None
+            # Not an InputError: results are kept, for a second try with more space.
+            raise RejoinderError(f"{self._target}: cannot be written ({error.strerror}); free some space") from None
 
 
 def _is_special(target: Path) -> bool:
-    """Whether there is something else than a file: a name like /dev/stdout, a device, a pipe."""
+    """Whether it is not an ordinary file: a name like /dev/stdout, a device, a pipe."""
     try:
         mode = target.stat().st_mode
     except OSError:
@@ -103,7 +121,7 @@ def _is_special(target: Path) -> bool:
 
 
 def _make_part(target: Path) -> str:
-    """A new hidden file beside the target (beside what it links to)."""
+    """Create a hidden file beside the target (beside the file that it links to) and return its name."""
     beside = Path(os.path.realpath(target))
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)

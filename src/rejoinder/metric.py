@@ -13,7 +13,6 @@ A score of NaN means "cannot be said" (no references, an empty reply); it is kep
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import math
 import typing
@@ -23,9 +22,12 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import list_modules
+from rejoinder.registry import Registry, list_classes
 from rejoinder.types import Pair
 from rejoinder.user_file import load_user_file
+
+if typing.TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Statistic: TypeAlias = Any  # anything that JSON can hold: it is written to the score cache
 NAN = math.nan
@@ -138,7 +140,6 @@ class SetMetric(Metric):
         )
 
 
-ENTRY_POINT_GROUP = "rejoinder.metrics"
 _names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
 _digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as they were when they were run
 
@@ -150,23 +151,12 @@ def metric_names() -> list[str]:
     >>> "bleu" in rejoinder.metric_names()
     True
     """
-    return sorted({*list_modules("rejoinder.metrics"), *(e.name for e in _entry_points())})
+    return METRICS.names()
 
 
 def metric_class(name: str) -> type[Metric]:
     """The class behind a metric's name, or behind a path such as ``./mine.py`` or ``./mine.py:Mine``."""
-    if name.partition(":")[0].endswith(".py"):
-        return _load_metric_file(name)
-    if name in list_modules("rejoinder.metrics"):
-        return _find_metric_class(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
-    for entry in _entry_points():
-        if entry.name == name:
-            found = entry.load()
-            if not (inspect.isclass(found) and issubclass(found, Metric)):
-                raise SpecError(f"the entry point {name!r} of {entry.value} is not a Metric")
-            _names[found] = name
-            return found
-    raise SpecError(f"no metric is called {name!r}; {nearest(name, metric_names())}")
+    return METRICS.load(name)
 
 
 def parse(spec: str) -> Metric:
@@ -220,19 +210,9 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
     return "|".join(parts)
 
 
-def _entry_points() -> list[Any]:
-    from importlib.metadata import entry_points
-
-    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name)
-
-
-def _find_metric_class(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
+def _find_metric_class(module: ModuleType, name: str, wanted: str | None = None) -> type[Metric]:
     """The one metric that a module defines (or the one that was asked for)."""
-    defined = {
-        key: value
-        for key, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, Metric) and value.__module__ == module.__name__
-    }
+    defined: dict[str, type[Metric]] = list_classes(module, Metric)
     if wanted is not None:
         if wanted not in defined:
             raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, defined)}")
@@ -252,6 +232,23 @@ def _load_metric_file(name: str) -> type[Metric]:
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
     _names[cls], _digests[cls] = name, loaded.digest
     return cls
+
+
+def _load_entry_point(entry: EntryPoint) -> type[Metric]:
+    cls = entry.load()
+    if not (inspect.isclass(cls) and issubclass(cls, Metric)):
+        raise SpecError(f"the entry point {entry.name!r} of {entry.value} is not a Metric")
+    _names[cls] = entry.name
+    return cls
+
+
+METRICS: Registry[type[Metric]] = Registry(
+    "rejoinder.metrics",
+    "metric",
+    lambda module: _find_metric_class(module, module.__name__.rpartition(".")[2]),
+    from_entry_point=_load_entry_point,
+    from_file=_load_metric_file,
+)
 
 
 def _format_value(value: Any) -> str:

@@ -1,29 +1,109 @@
-"""A folder as a registry: a module in it is what a user can name; nothing else needs to be written down."""
+"""A folder as a registry: a module in it is something that users can name; nothing else needs to be written down."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rejoinder.errors import SpecError, nearest
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
-def list_modules(package: str) -> list[str]:
-    """The names in a folder that acts as a registry; a leading underscore keeps a module out of it."""
-    folder = importlib.import_module(package).__path__
-    return sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
-
-
-def list_packages(package: str) -> list[str]:
-    """The folders in a folder that acts as a registry."""
-    folder = importlib.import_module(package).__path__
-    return sorted(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
+T = TypeVar("T")
 
 
-def load_module(package: str, name: str, kind: str) -> ModuleType:
-    """One module of a registry folder, by the name a user typed."""
-    known = list_modules(package)
-    if name not in known:
-        raise SpecError(f"no {kind} is called {name!r}; {nearest(name, known)}")
-    return importlib.import_module(f"{package}.{name}")
+class Registry(Generic[T]):
+    """What the modules of a package offer by name, and entry points and users' files where these are read too.
+
+    - ``package``: the folder; a leading underscore keeps a module out of it.
+    - ``kind``: what one of them is, in errors.
+    - ``from_module``: what a module offers.
+    - ``typed``: turns a module's name into what users type.
+    - ``packages``: list folders only, not modules.
+    - ``from_entry_point``: what an entry point of another distribution offers; their group is called like the package.
+    - ``from_file``: what ``./mine.py`` or ``./mine.py:NAME`` offers.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        kind: str,
+        from_module: Callable[[ModuleType], T],
+        *,
+        typed: Callable[[str], str] = str,
+        packages: bool = False,
+        from_entry_point: Callable[[EntryPoint], T] | None = None,
+        from_file: Callable[[str], T] | None = None,
+    ) -> None:
+        self._package, self._kind, self._packages = package, kind, packages
+        self._from_module, self._typed = from_module, typed
+        self._from_entry_point, self._from_file = from_entry_point, from_file
+
+    def packaged_names(self) -> list[str]:
+        """The names of what comes with rejoinder, sorted."""
+        return sorted(self._modules())
+
+    def names(self) -> list[str]:
+        """Every name that can be typed, sorted; those of entry points too."""
+        return sorted({*self._modules(), *(entry.name for entry in self.entry_points())})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._modules() or any(entry.name == name for entry in self.entry_points())
+
+    def load(self, name: str) -> T:
+        """Return what has the name that a user typed; a SpecError names the nearest one where there is none."""
+        if self._from_file is not None and name.partition(":")[0].endswith(".py"):
+            return self._from_file(name)
+        if (module := self._modules().get(name)) is not None:
+            return self._from_module(importlib.import_module(f"{self._package}.{module}"))
+        for entry in self.entry_points():
+            if entry.name == name and self._from_entry_point is not None:
+                return self._from_entry_point(entry)
+        raise SpecError(f"no {self._kind} is called {name!r}; {nearest(name, self.names())}")
+
+    def entry_points(self) -> list[EntryPoint]:
+        """The entry points of the package's group, by name; none where the registry does not read them."""
+        if self._from_entry_point is None:
+            return []
+        from importlib.metadata import entry_points
+
+        return sorted(entry_points(group=self._package), key=lambda entry: entry.name)
+
+    def _modules(self) -> dict[str, str]:
+        """The module behind each name of the folder."""
+        folder = importlib.import_module(self._package).__path__
+        return {
+            self._typed(m.name): m.name
+            for m in pkgutil.iter_modules(folder)
+            if (m.ispkg if self._packages else not m.name.startswith("_"))
+        }
+
+
+def with_dashes(module: str) -> str:
+    """A module's name as it is typed on the command line: ``lm_eval`` is ``lm-eval``, ``import_`` is ``import``."""
+    return module.rstrip("_").replace("_", "-")
+
+
+def defined_class(base: type[T]) -> Callable[[ModuleType], type[T]]:
+    """Return a function that finds the class derived from ``base`` which a module defines."""
+
+    def find_class(module: ModuleType) -> type[T]:
+        classes: dict[str, type[T]] = list_classes(module, base)
+        if not classes:
+            raise SpecError(f"{module.__name__} defines no {base.__name__}")
+        return next(iter(classes.values()))
+
+    return find_class
+
+
+def list_classes(module: ModuleType, base: type[Any]) -> dict[str, Any]:
+    """The classes derived from ``base`` that a module itself defines, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__
+    }

@@ -20,28 +20,28 @@ Value = TypeVar("Value")
 
 
 class Spec(NamedTuple):
-    """A spec taken apart: the name, and the parameters as they were typed."""
+    """A parsed spec: the name, and the parameters as they were typed."""
 
     name: str
     arguments: dict[str, Any]
 
 
 def parse_spec(text: str, kind: str) -> Spec:
-    """A spec as typed; ``kind`` is what it should name, for the error."""
-    found = _SPEC.fullmatch(text.strip())
-    if not found:
+    """Parse a spec; ``kind`` is what it should name, for the error."""
+    match = _SPEC.fullmatch(text.strip())
+    if not match:
         raise SpecError(f"{text!r} is not a {kind}; write NAME or NAME(parameter=value, ...)")
-    return Spec(found["name"], _parse_arguments(text, found["arguments"] or ""))
+    return Spec(match["name"], _parse_arguments(text, match["arguments"] or ""))
 
 
 def construct(cls: type[Value], spec: Spec) -> Value:
-    """The value of a class that a spec describes; wrong parameters are named."""
+    """Return the value of a class that a spec describes; an error names wrong parameters."""
     fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(cls)
     arguments = {}
     for key, value in spec.arguments.items():
         if key not in fields:
-            hint = nearest(key, fields) if fields else "it has none"
+            hint = nearest(key, fields) if fields else "it takes none"
             raise SpecError(f"{spec.name} has no parameter {key!r}; {hint}")
         arguments[key] = _convert_argument(value, hints[key], f"{spec.name}: {key}")
     missing = [n for n, f in fields.items() if n not in arguments and _has_no_default(f)]
@@ -51,13 +51,13 @@ def construct(cls: type[Value], spec: Spec) -> Value:
 
 
 def format_spec(name: str, value: Any) -> str:
-    """A value as a spec: its name and the parameters that differ from their defaults."""
-    shown = [
+    """Return a value as a spec: its name and the parameters that differ from their defaults."""
+    parameters = [
         f"{f.name}={getattr(value, f.name)!r}"
         for f in dataclasses.fields(value)
         if _has_no_default(f) or getattr(value, f.name) != f.default
     ]
-    return name + (f"({', '.join(shown)})" if shown else "")
+    return name + (f"({', '.join(parameters)})" if parameters else "")
 
 
 def _parse_arguments(spec: str, text: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _parse_arguments(spec: str, text: str) -> dict[str, Any]:
 
 
 def _convert_argument(value: Any, hint: Any, what: str) -> Any:
-    """The value as the parameter's type wants it, or an error that names what is allowed."""
+    """Return the value in the parameter's type, or raise an error that names what is allowed."""
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
         allowed = typing.get_args(hint)
@@ -100,20 +100,20 @@ def _has_no_default(field: dataclasses.Field[Any]) -> bool:
 
 
 def check_choice(metric: str, parameter: str, value: object, choices: Any) -> None:
-    """A parameter must be one of the values of a Literal."""
+    """Raise where a parameter is not one of the values of a Literal."""
     allowed = get_args(choices)
     if value not in allowed:
         raise SpecError(f"{metric}: {parameter} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
 def check_between(metric: str, parameter: str, value: int, low: int, high: int) -> None:
-    """A parameter must be a whole number between two others."""
+    """Raise where a parameter is not a whole number between two others."""
     if type(value) is not int or not low <= value <= high:
         raise SpecError(f"{metric}: {parameter} must be a whole number from {low} to {high}, not {value!r}")
 
 
 def check_tokenizer(metric: str, tokenizer: TokenizerName, lowercase: bool) -> None:
-    """A tokeniser must be known, and must be able to keep upper case where it is asked to."""
+    """Raise where a tokeniser is not known, or cannot keep upper case where it should."""
     check_choice(metric, "tokenizer", tokenizer, TokenizerName)
     if tokenizer == "rouge" and not lowercase:
-        raise SpecError(f"{metric}: tokenizer='rouge' lower-cases; leave lowercase out or take another tokenizer")
+        raise SpecError(f"{metric}: tokenizer='rouge' lower-cases; leave out lowercase or choose another tokenizer")

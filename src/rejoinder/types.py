@@ -1,4 +1,4 @@
-"""The nouns of rejoinder: plain frozen values, nothing else.
+"""The records of rejoinder: plain frozen values, nothing else.
 
 dialogue: turns. turn: speaker and text. item: a context that awaits a reply. response: what a system said to an item.
 reference: a reply known to be good. question: an item with graded candidates. rating: what a person said of a response
@@ -18,7 +18,7 @@ Choice: TypeAlias = Literal["first", "second", "tie"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance; the speaker is None where the file does not say."""
+    """One utterance; the speaker is None where the file does not name one."""
 
     text: str
     speaker: str | None = None
@@ -28,8 +28,8 @@ class Turn:
 class Reference:
     """A reply known to be good, and where it came from ("human" unless said otherwise).
 
-    One that was found or made carries how sure its source was (``score``) and the text that it was adapted from or made
-    of (``origin``), where there is one.
+    One that was retrieved or generated also has how sure its source was (``score``) and the text that it was adapted
+    from or made of (``origin``), where there is one.
     """
 
     text: str
@@ -51,8 +51,8 @@ class Statement:
 class Candidate:
     """A text proposed as a reply to an item, with its grade where it was graded.
 
-    ``source`` says what found or wrote it, ``labels`` why it is wrong where that is known, ``meta`` whatever else there
-    is to say of how it came here.
+    ``source`` says what found or wrote it, ``labels`` why it is wrong where that is known, ``meta`` anything else about
+    where it came from.
     """
 
     text: str

@@ -1,7 +1,7 @@
-"""A Python file of the user's, run from its source: what its digest says is what runs, never bytecode of an older text.
+"""A Python file of the user's, run from its source, so that its digest is always that of the code that runs.
 
-The digest is that of the file and of the modules that it imports from its own folder, at once or later; they are found
-there without further ado, and run from the very bytes that the digest is of.
+The digest covers the file and the modules that it imports from its own folder, at once or later. These are found there
+without any setup, and run from the same bytes that the digest was computed of.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PREFIX = "rejoinder_user_"
 
 
 class UserFile(NamedTuple):
-    """A file that was run: its module, and the digest of everything of the user's that it consists of."""
+    """A file that was run: its module, and the digest of all code of the user that it consists of."""
 
     module: ModuleType
     digest: str
@@ -38,7 +38,7 @@ class _Source(NamedTuple):
 
 
 def load_user_file(file: str, called: str) -> UserFile:
-    """A file as it stands now; it is run again where its text has changed. ``called`` is what it was named as."""
+    """Run a file, or return its module where it has not changed since; ``called`` is what it should define."""
     path = Path(file)
     if not path.is_file():
         raise SpecError(f"{file}: no such file (it was named as a {called})")
@@ -47,10 +47,10 @@ def load_user_file(file: str, called: str) -> UserFile:
         modules = dict(_find_modules(main))
     except OSError as error:
         raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a {called}") from None
-    text = [("", main), *sorted(modules.items())]
-    before = _FILE_CACHE.get(main.path)
-    if before is None or before[0] != text:
-        _FILE_CACHE[main.path] = text, _run_file(file, main, text[1:])
+    sources = [("", main), *sorted(modules.items())]
+    cached = _FILE_CACHE.get(main.path)
+    if cached is None or cached[0] != sources:
+        _FILE_CACHE[main.path] = sources, _run_file(file, main, sources[1:])
     return _FILE_CACHE[main.path][1]
 
 
@@ -58,8 +58,8 @@ def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) 
     for name, source in modules:
         _FINDER.serve(file, name, source)
     digest = _digest(main, modules)
-    place = hashlib.sha256(str(main.path).encode() + digest.encode()).hexdigest()[:12]
-    module = ModuleType(f"{PREFIX}{main.path.stem}_{place}")
+    suffix = hashlib.sha256(str(main.path).encode() + digest.encode()).hexdigest()[:12]
+    module = ModuleType(f"{PREFIX}{main.path.stem}_{suffix}")
     module.__file__ = str(main.path)
     sys.modules[module.__name__] = module
     try:
@@ -72,17 +72,17 @@ def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) 
 
 
 def _digest(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
-    whole = hashlib.sha256(main.content)
+    digest = hashlib.sha256(main.content)
     for name, source in modules:
-        whole.update(f"\n{name}:{hashlib.sha256(source.content).hexdigest()}".encode())
-    return whole.hexdigest()[:12]
+        digest.update(f"\n{name}:{hashlib.sha256(source.content).hexdigest()}".encode())
+    return digest.hexdigest()[:12]
 
 
 def _find_modules(main: _Source) -> Iterator[tuple[str, _Source]]:
-    """The modules of a file's folder that it imports, and that these import, wherever in their text they do so."""
-    folder, seen, waiting = main.path.parent, set(), [("", main)]
-    while waiting:
-        importer, source = waiting.pop()
+    """The modules of a file's folder that it imports, and that these import, anywhere in their code."""
+    folder, seen, queue = main.path.parent, set(), [("", main)]
+    while queue:
+        importer, source = queue.pop()
         package = importer if source.path.name == "__init__.py" else importer.rpartition(".")[0]
         for name in _imported_names(source.content, package):
             if name in seen:
@@ -91,14 +91,14 @@ def _find_modules(main: _Source) -> Iterator[tuple[str, _Source]]:
             base = folder.joinpath(*name.split("."))
             path = next((p for p in (base / "__init__.py", base.with_name(f"{base.name}.py")) if p.is_file()), None)
             if path is not None and _is_imported_from(name, path):
-                found = _Source(path, path.read_bytes())
-                waiting.append((name, found))
-                yield name, found
+                module = _Source(path, path.read_bytes())
+                queue.append((name, module))
+                yield name, module
 
 
 @functools.lru_cache(maxsize=256)
 def _imported_names(content: bytes, package: str) -> tuple[str, ...]:
-    """The names of all modules that a text may import, with their packages."""
+    """The names of all modules that some code may import, with their packages."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):  # running it will say what is wrong
@@ -128,7 +128,7 @@ def _is_import_call(node: ast.Call) -> bool:
 
 
 def _is_imported_from(name: str, path: Path) -> bool:
-    """Whether a module comes from this file: not one of the same name that Python has or that is installed."""
+    """Whether a module comes from this file, and not from one of the same name of Python or of an installed package."""
     if name in _FINDER.sources:
         return True
     top, _, rest = name.partition(".")
@@ -142,26 +142,26 @@ def _is_imported_from(name: str, path: Path) -> bool:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the modules of users' folders, as they were when their digest was taken."""
+    """Finds the modules of users' folders, as they were when their digest was computed."""
 
     def __init__(self) -> None:
         self.sources: dict[str, _Source] = {}
 
     def serve(self, file: str, name: str, source: _Source) -> None:
-        """Let a name be this module from now on."""
+        """Import a name from this module from now on."""
         before = self.sources.get(name)
         if before is not None and before.path != source.path:
             raise SpecError(
                 f"{file}: imports {source.path}, and another file imports {before.path} under the same name; "
                 "rename one of them, or use one at a time"
             )
-        sys.modules.pop(name, None)  # it is run anew, for what it imports may have changed
+        sys.modules.pop(name, None)  # it is run again, because its own imports may have changed
         self.sources[name] = source
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module, where it is one of ours to serve."""
+        """Return the spec of a module, where it is one of a user's folder."""
         source = self.sources.get(fullname)
         if source is None:
             return None
@@ -182,11 +182,11 @@ class _Loader(InspectLoader):
         self._source = source
 
     def get_source(self, fullname: str) -> str:
-        """Its text."""
+        """Return its code as text."""
         return self._source.content.decode()
 
     def get_code(self, fullname: str) -> CodeType:
-        """Its text, compiled."""
+        """Return its code, compiled."""
         code: CodeType = compile(self._source.content, str(self._source.path), "exec")
         return code
 
@@ -196,4 +196,4 @@ class _Loader(InspectLoader):
 
 
 _FINDER = _Finder()
-_FILE_CACHE: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with the texts that were run last
+_FILE_CACHE: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with its last sources

@@ -6,26 +6,17 @@ and its value computed anew. Files that were made elsewhere (on a machine with a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import orjson
 
 from rejoinder.augmentation.commonsense.inference import TailGenerator
-from rejoinder.errors import RunError
+from rejoinder.files import sha256_of_bytes
+from rejoinder.keyed_store import LineStore, Value
 from rejoinder.models.delorean.decoder import DeloreanTask
 from rejoinder.paths import cache_home
-
-
-class NamedFields(Protocol):
-    """A value with named fields, as a NamedTuple has them."""
-
-    def _asdict(self) -> dict[str, Any]: ...
-
-
-Value = TypeVar("Value", bound=NamedFields)
 
 
 def digest_parts(parts: Sequence[object]) -> str:
@@ -34,58 +25,33 @@ def digest_parts(parts: Sequence[object]) -> str:
         text = orjson.dumps(parts).decode()
     except TypeError:  # half characters are no JSON
         text = repr(parts)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256_of_bytes(text.encode("utf-8", "surrogatepass"))[:32]
 
 
-class LineStore(Generic[Value]):
-    """Values by key: a file that grows, and files that are only read.
+class ValueStore(LineStore[Value]):
+    """The last value of each key: a file that grows, and files that are only read.
 
-    ``of`` makes a value of the fields of a line; ``what`` names the values in errors.
+    ``of_fields`` makes a value of the fields of a line; ``what`` names the values in errors.
     """
 
-    def __init__(self, of: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
-        self.path = path
-        self._of, self._what = of, what
-        self._known: dict[str, Value] = {}
+    def __init__(self, of_fields: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
+        super().__init__(path, what)
+        self._of_fields = of_fields
         for file in (*others, path):
             if file.exists() or file is not path:
-                self._read(file)
+                self.include(file)
+
+    def parse(self, key: str, fields: dict[str, Any]) -> Value:
+        """Return the value of a line."""
+        return self._of_fields(fields)
 
     def get(self, key: str) -> Value | None:
-        """What is kept under a key."""
-        return self._known.get(key)
+        """Return the value of a key, the last one where there are several."""
+        return next(reversed(self.of(key)), None)
 
-    def put(self, found: Iterable[tuple[str, Value]]) -> None:
+    def put(self, rows: Iterable[tuple[str, Value]]) -> None:
         """Keep some values, on disk at once."""
-        rows = dict(found)
-        self._known.update(rows)
-        lines = [
-            orjson.dumps({"key": key, **one._asdict()}, default=list, option=orjson.OPT_APPEND_NEWLINE)
-            for key, one in rows.items()
-        ]
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
-                # What a crash tore off stands on a line of its own, and is passed over.
-                file.write(b"\n" * (file.tell() > 0) + b"".join(lines).rstrip(b"\n") + b"\n")
-        except OSError as error:
-            raise RunError(
-                f"{self.path}: {self._what} cannot be kept there ({error.strerror}); free some space, or move the "
-                "cache with REJOINDER_CACHE"
-            ) from None
-
-    def _read(self, file: Path) -> None:
-        try:
-            lines = file.read_bytes().splitlines()
-        except OSError as error:
-            raise RunError(f"{file}: {self._what} cannot be read there ({error.strerror})") from None
-        for line in lines:
-            try:
-                record = orjson.loads(line)
-                key = str(record.pop("key"))
-                self._known[key] = self._of(record)
-            except (TypeError, ValueError, AttributeError, KeyError):
-                continue
+        self.append(dict(rows))
 
 
 class Likelihood(NamedTuple):
@@ -115,7 +81,7 @@ def adaptation_key(signature: str, job: DeloreanTask) -> str:
     return digest_parts([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
 
 
-class AdaptationStore(LineStore[Adaptation]):
+class AdaptationStore(ValueStore[Adaptation]):
     """Adaptations by key: a file that grows, and files that are only read."""
 
     def __init__(self, path: Path, *others: Path) -> None:
@@ -138,7 +104,7 @@ class CachedTails:
     def __init__(self, open_generator: Callable[[], TailGenerator], signature: str, path: Path) -> None:
         self._open = open_generator
         self._signature = signature
-        self._store = LineStore(lambda fields: Tails(**fields), "tails", path)
+        self._store = ValueStore(lambda fields: Tails(**fields), "tails", path)
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """Up to n tails of each event and a relation, best first; only what is not known is asked for."""

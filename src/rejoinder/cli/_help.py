@@ -7,13 +7,12 @@ A command's file says all that is shown of it: ``GROUP`` (one of the groups belo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
 import click
 
-from rejoinder.registry import list_modules
+from rejoinder.registry import Registry, with_dashes
 
 SCORING = "Score and compare"
 PEOPLE = "People"
@@ -22,7 +21,7 @@ MODELS_AND_DATA = "Models and data"
 SERVING = "Serving and help"
 GROUPS = (SCORING, PEOPLE, TEST_SETS, MODELS_AND_DATA, SERVING)
 
-_PACKAGE = "rejoinder.cli"
+_REGISTRY: Registry[ModuleType] = Registry("rejoinder.cli", "command", lambda module: module, typed=with_dashes)
 
 
 class CommandEntry(NamedTuple):
@@ -34,15 +33,14 @@ class CommandEntry(NamedTuple):
     common: int | None  # the place among the most used commands
 
 
-def command_names() -> dict[str, str]:
-    """The module of every command, by the command's name."""
-    return {module.rstrip("_").replace("_", "-"): module for module in list_modules(_PACKAGE)}
+def command_names() -> list[str]:
+    """Every command, as it is typed."""
+    return _REGISTRY.names()
 
 
 def command_module(name: str) -> ModuleType | None:
     """The module of a command, loaded; None where there is no such command."""
-    module = command_names().get(name)
-    return import_module(f"{_PACKAGE}.{module}") if module is not None else None
+    return _REGISTRY.load(name) if name in _REGISTRY else None
 
 
 def list_entries() -> list[CommandEntry]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
-
-from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
@@ -114,19 +111,6 @@ def folder_output_option(required: bool = True, usual: str = "") -> Callable[...
     """``-o/--output`` of a command that writes a new folder."""
     description = "The folder to write" + (f" [{usual}]." if usual else ".")
     return output_option(click.Path(path_type=Path), description, metavar="FOLDER", required=required)
-
-
-def check_new_folder(folder: Path, hint: str = "name a new folder") -> None:
-    """Raise where a folder that is to be written has something in it."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: already exists and is not empty; {hint}")
-
-
-def require_modules(*names: str) -> None:
-    """Raise where a package that training needs is not installed."""
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            raise MissingExtraError(name, "torch", "training")
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

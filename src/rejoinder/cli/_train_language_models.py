@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from rejoinder.cli._options import check_new_folder, folder_output_option, require_modules
+from rejoinder.cli._options import folder_output_option
+from rejoinder.cli._train_scorers import print_line
 
 
 @click.command("generator")
@@ -65,24 +67,13 @@ def generator(
     training is stopped, run the same command again to continue. Test the result with
     rejoinder select SET --system generator:FOLDER.
     """
-    from rejoinder.errors import InputError
-    from rejoinder.models.generator.text import GeneratorLimits
-
-    require_modules("torch")
-    if arch == "transformer" and dim % (2 * heads):
-        raise InputError(f"--dim {dim} cannot be split into {heads} heads of even size; take a multiple of {2 * heads}")
-    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.models.generator.model import CARD_FILE
     from rejoinder.models.generator.shape import GeneratorShape
-    from rejoinder.training.generator.recipe import train_generator
     from rejoinder.training.recipes import GeneratorRecipe
+    from rejoinder.training.train import train
 
-    if (output / CARD_FILE).exists() and not (output / "checkpoint.json").exists():
-        raise InputError(f"{output}: already has a finished generator; name a new folder")
-    vocabulary, size = _parse_vocabulary(pieces)
+    shape = GeneratorShape(arch=arch, layers=layers, dim=dim, heads=heads, attention=not no_attention)
     recipe = GeneratorRecipe(
-        GeneratorShape(arch=arch, layers=layers, dim=dim, heads=heads, vocabulary=size, attention=not no_attention),
-        GeneratorLimits(),
+        replace(shape, vocabulary=int(pieces)) if pieces.isdecimal() else shape,
         steps=steps,
         tokens=tokens,
         rate=rate,
@@ -90,33 +81,18 @@ def generator(
         check=check,
         seed=seed,
     )
-    train_generator(
-        read_dialogues(files or DEFAULT_CORPORA[:1]),
+    vocabulary = None if pieces.isdecimal() else pieces
+    model = train(
+        "generator",
+        files,
         output,
-        recipe,
-        pieces=vocabulary,
-        snapshots=snapshots,
+        recipe=recipe,
         device=device,
-        say=lambda line: click.echo(line, err=True),
+        say=print_line,
+        vocabulary=vocabulary,
+        snapshots=snapshots,
     )
-    click.echo(f"{output}: written; test it: rejoinder select SET --system generator:{output}", err=True)
-
-
-def _parse_vocabulary(text: str) -> tuple[str | None, int]:
-    """The vocabulary of another generator (None: to be learned), and its size."""
-    from rejoinder.errors import InputError
-
-    if text.isdecimal():
-        if int(text) < 300:
-            raise InputError(f"--vocabulary {text} is too small for single letters; take 300 or more")
-        return None, int(text)
-    from rejoinder.models.generator.model import TOKENIZER, read_card
-
-    card = read_card(Path(text))
-    return (Path(text) / TOKENIZER).read_text(encoding="utf-8"), card.shape.vocabulary
-
-
-UNKNOWN_LICENCE = "not known"
+    print_line(f"{output}: written; test it: rejoinder select SET --system {model.use}")
 
 
 @click.command("statements")
@@ -154,35 +130,19 @@ def statements(
     Without FILES, from the training split of SUGAR's first fold. Use the result as
     rejoinder situate statements --writer FOLDER.
     """
-    from rejoinder.errors import InputError
-
-    if files and not valid:
-        raise InputError("no held-out seeds are named; name some with --valid FILE")
-    check_new_folder(output)
-    require_modules("torch", "transformers", "safetensors")
-    from rejoinder.data.seeds import read_seeds
     from rejoinder.training.recipes import StatementRecipe
-    from rejoinder.training.statements import train_statements
+    from rejoinder.training.train import train
 
-    training, held_out = files or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
-    licences = {name: _read_licence(name) for name in training}
-    train_statements(
-        read_seeds(*training),
-        read_seeds(*held_out),
+    recipe = StatementRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, written=written, seed=seed)
+    train(
+        "statements",
+        files,
         output,
-        StatementRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, written=written, seed=seed),
-        {Path(name).name if not name.startswith("dataset:") else name: terms for name, terms in licences.items()},
-        licence or (licences[training[0]] if len(training) == 1 else UNKNOWN_LICENCE),
-        base,
-        device,
-        lambda line: click.echo(line, err=True),
+        recipe=recipe,
+        valid=valid,
+        base=base,
+        device=device,
+        say=print_line,
+        licence=licence,
     )
-    click.echo(f"{output}: written; use it: rejoinder situate statements SEEDS --writer {output}", err=True)
-
-
-def _read_licence(name: str) -> str:
-    if not name.startswith("dataset:"):
-        return UNKNOWN_LICENCE
-    from rejoinder.data.datasets import dataset
-
-    return dataset(name.removeprefix("dataset:")).licence.replace(" ", "-")  # as cards of weights write it
+    print_line(f"{output}: written; use it: rejoinder situate statements SEEDS --writer {output}")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rejoinder.cli._options import check_new_folder, folder_output_option, require_modules
+from rejoinder.cli._options import folder_output_option
 from rejoinder.data.questions import INPUTS, WHOLE
 
 if TYPE_CHECKING:
     from rejoinder.models.speaker.network import Kind
-    from rejoinder.training.ranker.mining import Pursuit
-    from rejoinder.types import Question
+    from rejoinder.training.recipes import RankerRecipe
 
 
 @dataclass(frozen=True)
@@ -116,13 +115,9 @@ def ruber(**options: Any) -> None:
 
 
 def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
-    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.speaker.trainer import CORPORA, make_recipe, train_scorer
+    from rejoinder.training.speaker.trainer import make_recipe
+    from rejoinder.training.train import train
 
-    files = (*options.files, *(name for name in options.corpora if _is_file(name)))
-    corpora = [name for name in options.corpora if not _is_file(name)]
-    if not options.resume:
-        check_new_folder(options.output, "name a new folder, or continue with --resume")
     choices = {"seed": options.seed, "epochs": options.epochs, "rate": options.rate, "loss": options.loss}
     recipe = make_recipe(
         kind,
@@ -130,25 +125,58 @@ def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
         copies=options.copies,
         **{name: value for name, value in choices.items() if value is not None},
     )
-    card = train_scorer(
-        read_dialogues(files or DEFAULT_CORPORA[:1]),
+    model = train(
+        kind,
+        (*options.files, *(name for name in options.corpora if _is_file(name))),
         options.output,
-        recipe,
-        options.encoder,
-        corpora if files or corpora else CORPORA,
-        options.reference,
-        options.resume,
-        lambda line: click.echo(line, err=True),
+        recipe=recipe,
+        corpora=[name for name in options.corpora if not _is_file(name)],
+        base=options.encoder,
+        say=print_line,
+        reference=options.reference,
+        resume=options.resume,
     )
-    for name, measured in card.about["measured"].items():
+    for name, measured in model.card.about["measured"].items():
         if measured["first_of_five"] is not None:
             share = 100 * measured["first_of_five"]
-            click.echo(f"{name}, test: the true reply is the first of five in {share:.1f}%", err=True)
-    click.echo(f'{options.output}: written; score with it: -m "{kind}(folder={str(options.output)!r})"', err=True)
+            print_line(f"{name}, test: the true reply is the first of five in {share:.1f}%")
+    print_line(f'{options.output}: written; score with it: -m "{model.use}"')
+
+
+def print_line(line: str) -> None:
+    """Print a line of progress."""
+    click.echo(line, err=True)
 
 
 def _is_file(name: str) -> bool:
     return name.startswith("dataset:") or name == "-" or name.endswith((".jsonl", ".jsonl.gz")) or Path(name).is_file()
+
+
+@dataclass(frozen=True)
+class RankerOptions:
+    """The options of a ranker's training."""
+
+    output: Path
+    train: tuple[str, ...]
+    valid: tuple[str, ...]
+    kind: Literal["situated", "cross"]
+    input_name: str
+    encoder: str
+    epochs: int
+    batch: int
+    rate: float | None
+    margin: float
+    negatives: int
+    goal: float
+    most: int
+    likeness: float
+    all_candidates: bool
+    no_distractors: bool
+    knowledge: tuple[str, ...]
+    mined_corpus: str
+    mined_steps: int
+    seed: int
+    device: str | None
 
 
 @click.command("ranker")
@@ -186,122 +214,53 @@ def _is_file(name: str) -> bool:
 @click.option("--mined-steps", type=click.IntRange(min=1), default=500, show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
-def ranker(
-    output: Path,
-    train: tuple[str, ...],
-    valid: tuple[str, ...],
-    kind: Literal["situated", "cross"],
-    input_name: str,
-    encoder: str,
-    epochs: int,
-    batch: int,
-    rate: float | None,
-    margin: float,
-    negatives: int,
-    goal: float,
-    most: int,
-    likeness: float,
-    all_candidates: bool,
-    no_distractors: bool,
-    knowledge: tuple[str, ...],
-    mined_corpus: str,
-    mined_steps: int,
-    seed: int,
-    device: str | None,
-) -> None:
+def ranker(**options: Any) -> None:
     """Train a ranker on questions with graded candidates and, for a situated one, statements.
 
     Without --train, on the training split of SUGAR's first fold. The epoch with the best nDCG@3 on the held-out
     questions is kept. Use the result as rejoinder rank FILE --ranker "ranker(folder='FOLDER')".
     """
+    _train_ranker(RankerOptions(**options))
+
+
+def _train_ranker(options: RankerOptions) -> None:
     from rejoinder.errors import InputError
+    from rejoinder.training.train import train
 
-    if train and not valid:
-        raise InputError("no held-out questions are named; name some with --valid FILE")
-    if kind == "situated" and input_name != WHOLE:
+    if options.kind == "situated" and options.input_name != WHOLE:
         raise InputError("--input is for a cross ranker, since a situated one reads several inputs; leave it out")
-    check_new_folder(output)
-    require_modules("torch", "transformers", "onnx")
-    from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
-    from rejoinder.training.ranker.recipe import RankerRecipe
-    from rejoinder.training.ranker.trainer import train_ranker
-
-    recipe = RankerRecipe(
-        kind=kind,
-        given=input_name,
-        encoder=encoder,
-        epochs=epochs,
-        batch=batch,
-        rate=rate or (1e-4 if encoder == EMBEDDED else 5e-5),
-        margin=margin,
-        negatives=negatives,
-        goal=goal,
-        own=not all_candidates,
-        distractors=not no_distractors,
-        mined=mined_steps if knowledge else 0,
-        choice=StatementChoice(most=most, likeness=likeness),
-        seed=seed,
+    train(
+        "ranker",
+        options.train,
+        options.output,
+        recipe=_ranker_recipe(options),
+        valid=options.valid,
+        device=options.device,
+        say=print_line,
+        knowledge=options.knowledge,
+        knowledge_corpus=options.mined_corpus,
     )
-    training, held_out = train or ("dataset:sugar/0/train",), valid or ("dataset:sugar/0/dev",)
-    mined = _mine_examples(knowledge, mined_corpus) if knowledge else None
-    about = _describe_data(training, held_out, recipe.encoder == EMBEDDED)
-    train_ranker(_read_questions(training), _read_questions(held_out), output, recipe, about, mined, device, _print)
-    click.echo(f"{output}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{output}')\"", err=True)
+    folder = options.output
+    print_line(f"{folder}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{folder}')\"")
 
 
-def _print(line: str) -> None:
-    click.echo(line, err=True)
+def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
+    from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
+    from rejoinder.training.recipes import RankerRecipe
 
-
-def _read_questions(names: tuple[str, ...]) -> list[Question]:
-    """The questions of files."""
-    from rejoinder.data.inputs import Input
-    from rejoinder.types import Question
-
-    questions = []
-    for name in names:
-        data = Input(name)
-        try:
-            questions += [record for record, _ in data.records() if isinstance(record, Question)]
-        finally:
-            data.close()
-    return questions
-
-
-def _mine_examples(knowledge: tuple[str, ...], corpus: str) -> Sequence[Pursuit]:
-    from rejoinder.data.inputs import read_dialogues
-    from rejoinder.data.knowledge import find_knowledge_files
-    from rejoinder.training.ranker.mining import mine_pursuits
-
-    paths = [path for name in knowledge for path in find_knowledge_files(name)]
-    pursuits = mine_pursuits(paths, (one for one in read_dialogues([corpus]) if one.split in (None, "train")))
-    _print(f"{len(pursuits):,} pairs mined")
-    return pursuits
-
-
-def _describe_data(training: tuple[str, ...], held_out: tuple[str, ...], embedded: bool) -> dict[str, Any]:
-    """What the card of a ranker says of its data and licence."""
-    licence = _data_licence(training)
-    about = {"train": [_named(name) for name in training], "valid": [_named(name) for name in held_out]}
-    return {**about, "licence": licence, **(_base_licence(licence) if embedded else {})}
-
-
-def _named(name: str) -> str:
-    return name if name.startswith("dataset:") else Path(name).name
-
-
-def _base_licence(data: str) -> dict[str, str]:
-    """What the embedded networks add to a card: the licence of their weights applies to networks trained from them."""
-    from rejoinder.models.aptness.card import read_card
-    from rejoinder.models.catalog.manifest import require_model
-
-    base = read_card(require_model("aptness"))
-    return {"base": f"aptness ({base.licence})", "licence": f"{base.licence} (the base), {data} (the data)"}
-
-
-def _data_licence(names: tuple[str, ...]) -> str:
-    """The licences of the published sets among the training data; that of another file is not known."""
-    from rejoinder.data.datasets import dataset
-
-    licences = {dataset(n.removeprefix("dataset:")).licence if n.startswith("dataset:") else "not known" for n in names}
-    return ", ".join(sorted(licences))
+    return RankerRecipe(
+        kind=options.kind,
+        given=options.input_name,
+        encoder=options.encoder,
+        epochs=options.epochs,
+        batch=options.batch,
+        rate=options.rate or (1e-4 if options.encoder == EMBEDDED else 5e-5),
+        margin=options.margin,
+        negatives=options.negatives,
+        goal=options.goal,
+        own=not options.all_candidates,
+        distractors=not options.no_distractors,
+        mined=options.mined_steps if options.knowledge else 0,
+        choice=StatementChoice(most=options.most, likeness=options.likeness),
+        seed=options.seed,
+    )

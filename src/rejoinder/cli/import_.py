@@ -17,11 +17,10 @@ class _FormatsCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The formats by name, each with its summary."""
-        from rejoinder.data.importers import importer
-        from rejoinder.registry import list_modules
+        from rejoinder.data.importers import importer, importer_names
 
         with formatter.section("Formats (NAME)"):
-            formatter.write_dl([(name, importer(name).SUMMARY) for name in list_modules("rejoinder.data.importers")])
+            formatter.write_dl([(name, importer(name).SUMMARY) for name in importer_names()])
 
 
 def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -136,11 +135,12 @@ def _score_shards(
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.remote import is_remote, redact
     from rejoinder.data.shards.files import files_of
+    from rejoinder.files import sha256_of_bytes
     from rejoinder.scoring.sharded.run import score_shards
     from rejoinder.table import FORMATS
 
     shards = [shard for file in files for shard in files_of(file)]
-    identity = hashlib.sha256(repr((plan, sorted(files))).encode()).hexdigest()[:8]
+    identity = sha256_of_bytes(repr((plan, sorted(files))).encode())[:8]
     folder = output or str(
         Path("runs") / f"{Path(redact(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
     )

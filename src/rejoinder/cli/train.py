@@ -8,9 +8,9 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import check_new_folder, folder_output_option, require_modules
+from rejoinder.cli._options import folder_output_option
 from rejoinder.cli._train_language_models import generator, statements
-from rejoinder.cli._train_scorers import ranker, rsrem, ruber, ssrem
+from rejoinder.cli._train_scorers import print_line, ranker, rsrem, ruber, ssrem
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -65,23 +65,22 @@ def aptness(
     Without FILES, on the corpora that the shipped networks were trained on (dataset:corpus/dialogues and
     dataset:corpus/assistant). Use the result as -m "aptness(folder='FOLDER')".
     """
-    from rejoinder.errors import InputError
+    from rejoinder.training.recipes import AptnessRecipe, scale_recipe
+    from rejoinder.training.train import train
 
-    if permissive and corpora:
-        raise InputError("--permissive and --corpus both choose the corpora; give only one of them")
-    check_new_folder(output)
-    require_modules("torch", "transformers", "onnx")
-    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.aptness.recipe import scale_recipe, train_aptness
-    from rejoinder.training.licence import PERMISSIVE
-    from rejoinder.training.recipes import AptnessRecipe
-
-    recipe = scale_recipe(AptnessRecipe(seed=seed, corpora=corpora), bi_steps, cross_steps, batch, places)
-    dialogues = read_dialogues(files or DEFAULT_CORPORA)
-    if permissive:
-        dialogues = (dialogue for dialogue in dialogues if dialogue.corpus in PERMISSIVE)
-    train_aptness(dialogues, output, recipe, base, device, lambda line: click.echo(line, err=True))
-    click.echo(f'{output}: written; score with it: -m "aptness(folder={str(output)!r})"', err=True)
+    recipe = scale_recipe(AptnessRecipe(seed=seed), bi_steps, cross_steps, batch, places)
+    model = train(
+        "aptness",
+        files,
+        output,
+        recipe=recipe,
+        corpora=corpora,
+        base=base,
+        device=device,
+        say=print_line,
+        permissive=permissive,
+    )
+    print_line(f'{output}: written; score with it: -m "{model.use}"')
 
 
 @command.command("idk")
@@ -115,18 +114,16 @@ def idk(
     Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues), as the shipped one. Use the result
     as -m "idk(folder='FOLDER')".
     """
-    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.idk import IdkRecipe, train_idk
+    from rejoinder.training.idk import IdkRecipe
+    from rejoinder.training.train import train
 
-    check_new_folder(output)
     recipe = IdkRecipe(
         contexts=contexts, seed=seed, mode=mode, negative=negative, regularization=regularization, loss=loss
     )
-    dialogues = read_dialogues(files or DEFAULT_CORPORA[:1])
-    card = train_idk(dialogues, output, recipe, corpus if files else corpus or "cornell", encoder)
-    share = card.about["measured"]["true_above_negative_in_training"]
-    click.echo(f"the true reply scores above the negative in {100 * share:.1f}% of {contexts:,} contexts", err=True)
-    click.echo(f'{output}: written; score with it: -m "idk(folder={str(output)!r})"', err=True)
+    model = train("idk", files, output, recipe=recipe, corpora=[corpus] if corpus else (), base=encoder)
+    share = model.card.about["measured"]["true_above_negative_in_training"]
+    print_line(f"the true reply scores above the negative in {100 * share:.1f}% of {contexts:,} contexts")
+    print_line(f'{output}: written; score with it: -m "{model.use}"')
 
 
 @command.command("nup")
@@ -157,22 +154,14 @@ def nup(
     Without FILES, on 3,750 contexts of Cornell's films (dataset:corpus/dialogues): a few minutes on a CPU. Use the
     result as -m nup, or with -o as -m "nup(folder='FOLDER')".
     """
-    from rejoinder.models.nup.model import default_folder
-
-    target = output or default_folder()
-    if output is not None:
-        check_new_folder(output)
-    require_modules("torch", "transformers", "onnx")
-    from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
-    from rejoinder.training.nup import train_nup
     from rejoinder.training.recipes import NupRecipe
+    from rejoinder.training.train import train
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
-    dialogues = read_dialogues(files or DEFAULT_CORPORA[:1])
-    name = corpus if files else corpus or "cornell"
-    train_nup(dialogues, target, recipe, name, base, device, lambda line: click.echo(line, err=True))
-    spec = "nup" if output is None else f'"nup(folder={str(output)!r})"'
-    click.echo(f"{target}: written; score with it: -m {spec}", err=True)
+    corpora = [corpus] if corpus else ()
+    model = train("nup", files, output or "", recipe=recipe, corpora=corpora, base=base, device=device, say=print_line)
+    spec = model.use if output is None else f'"{model.use}"'
+    print_line(f"{model.folder}: written; score with it: -m {spec}")
 
 
 @command.command("comet")
@@ -208,26 +197,19 @@ def comet(
 
     Use the result as rejoinder augment ITEMS --comet-model FOLDER.
     """
-    from rejoinder.data.knowledge import read_triples
-    from rejoinder.errors import InputError
-
-    if not files:
-        raise InputError("no knowledge file is named; give one or more, such as ATOMIC's dev.tsv")
-    check_new_folder(output)
-    require_modules("torch", "transformers", "safetensors")
-    from rejoinder.training.comet import train_comet
     from rejoinder.training.recipes import CometRecipe
+    from rejoinder.training.train import train
 
-    triples = {path: list(read_triples(path)) for path in (*files, *valid, *leave_out)}  # errors come at once
-    train_comet(
-        [triple for path in files for triple in triples[path]],
-        [triple for path in valid for triple in triples[path]],
+    recipe = CometRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, seed=seed)
+    train(
+        "comet",
+        files,
         output,
-        CometRecipe(rank=rank, epochs=epochs, batch=batch, rate=rate, seed=seed),
-        {path.name: "as the file's" for path in files},
-        {triple.head for path in leave_out for triple in triples[path]},
-        base,
-        device,
-        lambda line: click.echo(line, err=True),
+        recipe=recipe,
+        valid=valid,
+        base=base,
+        device=device,
+        say=print_line,
+        leave_out=leave_out,
     )
-    click.echo(f"{output}: written", err=True)
+    print_line(f"{output}: written")

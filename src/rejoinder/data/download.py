@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
 import ssl
 import time
 import urllib.error
@@ -17,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from rejoinder import __version__
 from rejoinder.data.dataset import File, is_intact
 from rejoinder.errors import RejoinderError, SpecError, brief
-from rejoinder.files import sha256_of
+from rejoinder.files import put_in_place, sha256_of
 
 HOST = "https://raw.githubusercontent.com"
 _BLOCK = 2**16
@@ -80,7 +79,7 @@ def fetch(
             return fetch(file, root, mirror, patience, progress)
         raise FetchError(f"{url}: is not the published file: sha256 {found} instead of {file.sha256}; nothing was kept")
     try:
-        os.replace(part, target)
+        put_in_place(part, target)
     except OSError as error:
         raise FetchError(f"{target}: cannot be written ({error.strerror})") from None
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import re
@@ -21,6 +20,7 @@ from rejoinder.data.schema import Place, from_object
 from rejoinder.data.spool import has_name, is_pipe, remove_spool, spool
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.paths import printable
 from rejoinder.types import Dialogue, Item, Record, Response
 
@@ -127,7 +127,7 @@ class Input:
         name = self._given.removeprefix(DATASET)
         files = dataset(name).files
         listed = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
-        return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
+        return sha256_of_bytes(listed.encode()), sum(f.size for f in files)
 
     def _is_chat_log(self) -> bool:
         """Whether the file begins like a log of conversations with messages, as chat APIs have them."""

@@ -6,15 +6,13 @@ named and the version of rejoinder. A file that was torn is no result. The folde
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
 import shutil
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,8 @@ import orjson
 import rejoinder
 from rejoinder.engines.base import Engine, FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RunError, SpecError
-
-_DIGEST_SIZE = 16
+from rejoinder.files import sha256_of_bytes
+from rejoinder.keyed_store import FileStore
 
 
 class CachingEngine:
@@ -32,6 +30,7 @@ class CachingEngine:
 
     def __init__(self, engine: Engine, folder: Path, files: Iterable[str] = ()) -> None:
         self._engine, self._folder = engine, folder
+        self._results = FileStore(folder, "results", "free some space")
         self._files = [_file_stamp(name) for name in files]
 
     @property
@@ -52,53 +51,61 @@ class CachingEngine:
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         """Every task: what is kept as it stands, the others by the engine."""
         named = ((number, task, self._place(work, task)) for number, task in enumerate(tasks))
-        for number, task, path in named:
-            if (found := _read_result(path)) is None:
-                yield from self._compute(work, itertools.chain([(number, task, path)], named))
+        for number, task, address in named:
+            if (found := self._read_result(address)) is None:
+                yield from self._compute(work, itertools.chain([(number, task, address)], named))
                 return
             yield TaskResult(number, found[0])
 
-    def _compute(self, work: WorkerSpec, named: Iterable[tuple[int, Any, Path]]) -> Iterator[TaskResult]:
-        kept: deque[tuple[int, Path]] = deque()
-        asked: dict[int, tuple[int, Path]] = {}
+    def _compute(self, work: WorkerSpec, named: Iterable[tuple[int, Any, str]]) -> Iterator[TaskResult]:
+        kept: deque[tuple[int, str]] = deque()
+        asked: dict[int, tuple[int, str]] = {}
         count = itertools.count()
 
         def missing() -> Iterator[Any]:
-            for number, task, path in named:
-                if _read_result(path) is None:
-                    asked[next(count)] = number, path
+            for number, task, address in named:
+                if self._read_result(address) is None:
+                    asked[next(count)] = number, address
                     yield task
                 else:
-                    kept.append((number, path))
+                    kept.append((number, address))
 
         def drained() -> Iterator[TaskResult]:
             while kept:
-                number, path = kept.popleft()
-                yield TaskResult(number, (_read_result(path) or _raise_missing(path))[0])
+                number, address = kept.popleft()
+                yield TaskResult(number, (self._read_result(address) or _raise_missing(self._folder / address))[0])
 
         for outcome in self._engine.compute(work, missing()):
-            number, path = asked.pop(outcome.number)
-            _write_result(path, outcome.value)
+            number, address = asked.pop(outcome.number)
+            self._write_result(address, outcome.value)
             yield from drained()
             yield TaskResult(number, outcome.value)
         yield from drained()
 
     def value(self, work: WorkerSpec, task: Any, compute: Callable[[Any], Any]) -> Any:
         """The result of one task, as it is kept or else computed here."""
-        path = self._place(work, task)
-        if (found := _read_result(path)) is None:
+        address = self._place(work, task)
+        if (found := self._read_result(address)) is None:
             found = [compute(task)]
-            _write_result(path, found[0])
+            self._write_result(address, found[0])
         return found[0]
 
-    def _place(self, work: WorkerSpec, task: Any) -> Path:
+    def _read_result(self, address: str) -> list[Any] | None:
+        """Return the result at an address in a list of its own; None where there is none, or it is not whole."""
+        payload = self._results.get(address)
+        return None if payload is None else [orjson.loads(payload)]
+
+    def _write_result(self, address: str, value: Any) -> None:
+        self._results.put(address, orjson.dumps(value))
+
+    def _place(self, work: WorkerSpec, task: Any) -> str:
         whole = [rejoinder.__version__, self._files, work.address or work.maker, list(work.given), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a file's name that is not UTF-8
             raw = json.dumps(whole, sort_keys=True).encode()
-        address = hashlib.sha256(raw).hexdigest()
-        return self._folder / address[:2] / address[2:]
+        address = sha256_of_bytes(raw)
+        return f"{address[:2]}/{address[2:]}"
 
 
 @contextmanager
@@ -125,33 +132,5 @@ def _file_stamp(name: str) -> list[Any]:
     return [os.path.realpath(name), about.st_size, about.st_mtime_ns]
 
 
-def _read_result(path: Path) -> list[Any] | None:
-    """What is kept, in a list of one; None where nothing is, or not whole."""
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return None
-    return [orjson.loads(raw[_DIGEST_SIZE:])] if _digest(raw[_DIGEST_SIZE:]) == raw[:_DIGEST_SIZE] else None
-
-
 def _raise_missing(path: Path) -> list[Any]:
-    raise RunError(f"{path}: was taken away while it was read; run the same command again")
-
-
-def _write_result(path: Path, value: Any) -> None:
-    payload = orjson.dumps(value)
-    part = path.with_name(f".{uuid.uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(_digest(payload) + payload)
-        os.replace(part, path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise RunError(
-            f"{path.parent.parent}: results cannot be kept there ({error.strerror}); free some space"
-        ) from None
-
-
-def _digest(raw: bytes) -> bytes:
-    return hashlib.blake2b(raw, digest_size=_DIGEST_SIZE).digest()
+    raise RunError(f"{path}: was removed while it was read; run the same command again")

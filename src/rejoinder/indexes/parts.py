@@ -6,12 +6,10 @@ whoever is stopped before that leaves the index as it was.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -20,7 +18,7 @@ import orjson
 
 from rejoinder.data.shape import fits
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.files import atomic_write, sha256_of
+from rejoinder.files import atomic_write, put_in_place, sha256_of, sha256_of_bytes
 
 MANIFEST = "manifest.json"
 VERSION = 1  # of the folder's layout
@@ -81,9 +79,7 @@ def new_folder(target: Path) -> Iterator[Path]:
         raise InputError(f"{target}: exists already; name another folder, or add to an index with: rejoinder index add")
     with _scratch_folder(target.parent, target.name) as folder:
         yield folder
-        with suppress(OSError):
-            target.rmdir()
-        os.replace(folder, target)
+        put_in_place(folder, target)
 
 
 @contextmanager
@@ -109,12 +105,12 @@ def _scratch_folder(parent: Path, name: str) -> Iterator[Path]:
 def seal_part(written: Path, role: str) -> IndexPart:
     """Give a written part its name; the same content gets the same name."""
     files = {path.name: (path.stat().st_size, sha256_of(path)) for path in sorted(written.iterdir())}
-    digest = hashlib.sha256(orjson.dumps(files)).hexdigest()[:_DIGITS]
+    digest = sha256_of_bytes(orjson.dumps(files))[:_DIGITS]
     name = f"{role}-{digest}"
     target = written.parent / name
     if not target.exists():  # else the same vectors are there already, or an append was stopped
         try:
-            os.replace(written, target)
+            put_in_place(written, target)
         except OSError:
             if not target.exists():  # else another process has written the same meanwhile
                 raise

@@ -8,7 +8,6 @@ without a known word has zeros.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from rejoinder.data.reader import InputFile as File
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.files import atomic_write
+from rejoinder.files import atomic_write, sha256_of_bytes
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.models.base import Side, TokenVectors, Vectors, WordVectors
 from rejoinder.text.tokens import get_tokenizer
@@ -140,7 +139,7 @@ def read_counts(path: str) -> tuple[dict[str, int], int]:
 def sif_digest(corpus: Corpus, words: WordVectors, a: float, counts: str | None) -> str:
     """A name for everything that decides the vectors."""
     of_file = File(counts).measure()[0] if counts is not None else "corpus"
-    return hashlib.sha256(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode()).hexdigest()
+    return sha256_of_bytes(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode())
 
 
 def write_fit(path: Path, made: SifFit) -> None:

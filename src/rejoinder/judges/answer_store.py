@@ -7,15 +7,10 @@ exceed the number of requests in flight.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import orjson
-
-from rejoinder.errors import RunError
+from rejoinder.keyed_store import LineStore
 
 AnswerOutcome = Literal["answered", "unreadable", "refused"]
 
@@ -30,81 +25,23 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class AnswerStore:
+class AnswerStore(LineStore[Answer]):
     """A file of answers by request."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._answers: dict[str, list[Answer]] = {}
-        self._read_to = 0
-        self._file: BinaryIO | None = None
+        super().__init__(path, "the answers of judges")
 
-    def of(self, key: str) -> list[Answer]:
-        """The answers to a request, in the order in which they came."""
-        return self._answers.get(key, [])
+    def parse(self, key: str, fields: dict[str, Any]) -> Answer:
+        """Return the answer of a line."""
+        return Answer(key, **fields)
 
     @property
     def has_answers(self) -> bool:
         """Whether any request was answered."""
-        return any(a.outcome != "refused" for answers in self._answers.values() for a in answers)
-
-    def refresh(self) -> None:
-        """Take in what was added since the last look, by this process or another."""
-        try:
-            with self.path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size < self._read_to:  # it was deleted, and begun anew
-                    self._answers, self._read_to = {}, 0
-                file.seek(self._read_to)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
-                    self._read_to += len(line)
-                    self._take(line)
-        except FileNotFoundError:
-            self._answers, self._read_to = {}, 0
-        except OSError as error:
-            raise RunError(f"{self.path}: the answers of judges cannot be read ({error.strerror})") from None
-
-    def _take(self, line: bytes) -> None:
-        try:
-            answer = Answer(**orjson.loads(line))
-        except (orjson.JSONDecodeError, TypeError):
-            return  # damaged: the request is sent again
-        self._answers.setdefault(answer.key, []).append(answer)
-
-    @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
-        """The right to add answers, for one process at a time."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as self._file:
-                _lock(self._file)
-                self.refresh()
-                self._file.truncate(self._read_to)  # what follows is half a line that a crash left
-                yield
-        except OSError as error:
-            raise RunError(
-                f"{self.path}: the answers of judges cannot be kept there ({error.strerror}); free some space, or move "
-                "the cache with REJOINDER_CACHE"
-            ) from None
-        finally:
-            self._file = None
+        return any(a.outcome != "refused" for answers in self._values.values() for a in answers)
 
     def add(self, answer: Answer) -> None:
         """Keep an answer, on disk before anything is made of it."""
-        if self._file is None:
+        if self._claimed_file is None:
             raise RuntimeError("an answer was added to a store that is not claimed")
-        line = orjson.dumps(answer._asdict(), option=orjson.OPT_APPEND_NEWLINE)
-        self._file.write(line)
-        self._file.flush()
-        self._read_to += len(line)
-        self._answers.setdefault(answer.key, []).append(answer)
-
-
-def _lock(file: BinaryIO) -> None:
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: two runs at once may then ask the same twice
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    file.seek(0, os.SEEK_END)
+        self.append({answer.key: answer})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import sys
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, SpecError, brief, nearest
+from rejoinder.files import sha256_of_bytes
 
 PACKAGED = Path(__file__).parent / "rubrics"
 _KEYS = {"rate", "compare", "scale", "anchors"}
@@ -42,7 +42,7 @@ def load_rubric(name: str) -> Rubric:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the rubric cannot be read ({error.strerror})") from None
-    return _build_rubric(_parse_toml(raw, str(path)), str(path), hashlib.sha256(raw).hexdigest())
+    return _build_rubric(_parse_toml(raw, str(path)), str(path), sha256_of_bytes(raw))
 
 
 def _parse_toml(raw: bytes, place: str) -> dict[str, Any]:

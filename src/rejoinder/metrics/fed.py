@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
 
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, spoken_turns
 from rejoinder.metrics._models import language_model_details
@@ -150,4 +150,4 @@ class _FollowupFile(NamedTuple):
 @cache
 def _read_followups() -> _FollowupFile:
     found = _FILE.read_bytes()
-    return _FollowupFile(orjson.loads(found)["aspects"], hashlib.sha256(found).hexdigest())
+    return _FollowupFile(orjson.loads(found)["aspects"], sha256_of_bytes(found))

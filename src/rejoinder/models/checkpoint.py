@@ -6,13 +6,12 @@ containers and numbers, and refuses the rest.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError, brief
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_parts
 from rejoinder.paths import cache_home
 
 
@@ -56,7 +55,7 @@ def read_lines(path: Path) -> list[str]:
 
 def files_digest(paths: Sequence[Path]) -> str:
     """One sha256 of several files, in their order."""
-    return hashlib.sha256(" ".join(sha256_of(path) for path in paths).encode()).hexdigest()
+    return sha256_of_parts(sha256_of(path) for path in paths)
 
 
 def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
@@ -38,7 +38,7 @@ class IdkCard:
     def digest(self) -> str:
         """Of all that decides a score."""
         decides = [self.features, self.weights, self.bias]
-        return hashlib.sha256(orjson.dumps(decides)).hexdigest()
+        return sha256_of_bytes(orjson.dumps(decides))
 
 
 def read_card(folder: Path) -> IdkCard:

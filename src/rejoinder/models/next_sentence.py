@@ -6,7 +6,6 @@ The folder is one of transformers with such a head (``BertForNextSentencePredict
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import sha256_of_bytes, sha256_of_parts
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import batches, pad
@@ -50,9 +50,9 @@ class NextSentence:
         self._model.to(torch_device())
         self._tokenizer = load_tokenizer(folder, shape.max_tokens)
         self._first, self._between = _special_ids(self._tokenizer.serialized, folder)
-        tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
+        tokens = sha256_of_bytes(self._tokenizer.serialized.encode())
         parts = (weights_digest(folder), tokens, shape.max_tokens)
-        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+        self.digest = sha256_of_parts(parts)
 
     def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
         """How probable it is that each second text follows its first."""
@@ -159,7 +159,7 @@ class NextSentencePairEncoder(NextSentence):
         plain = name.removeprefix(HUB_PREFIX)
         self.licence = MODELS[plain].licence if plain in MODELS else "not known"
         self.dimensions = int(self._model.config.hidden_size)
-        self.digest = hashlib.sha256(f"pooled {self.digest}".encode()).hexdigest()
+        self.digest = sha256_of_bytes(f"pooled {self.digest}".encode())
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""

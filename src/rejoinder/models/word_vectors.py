@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import sha256_of_parts
 from rejoinder.models.base import Vectors, WordVectors
 from rejoinder.models.catalog.entries import MODELS, find_model
 from rejoinder.models.catalog.manifest import read_manifest, require_model
@@ -103,4 +103,4 @@ def _compute_digest(folder: Path) -> str:
 
 
 def _join_digests(*digests: str) -> str:
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return sha256_of_parts(digests)

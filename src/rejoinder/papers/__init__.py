@@ -12,7 +12,9 @@ from types import ModuleType
 
 from rejoinder.errors import SpecError, nearest
 from rejoinder.papers.base import Reproduction
-from rejoinder.registry import list_packages
+from rejoinder.registry import Registry
+
+_PAPERS: Registry[Sequence[str]] = Registry(__name__, "paper", lambda module: module.REPRODUCTIONS, packages=True)
 
 
 def reproduction_names() -> list[str]:
@@ -53,5 +55,4 @@ def load_reproduction(name: str) -> ModuleType:
 
 def _folders() -> dict[str, str]:
     """The folder of each reproduction."""
-    papers = list_packages(__name__)
-    return {name: paper for paper in papers for name in importlib.import_module(f"{__name__}.{paper}").REPRODUCTIONS}
+    return {name: paper for paper in _PAPERS.names() for name in _PAPERS.load(paper)}

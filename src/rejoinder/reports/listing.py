@@ -11,7 +11,6 @@ from collections.abc import Callable
 from rejoinder.errors import SpecError, nearest
 from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
 from rejoinder.paths import data_home
-from rejoinder.registry import list_modules, load_module
 from rejoinder.table import Cell, Table
 
 _BETTER = {True: "higher", False: "lower", None: "neither"}
@@ -81,8 +80,9 @@ def _first_sentence(cls: type) -> str:
 
 def importer_table() -> Table:
     """Every importer with its one-line summary."""
-    package = "rejoinder.data.importers"
-    rows: list[list[Cell]] = [[name, load_module(package, name, "importer").SUMMARY] for name in list_modules(package)]
+    from rejoinder.data.importers import importer, importer_names
+
+    rows: list[list[Cell]] = [[name, importer(name).SUMMARY] for name in importer_names()]
     return Table("Importers", ["name", "what it reads"], rows, ["Use: rejoinder import NAME PATH -o chats.jsonl"])
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metric import Metric, Row, SetMetric, metric_class, parse
-from rejoinder.registry import list_modules
+from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, parse
 from rejoinder.scoring import compute, flags
-from rejoinder.scoring.result import MetricFacts, Scores, Values
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 from rejoinder.types import Pair
 
 
@@ -25,13 +24,13 @@ def score(
     references: Sequence[Sequence[str] | str] | None = None,
     matched: bool = False,
 ) -> Scores:
-    """Every response scored under every metric; nothing is written anywhere (``run`` keeps a run folder).
+    """Score every response under every metric; nothing is written anywhere (``run`` writes a run folder).
 
-    - ``data``: what ``read`` gives, a file, or a plain list of replies.
-    - ``metrics``: specs such as ``bleu(n=2)``, or metrics; those that suit the data where none is named.
-    - ``contexts``: for a plain list: the utterances before each reply, oldest first.
+    - ``data``: what ``read`` returns, a file, or a plain list of replies.
+    - ``metrics``: specs such as ``bleu(n=2)``, or metrics; by default, those that suit the data.
+    - ``contexts``: for a plain list: the turns before each reply, oldest first.
     - ``references``: for a plain list: good replies to each context.
-    - ``matched``: also say which reference each reply matched best.
+    - ``matched``: also compute which reference each reply matched best.
 
     >>> import rejoinder
     >>> scores = rejoinder.score("chats.jsonl", metrics=["meteor", "length"])
@@ -43,30 +42,16 @@ def score(
     collection = _make_collection(data, contexts, references)
     pairs = list(collection.pairs())
     if not pairs:
-        raise InputError(f"there are no responses to score in {collection!r}")
+        raise InputError(f"no responses to score in {collection!r}")
     wanted = _parse_metrics(metrics, pairs)
     sources = {r.source for item in collection.items.values() for r in item.references}
-    dialogues: dict[str, int] = {}
-    items: dict[str, int] = {}
-    systems: dict[str, int] = {}
-    dialogue_codes, clusters = [], []
+    builder = ScoresBuilder()
     for pair in pairs:
-        name = pair.item.dialogue
-        dialogue_codes.append(-1 if name is None else dialogues.setdefault(name, len(dialogues)))
-        own = items.setdefault(pair.item.id, len(items))
-        clusters.append(-1 - own if name is None else dialogue_codes[-1])
-        systems.setdefault(pair.response.system, len(systems))
+        builder.add(pair.response.id, pair.item.id, pair.response.system, pair.item.dialogue)
     raised = [flag for of_pair in flags.find_flags(pairs) for flag in of_pair]
-    return Scores(
+    return builder.build(
         facts={str(metric): MetricFacts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
-        responses=[pair.response.id for pair in pairs],
-        items=[pair.item.id for pair in pairs],
-        systems=list(systems),
-        system_codes=np.array([systems[pair.response.system] for pair in pairs]),
-        dialogues=list(dialogues),
-        dialogue_codes=np.array(dialogue_codes),
-        clusters=np.array(clusters),
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
         cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
         matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},
@@ -74,11 +59,11 @@ def score(
 
 
 def default_metrics(has_context: bool, has_references: bool) -> list[str]:
-    """The metrics that are used where none is named: those of the package whose ``default_for`` says so."""
+    """Return the metrics to use where none is named: those of the package whose ``default_for`` says so."""
     parts = [*(["context"] if has_context else []), "references" if has_references else "no references"]
     places = {
         name: (parts.index(use[0]), use[1])
-        for name in list_modules("rejoinder.metrics")
+        for name in METRICS.packaged_names()
         if (use := metric_class(name).default_for) is not None and use[0] in parts
     }
     return sorted(places, key=places.__getitem__)
@@ -91,27 +76,27 @@ def _make_collection(
 ) -> Collection:
     if isinstance(data, Collection | str | Path):
         if contexts is not None or references is not None:
-            raise InputError("contexts and references go with a plain list of replies; a file brings its own")
+            raise InputError("contexts and references are for a plain list of replies; a file has its own")
         from rejoinder.data.inputs import read
 
         return data if isinstance(data, Collection) else read(data)
     return from_lists(data, contexts, references)
 
 
-def _parse_metrics(given: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
-    if given is None:
+def _parse_metrics(specs: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
+    if specs is None:
         items = [pair.item for pair in pairs]
-        given = default_metrics(any(item.context for item in items), any(item.references for item in items))
-    elif isinstance(given, str | Metric):
-        given = [given]
-    metrics = [parse(one) if isinstance(one, str) else one for one in given]
-    if not metrics:
+        specs = default_metrics(any(item.context for item in items), any(item.references for item in items))
+    elif isinstance(specs, str | Metric):
+        specs = [specs]
+    parsed = [parse(one) if isinstance(one, str) else one for one in specs]
+    if not parsed:
         raise SpecError("no metric was named; give at least one, e.g. metrics=['bleu']")
-    return list(dict.fromkeys(metrics))
+    return list(dict.fromkeys(parsed))
 
 
 def score_pairs(metric: Metric, pairs: Sequence[Pair]) -> Values:
-    """One score a pair, the pairs being the whole set; NaN where there is none."""
+    """Return one score per pair, NaN where there is none; a SetMetric takes the pairs as the whole set."""
     statistics = compute.measure(metric, pairs)
     known = [i for i, statistic in enumerate(statistics) if statistic is not None]
     column = np.full(len(pairs), math.nan)

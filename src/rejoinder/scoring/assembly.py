@@ -1,10 +1,10 @@
-"""The last step of a run: what the chunks hold, settled over the whole set and written in the order of the input."""
+"""The last step of a run: the values of all chunks, settled over the whole set and written in input order."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,19 @@ from rejoinder.scoring.compute import Column, make_columns, settle
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DIALOGUES, SCORES
 from rejoinder.scoring.index import DataFile, ResponseIndex
-from rejoinder.scoring.result import MetricFacts, Scores, Values
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """The scores of a run, and how many each metric could not give."""
+    """The scores of a run, and how many are missing for each metric."""
 
     scores: Scores
     missing: dict[str, int]
 
 
 class _StoredRows:
-    """The rows of one metric that have a statistic, read from the store as often as asked."""
+    """The rows of one metric that have a statistic, read from the store on each iteration."""
 
     def __init__(self, values: _StoredValues, index: ResponseIndex, n: int) -> None:
         self._values, self._index, self._n = values, index, n
@@ -42,12 +42,9 @@ class _StoredRows:
         return self._n
 
     def __iter__(self) -> Iterator[Row]:
-        items, systems = list(self._index.items), list(self._index.systems)
-        index = self._index
-        names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
-        for (response, item, system), statistic in zip(names, self._values, strict=True):
+        for (response, item, system, _), statistic in zip(self._index.rows(), self._values, strict=True):
             if statistic is not None:
-                yield Row(response, items[item], systems[system], statistic)
+                yield Row(response, item, system, statistic)
 
 
 class _StoredValues:
@@ -58,14 +55,14 @@ class _StoredValues:
 
     def __iter__(self) -> Iterator[Any]:
         for one in self._done:
-            values = self._store.get(one.kept[self._column].address)
+            values = self._store.get(one.columns[self._column].address)
             if values is None:
                 raise RunError("the score cache was changed during the run; run the same command again")
             yield from values
 
 
 def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]) -> Assembly:
-    """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and give the scores."""
+    """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and return the scores."""
     columns = make_columns(job.specs, job.matched)
     _check_signatures(columns, done)
     stored = {column: _StoredValues(ScoreStore(job.store), done, i) for i, column in enumerate(columns)}
@@ -76,17 +73,17 @@ def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence
     }
     flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
-    scores = replace(_make_scores(columns, values, index, flag_counts), cut=cut)
+    scores = _make_scores(columns, values, index, flag_counts, cut)
     _write_dialogues(folder / DIALOGUES, scores)
     return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
 
 def _check_signatures(columns: Sequence[Column], done: Sequence[ComputedChunk]) -> None:
-    """Raise where a worker computed something else than the run will say: a file of the user's was edited meanwhile."""
+    """Raise where a worker computed a metric with another signature: its file was edited during the run."""
     for place, column in enumerate(columns):
         expected = address(column.signature, "")
-        if any(not one.kept[place].address.startswith(expected) for one in done):
-            raise RunError(f"{column.metric}: its file was changed during the run; give the same command again")
+        if any(not one.columns[place].address.startswith(expected) for one in done):
+            raise RunError(f"{column.metric}: its file was changed during the run; run the same command again")
 
 
 def _settle_metric(metric: Metric, stored: _StoredValues, index: ResponseIndex) -> Values:
@@ -106,17 +103,15 @@ def _write_scores(
     values: dict[str, Values],
     index: ResponseIndex,
 ) -> dict[str, int]:
-    """Write a line a response; how often each flag was raised."""
+    """Write one line per response, and return how often each flag was raised."""
     counts = dict.fromkeys(MEANINGS, 0)
-    items, systems, dialogues = list(index.items), list(index.systems), list(index.dialogues)
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
-    names = zip(index.responses, index.item_codes, index.system_codes, strict=True)
     with atomic_write(path) as file:
-        for i, ((response, item, system), flags) in enumerate(zip(names, stored[Column("flags")], strict=True)):
-            line: dict[str, Any] = {"response": response, "item": items[item], "system": systems[system]}
-            if index.dialogue_of_item[item] >= 0:
-                line["dialogue"] = dialogues[index.dialogue_of_item[item]]
+        for i, (row, flags) in enumerate(zip(index.rows(), stored[Column("flags")], strict=True)):
+            line: dict[str, Any] = {"response": row.response, "item": row.item, "system": row.system}
+            if row.dialogue is not None:
+                line["dialogue"] = row.dialogue
             line["scores"] = {spec: column[i] for spec, column in numbers}  # orjson writes NaN as null
             if matches:
                 line["matched"] = {spec: next(column) for spec, column in matches}
@@ -137,25 +132,21 @@ def _write_dialogues(path: Path, scores: Scores) -> None:
 
 
 def _make_scores(
-    columns: Sequence[Column], values: dict[str, Values], index: ResponseIndex, flags: dict[str, int]
+    columns: Sequence[Column],
+    values: dict[str, Values],
+    index: ResponseIndex,
+    flags: dict[str, int],
+    cut: dict[str, int],
 ) -> Scores:
     metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
-    return Scores(
-        facts={str(m): MetricFacts.of(m, index.reference_sources) for m in metrics},
-        values=values,
-        responses=index.responses,
-        items=index.item_names(),
-        systems=list(index.systems),
-        system_codes=np.array(index.system_codes, dtype=np.int64),
-        dialogues=list(index.dialogues),
-        dialogue_codes=index.dialogue_codes(),
-        clusters=index.clusters(),
-        flags=flags,
-    )
+    builder = ScoresBuilder(list(index.systems), list(index.dialogues))
+    for row in index.rows():
+        builder.add(*row)
+    return builder.build({str(m): MetricFacts.of(m, index.reference_sources) for m in metrics}, values, flags, cut)
 
 
 def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
-    """Write the traces of every metric that leaves some; metrics of one name share a file."""
+    """Write the traces of every metric that has some; metrics of one name share a file."""
     for name, of_name in _tracing_metrics(job.specs).items():
         lines = _trace_lines(of_name, job, index)
         first = next(lines, None)
@@ -166,12 +157,12 @@ def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
 
 
 def trace_files(specs: Sequence[str]) -> list[str]:
-    """The files that metrics may leave."""
+    """The names of the files of traces that metrics may write."""
     return list(_tracing_metrics(specs))
 
 
 def _tracing_metrics(specs: Sequence[str]) -> dict[str, list[Metric]]:
-    """The metrics that leave traces, by the file of those of one name; a metric of the user's is named by its file."""
+    """The metrics that write traces, by the name of their file; a metric of the user's is named after its file."""
     metrics: dict[str, list[Metric]] = {}
     for metric in map(parse, specs):
         if type(metric).trace is not Metric.trace:
@@ -186,7 +177,7 @@ def _trace_lines(metrics: list[Metric], job: ScoringJob, index: ResponseIndex) -
         for metric in metrics:
             for chunk in index.chunks():
                 pairs = data.pairs(index.where(chunk))
-                for pair, objects in zip(pairs, metric.trace(pairs), strict=False):  # nothing at all may come
+                for pair, objects in zip(pairs, metric.trace(pairs), strict=False):  # there may be none at all
                     for one in objects:
                         known = {"response": pair.response.id, "metric": str(metric)}
                         yield orjson.dumps({**known, **one}, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,4 +1,4 @@
-"""The chunks of a run, computed by an engine: every column of some pairs, kept under its content address."""
+"""The chunks of a run, computed by an engine: every column of some pairs, stored at its content address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ChunkPositions = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class ScoringJob:
-    """What a run computes from what, and where it keeps it."""
+    """What a run computes, from which data, and where it stores the values."""
 
     data: Path
     store: Path
@@ -27,9 +27,9 @@ class ScoringJob:
     matched: bool
 
     def work(self) -> WorkerSpec:
-        """All that a worker needs to know, in values that any process can read."""
-        given = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched)
-        return WorkerSpec("rejoinder.scoring.chunks:ChunkWorker", given)
+        """Return the spec of a worker that computes chunks of this job."""
+        arguments = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched)
+        return WorkerSpec("rejoinder.scoring.chunks:ChunkWorker", arguments)
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class ComputedChunk:
 
     number: int
     size: int
-    kept: tuple[CachedColumn, ...]
+    columns: tuple[CachedColumn, ...]
     seconds: tuple[float, ...]
 
 
 class ChunkWorker:
-    """Computes chunks of one job; metrics are made once and stay."""
+    """Computes chunks of one job; metrics are created once and kept."""
 
     def __init__(self, data: str, store: str, specs: Sequence[str], matched: bool) -> None:
         self._data = DataFile(Path(data))
@@ -51,29 +51,29 @@ class ChunkWorker:
         self._columns: list[Column] = make_columns(specs, matched)
 
     def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
-        """All columns of one chunk: its size, where each is kept and whether it was there, seconds, failed requests."""
+        """Compute all columns of one chunk: its size, each address and whether it was cached, seconds, requests."""
         pairs = self._data.pairs([(response, item) for response, item in task])
-        kept, seconds = [], []
+        columns, seconds = [], []
         contents: dict[frozenset[str], str] = {}
         report: dict[str, Any] = {}
         with request_counts.fill_report(report):
             for column in self._columns:
-                begun = time.perf_counter()
-                found = compute_cached(column, pairs, self._store, contents)
-                kept.append([found.address, found.found])
-                seconds.append(time.perf_counter() - begun)
-        return [len(pairs), kept, seconds, report]
+                start = time.perf_counter()
+                result = compute_cached(column, pairs, self._store, contents)
+                columns.append([result.address, result.cached])
+                seconds.append(time.perf_counter() - start)
+        return [len(pairs), columns, seconds, report]
 
     def close(self) -> None:
-        """Let go of the data file."""
+        """Close the data file."""
         self._data.close()
 
 
 def compute(
     job: ScoringJob, chunks: Sequence[range], where: Callable[[range], ChunkPositions], engine: Engine
 ) -> Iterator[ComputedChunk]:
-    """Every chunk of a run, in the order in which they are done."""
-    for outcome in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
-        size, kept, seconds, report = outcome.value
+    """Yield every chunk of a run, in the order in which they are finished."""
+    for result in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
+        size, columns, seconds, report = result.value
         request_counts.add_report(report)
-        yield ComputedChunk(outcome.number, size, tuple(CachedColumn(*one) for one in kept), tuple(seconds))
+        yield ComputedChunk(result.number, size, tuple(CachedColumn(*one) for one in columns), tuple(seconds))

@@ -1,4 +1,4 @@
-"""The innermost step: one metric over some pairs, with every pair that cannot be scored left out and marked."""
+"""The innermost step: one metric over some pairs, without the pairs that cannot be scored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ITEM_PARTS: dict[str, Callable[[Item], Sequence[Any]]] = {
 
 
 def missing_part(metric: Metric, pair: Pair) -> str | None:
-    """Why a pair cannot be scored: "reply", or the part of the item that the metric needs; None where it can."""
+    """Return why a pair cannot be scored: "reply", or the part of the item that is missing; None where it can."""
     if not pair.response.text or pair.response.text.isspace():
         return "reply"
     for part in sorted(metric.needs):
@@ -35,14 +35,14 @@ def missing_part(metric: Metric, pair: Pair) -> str | None:
 
 
 def measure(metric: Metric, pairs: Sequence[Pair]) -> list[Statistic]:
-    """The statistic of each pair: the score itself, or what a SetMetric will settle; None where it cannot be had."""
+    """Return the statistic of each pair: the score, or what a SetMetric will settle; None where it has none."""
     if isinstance(metric, SetMetric):
         return _apply_to_scorable(metric, pairs, metric.statistic)
     return [_check_score(metric, value) for value in _apply_to_scorable(metric, pairs, metric.score)]
 
 
 def match(metric: Metric, pairs: Sequence[Pair]) -> list[int | None]:
-    """Which reference each response matched best."""
+    """Return which reference each response matched best."""
     return _apply_to_scorable(metric, pairs, metric.match)
 
 
@@ -52,12 +52,12 @@ def reads_whole(metric: Metric) -> bool:
 
 
 def cut(metric: Metric, pairs: Sequence[Pair]) -> list[bool | None]:
-    """Which pairs hold a text that the metric could not read whole."""
+    """Return which pairs have a text that the metric could not read whole."""
     return _apply_to_scorable(metric, pairs, metric.cut)
 
 
 def settle(metric: Metric, rows: Rows) -> list[float | None]:
-    """The scores of a whole set from its statistics (the rows without one are not among them)."""
+    """Return the scores of a whole set from its statistics (without rows that have none)."""
     if not isinstance(metric, SetMetric):
         return [row.statistic for row in rows]
     values = metric.settle(rows)
@@ -66,55 +66,53 @@ def settle(metric: Metric, rows: Rows) -> list[float | None]:
 
 
 def _apply_to_scorable(
-    metric: Metric, pairs: Sequence[Pair], verb: Callable[[Sequence[Pair]], Sequence[Found]]
+    metric: Metric, pairs: Sequence[Pair], compute: Callable[[Sequence[Pair]], Sequence[Found]]
 ) -> list[Found | None]:
     known = [missing_part(metric, pair) is None for pair in pairs]
     scorable = [pair for pair, all_there in zip(pairs, known, strict=True) if all_there]
     try:
-        found = verb(scorable) if scorable else []
+        results = compute(scorable) if scorable else []
     except RejoinderError:
         raise
     except Exception as error:
         if type(metric).__module__.startswith("rejoinder."):
             raise
         raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
-    _check_count(metric, found, len(scorable))
-    values = iter(found)
+    _check_count(metric, results, len(scorable))
+    values = iter(results)
     return [next(values) if all_there else None for all_there in known]
 
 
-def _check_count(metric: Metric, found: Sequence[Any], expected: int) -> None:
-    if len(found) != expected:
-        raise RejoinderError(
-            f"the metric {metric} gave {len(found)} values for {expected} pairs; it must give one each"
-        )
+def _check_count(metric: Metric, values: Sequence[Any], expected: int) -> None:
+    if len(values) != expected:
+        raise RejoinderError(f"the metric {metric} must return one value per pair, not {len(values)} for {expected}")
 
 
 def _check_score(metric: Metric, value: Any) -> float | None:
-    """A score as it is kept: a finite number within the metric's range, or None for NaN."""
+    """Return a score as it is stored: a finite number within the metric's range, or None for NaN."""
     if value is None:
         return None
-    # Mostly it is a float: asking whether it is some real number costs more than the rest.
+    # Mostly it is a float: the check for other real numbers costs more than the rest.
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise RejoinderError(
-            f"the metric {metric} gave {brief(value)}; a score must be a number (NaN where it has none)"
+            f"the metric {metric} returned {brief(value)}; a score must be a number (NaN where there is none)"
         )
     number = float(value)
     if math.isnan(number):
         return None
     low, high = metric.range
     if not low - 1e-9 <= number <= high + 1e-9 or math.isinf(number):
-        raise RejoinderError(f"the metric {metric} gave {number}, outside its range from {low} to {high}")
+        raise RejoinderError(f"the metric {metric} returned {number}, outside its range from {low} to {high}")
     number = min(max(number, low), high)
     return number if metric.decimals is None else round(number, metric.decimals)
 
 
 @runtime_checkable
 class AskingMetric(Protocol):
-    """A metric that asks somebody: what was refused once may be answered another time, so it does not stay as it is."""
+    """A metric that sends requests: one that failed may succeed another time, so missing scores are not final."""
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
-        """Whether something about the pairs would be asked again."""
+        """Whether a request about the pairs would be sent again."""
         ...
 
 
@@ -133,33 +131,33 @@ class Column:
 
     @property
     def needs(self) -> frozenset[str]:
-        """What of a pair the values may depend on, beside the response's text; of a metric of the user's, all of it."""
+        """The parts of an item that the values may depend on; for a metric of the user's, everything."""
         if self.metric is None:
             return frozenset({"truncated"})
         return self.metric.needs if is_packaged(self.metric) else EVERYTHING
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
-        """Whether values that were kept are all that can be had."""
+        """Whether stored values are complete, so that nothing would be computed again."""
         return not (self.kind == "score" and isinstance(self.metric, AskingMetric) and self.metric.is_open(pairs))
 
     def compute(self, pairs: Sequence[Pair]) -> list[Any]:
-        """One JSON value a pair."""
+        """Return one JSON value per pair."""
         if self.metric is None:
             return list(flags.find_flags(pairs))
-        work = {"score": measure, "match": match, "cut": cut}[self.kind]
-        return list(work(self.metric, pairs))
+        function = {"score": measure, "match": match, "cut": cut}[self.kind]
+        return list(function(self.metric, pairs))
 
 
 @dataclass(frozen=True)
 class CachedColumn:
-    """Where a column's values for one chunk are kept, and whether they were there already."""
+    """The address of a column's values for one chunk, and whether they were cached."""
 
     address: str
-    found: bool
+    cached: bool
 
 
 def make_columns(specs: Sequence[str], matched: bool = False) -> list[Column]:
-    """The columns that specs ask for: one a metric, then matches, cuts and flags."""
+    """Return the columns for some specs: one per metric, then matches, cuts and flags."""
     metrics = [parse(spec) for spec in specs]
     matches = [Column("match", m) for m in metrics if matched and "references" in m.needs]
     cuts = [Column("cut", m) for m in metrics if not reads_whole(m)]
@@ -169,12 +167,12 @@ def make_columns(specs: Sequence[str], matched: bool = False) -> list[Column]:
 def compute_cached(
     column: Column, pairs: Sequence[Pair], store: ScoreStore, contents: dict[frozenset[str], str]
 ) -> CachedColumn:
-    """Compute a column over a chunk unless the store has it for good; ``contents`` are digests of the same chunk."""
+    """Compute a column over a chunk unless the store has it already; ``contents`` are digests of the same chunk."""
     if column.needs not in contents:
         contents[column.needs] = content_digest(pairs, column.needs)
-    place = address(column.signature, contents[column.needs])
-    known = store.get(place)
-    if known is not None and len(known) == len(pairs) and column.is_final(pairs):
-        return CachedColumn(place, True)
-    store.put(place, column.compute(pairs))
-    return CachedColumn(place, False)
+    target = address(column.signature, contents[column.needs])
+    cached_values = store.get(target)
+    if cached_values is not None and len(cached_values) == len(pairs) and column.is_final(pairs):
+        return CachedColumn(target, True)
+    store.put(target, column.compute(pairs))
+    return CachedColumn(target, False)

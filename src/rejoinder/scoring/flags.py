@@ -1,4 +1,4 @@
-"""What is said about a pair beside its scores: flags that are counted and shown, never a silent reason to drop it."""
+"""Flags of a pair beside its scores: they are counted and shown, and no pair is dropped because of them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MEANINGS = {
     "truncated_context": "replies to a context whose beginning was cut off: scored without what is missing",
 }
 # Common words of English conversation that no other language shares (so not "me", "no", "do", "so", "in"): a reply with
-# a good share of them is English without further ado.
+# a good share of them is taken as English.
 _ENGLISH = frozenset(
     """about and are been but by can could did does don't for from get good have her here him his how i i'd i'll i'm
     i've if it it's its just know let like my not now oh okay our out really she should some sure than thank thanks that
     that's the their them then there they think this time to too up us very want we well were what what's when where
     which who why will with would yeah yes you you're your""".split()
 )
-# py3langid tells 139 languages apart, which on one sentence is guesswork; among these it is rather sure.
+# py3langid knows 139 languages, too many for one sentence; among these it is fairly reliable.
 _LANGUAGES = frozenset(
     """en de fr es pt it nl sv da no nb nn fi pl cs sk hu ro bg el tr ru uk sr hr sl lt lv et ar fa he hi bn ur ta te th
     vi id ms tl sw zh ja ko""".split()
@@ -36,26 +36,26 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 def find_flags(pairs: Sequence[Pair]) -> list[list[str]]:
-    """The flags of each pair, in the order of MEANINGS."""
+    """Return the flags of each pair, in the order of MEANINGS."""
     return [_find_pair_flags(pair) for pair in pairs]
 
 
 def _find_pair_flags(pair: Pair) -> list[str]:
     text = pair.response.text
-    found = []
+    flags = []
     if not text or text.isspace():
-        found.append("empty")
+        flags.append("empty")
     elif len(_LETTERS.findall(text, 0, _BEGINNING)) < 2 and sum(map(str.isalnum, text)) < 2:
-        found.append("near_empty")
+        flags.append("near_empty")
     elif not looks_english(text):
-        found.append("not_english")
+        flags.append("not_english")
     if pair.item.truncated:
-        found.append("truncated_context")
-    return found
+        flags.append("truncated_context")
+    return flags
 
 
 def looks_english(text: str) -> bool:
-    """False where a text is rather surely not English; short texts get the benefit of the doubt."""
+    """Return False where a text is very probably not English; short texts count as English."""
     if not text.isascii():
         letters = [c for c in text if c.isalpha()]
         if sum(c > "\u024f" for c in letters) > len(letters) / 2:  # beyond the Latin letters

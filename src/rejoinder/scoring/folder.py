@@ -1,4 +1,4 @@
-"""The folder of a run: claimed by one process, cleared of what another plan left, finished by ``run.json``."""
+"""The folder of a run: claimed by one process, cleared of files of another plan, finished by ``run.json``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.scoring.sharded.reader import list_run_parts, merge_parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
-FILES = (DATA, SCORES, DIALOGUES)  # on which the numbers of a run stand, beside the traces of its metrics
+FILES = (DATA, SCORES, DIALOGUES)  # the files that a run's numbers rest on, besides the traces of its metrics
 _MAYBE = type(None)
 _METRIC = {
     "spec": str, "signature": str, "higher_is_better": (bool, _MAYBE), "needs": [str], "range": [(float, _MAYBE)],
@@ -35,82 +35,82 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an a
 
 
 def read_finished(folder: Path, identity: str) -> dict[str, Any] | None:
-    """What a finished run in a folder says of itself; None where there is none yet."""
+    """Return the ``run.json`` of a finished run in a folder; None where there is none yet."""
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return None
     except OSError as error:
-        raise RunError(f"{shorten_path(folder)}: cannot be used ({error.strerror}); choose another with -o") from None
+        raise RunError(f"{shorten_path(folder)}: cannot be used ({error.strerror}); choose another folder") from None
     if not folder.is_dir():
-        raise RunError(f"{folder}: is a file; a run needs a folder of its own")
+        raise RunError(f"{folder}: is a file; name a folder for the run")
     if (folder / "run.json").exists():
         about = read_about(folder)
         if about.get("id") != identity:
-            raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder with -o")
+            raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder")
         return about
-    mark = folder / ".unfinished"
-    if not mark.is_file():
-        raise RunError(f"{folder}: is not empty and holds no run; choose another folder with -o")
+    marker = folder / ".unfinished"
+    if not marker.is_file():
+        raise RunError(f"{folder}: is not empty and holds no run; choose another folder")
     return None
 
 
 @contextlib.contextmanager
 def claim_folder(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
-    """A folder in which this process alone works; what a plan left there unfinished is removed, and nothing else.
+    """Claim a folder for this process; the files of an unfinished run of another plan are removed, and nothing else.
 
-    Where another process has finished the run meanwhile, what it says of itself. ``traces`` are files that the run
-    writes beside those of every run.
+    Gives the ``run.json`` where another process has finished the run meanwhile. ``traces`` are files that this run
+    writes in addition to those of every run.
     """
-    mark = folder / ".unfinished"
-    with _lock_folder(folder, mark) as lock:
+    marker = folder / ".unfinished"
+    with _lock_folder(folder, marker) as lock:
         if (folder / "run.json").exists():
-            mark.unlink()
+            marker.unlink()
             yield read_finished(folder, identity)
             return
         lock.seek(0)
-        left, *names = lock.read().splitlines() or [""]
-        _clear_folder(folder, names, chunks=left != identity)
+        identity_before, *names = lock.read().splitlines() or [""]
+        _clear_folder(folder, names, chunks=identity_before != identity)
         lock.seek(0)
         lock.truncate()
         lock.write("\n".join([identity, *traces]))
         lock.flush()
         try:
             yield None
-        except InputError:  # nothing can go on from here: leave no trace
+        except InputError:  # the run cannot continue: leave nothing behind
             _clear_folder(folder, traces)
-            mark.unlink()
+            marker.unlink()
             with contextlib.suppress(OSError):
                 folder.rmdir()
             raise
-        mark.unlink()
+        marker.unlink()
 
 
 @contextlib.contextmanager
-def _lock_folder(folder: Path, mark: Path) -> Iterator[IO[str]]:
-    """The mark of an unfinished run, held by this process alone."""
+def _lock_folder(folder: Path, marker: Path) -> Iterator[IO[str]]:
+    """The marker of an unfinished run, locked by this process."""
     while True:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = mark.open("a+")
+            lock = marker.open("a+")
         except OSError as error:
-            raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder with -o") from None
+            raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
         with lock:
             try:
                 import fcntl
 
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no such locks on this system: two runs into one folder are then the user's affair
+            except ImportError:  # no such locks on this system: the user must not write two runs to one folder
                 pass
             except OSError:
                 raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
-            # Whoever held it may have removed it between our opening and our lock: then it says nothing any more.
-            if mark.exists() and os.path.samestat(mark.stat(), os.fstat(lock.fileno())):
+            # Another process may have removed the marker after we opened it and before we locked it: then try again.
+            if marker.exists() and os.path.samestat(marker.stat(), os.fstat(lock.fileno())):
                 yield lock
                 return
 
 
 def _clear_folder(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
-    """Remove the files of an unfinished run, their unfinished parts and, where asked, its chunks."""
+    """Remove the files of an unfinished run, their unfinished parts and, with ``chunks``, its chunks."""
     names = [*FILES, "timings.json", "run.json", *traces]
     for entry in folder.iterdir():
         if entry.name in names or is_part(entry.name, names):
@@ -126,12 +126,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def describe_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Those of the named files that a folder has, each with its sha256, its bytes and its lines."""
+    """Return sha256, bytes and lines of each of the named files that a folder has."""
     return {name: _describe_file(folder / name) for name in names if (folder / name).is_file()}
 
 
 def check_files(folder: Path, names: Collection[str] | None = None) -> None:
-    """Raise where a file of a run (of each of its shards), or one of these, is not as the run wrote it."""
+    """Raise where a file of a run (of each of its shards) was changed; with ``names``, check only these files."""
     for part in list_run_parts(folder):
         about = _read_about(part)
         expected = about.get("files") or _count_lines(about)
@@ -139,26 +139,26 @@ def check_files(folder: Path, names: Collection[str] | None = None) -> None:
 
 
 def check_described_files(folder: Path, files: Mapping[str, dict[str, Any]]) -> None:
-    """Raise where one of the files is not as it was described."""
+    """Raise where one of the files does not fit its description."""
     for name, expected in files.items():
         _check_file(folder, name, expected)
 
 
 def _check_file(folder: Path, name: str, expected: dict[str, Any]) -> None:
     path = folder / name
-    cure = f"the run is damaged: remove {folder} and give the command that wrote it again"
+    remedy = f"the run is damaged: remove {folder} and run the command that wrote it again"
     try:
-        found = _describe_file(path)
+        actual = _describe_file(path)
     except OSError as error:
-        raise RunError(f"{path}: cannot be read ({error.strerror}); {cure}") from None
-    if found["lines"] != expected["lines"]:
-        raise RunError(f"{path}: has {found['lines']:,} lines instead of {expected['lines']:,}; {cure}")
-    if any(found[key] != value for key, value in expected.items()):
-        raise RunError(f"{path}: is not as it was written (its sha256 is another); {cure}")
+        raise RunError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
+    if actual["lines"] != expected["lines"]:
+        raise RunError(f"{path}: has {actual['lines']:,} lines instead of {expected['lines']:,}; {remedy}")
+    if any(actual[key] != value for key, value in expected.items()):
+        raise RunError(f"{path}: was changed since it was written (its sha256 differs); {remedy}")
 
 
 def _count_lines(about: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is known of the files of a run of an earlier version, which kept no digests: how many lines they have."""
+    """The number of lines of the files of a run of an earlier version, which stored no digests."""
     return {SCORES: {"lines": sum(about["systems"].values())}, DATA: {"lines": sum(about["counts"].values())}}
 
 
@@ -173,14 +173,14 @@ def _describe_file(path: Path) -> dict[str, Any]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """``run.json`` of a finished run; of a run over shards, what those of its shards say together."""
+    """Return the ``run.json`` of a finished run; for a run over shards, those of its shards merged."""
     if not os.path.isdir(folder) and _ADDRESS.match(str(folder)):
-        raise RunError(f"{folder}: an address; copy the run here first, and name that folder")
+        raise RunError(f"{folder}: is a remote address; copy the run to this machine first, and name that folder")
     if not os.path.isdir(folder):
-        shown = shorten_path(folder)
-        raise RunError(f"{shown}: no such run folder; make one with: rejoinder score FILE -o {shown}")
-    found = list_run_parts(folder)
-    return _read_about(folder) if found == [folder] else merge_parts([_read_about(part) for part in found])
+        name = shorten_path(folder)
+        raise RunError(f"{name}: no such run folder; make one with: rejoinder score FILE -o {name}")
+    parts = list_run_parts(folder)
+    return _read_about(folder) if parts == [folder] else merge_parts([_read_about(part) for part in parts])
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
@@ -193,5 +193,5 @@ def _read_about(folder: Path) -> dict[str, Any]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
     if not fits(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
-        raise RunError(f"{folder / 'run.json'}: is not as it was written; score the input again")
+        raise RunError(f"{folder / 'run.json'}: is damaged; score the input again")
     return about

@@ -1,21 +1,19 @@
-"""The intake of a run: every input line checked once and written to ``data.jsonl``, with an index of who answers what.
+"""The input of a run: every line checked once and written to ``data.jsonl``, with an index of responses and items.
 
-Nothing is kept in memory but ids and numbers, so a million responses fit. Records may come in any order and any number
-of files; a response finds its item by id when all is read.
+Only ids and numbers are kept in memory, so a million responses fit. Records may come in any order and in any number of
+files; a response is joined with its item by id when everything is read.
 """
 
 from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
@@ -25,21 +23,28 @@ from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
-Codes: TypeAlias = NDArray[np.int64]
-
 
 class NoResponsesError(InputError):
-    """An input without anything to score."""
+    """An input without responses."""
 
 
-# Chunks are cut by content (after a response whose id hashes to 0), so that a line put in front of a file shifts no
-# chunk but the first; the bounds keep them of a useful size.
+# Chunks are cut by content (after a response whose id hashes to 0), so that a line inserted at the top of a file
+# changes only the first chunk; the bounds keep them of a useful size.
 _MEAN_CHUNK, _SMALLEST_CHUNK, _LARGEST_CHUNK = 512, 128, 2048
+
+
+class ResponseRow(NamedTuple):
+    """The ids of a response, its item, its system and, where the item names one, its dialogue."""
+
+    response: str
+    item: str
+    system: str
+    dialogue: str | None
 
 
 @dataclass
 class ResponseIndex:
-    """Who answers what, as numbers: positions in ``data.jsonl`` and codes for names, one entry a response."""
+    """Responses and their items as numbers: positions in ``data.jsonl`` and codes for names, one entry per response."""
 
     responses: list[str] = field(default_factory=list)
     response_at: array[int] = field(default_factory=lambda: array("q"))
@@ -57,19 +62,19 @@ class ResponseIndex:
     def __len__(self) -> int:
         return len(self.responses)
 
-    def add(self, record: Record, at: int) -> None:
-        """Enter a record that stands at a position of ``data.jsonl``."""
+    def add(self, record: Record, position: int) -> None:
+        """Add a record that is at a position of ``data.jsonl``."""
         kind = type(record).__name__.lower()
         self.counts[kind] = self.counts.get(kind, 0) + 1
         if isinstance(record, Item):
             code = self._item_code(record.id)
-            self.item_at[code] = at
+            self.item_at[code] = position
             if record.dialogue is not None:
                 self.dialogue_of_item[code] = self.dialogues.setdefault(record.dialogue, len(self.dialogues))
             self.reference_sources.update(r.source for r in record.references)
         elif isinstance(record, Response):
             self.responses.append(record.id)
-            self.response_at.append(at)
+            self.response_at.append(position)
             self.item_codes.append(self._item_code(record.item))
             self.system_codes.append(self.systems.setdefault(record.system, len(self.systems)))
             self._cut(record.id)
@@ -80,27 +85,18 @@ class ResponseIndex:
             self.chunk_ends.append(len(self))
 
     def chunks(self) -> list[range]:
-        """The responses of each chunk, by number."""
+        """Return the numbers of the responses of each chunk."""
         return [range(a, b) for a, b in zip([0, *self.chunk_ends[:-1]], self.chunk_ends, strict=True)]
 
     def where(self, chunk: range) -> list[tuple[int, int]]:
-        """The positions of each response of a chunk and of its item."""
+        """Return the positions of each response of a chunk and of its item."""
         return [(self.response_at[i], self.item_at[self.item_codes[i]]) for i in chunk]
 
-    def item_names(self) -> list[str]:
-        """The item of each response."""
-        names = list(self.items)
-        return [names[code] for code in self.item_codes]
-
-    def dialogue_codes(self) -> Codes:
-        """The dialogue of each response, by its place in ``dialogues``; -1 where the item names none."""
-        of_item = np.array(self.dialogue_of_item, dtype=np.int64)
-        return of_item[np.array(self.item_codes, dtype=np.int64)]
-
-    def clusters(self) -> Codes:
-        """For each response the conversation it belongs to: its dialogue, else its item."""
-        dialogue, item = self.dialogue_codes(), np.array(self.item_codes, dtype=np.int64)
-        return np.where(dialogue >= 0, dialogue, len(self.dialogues) + item)
+    def rows(self) -> Iterator[ResponseRow]:
+        """Yield the ids of each response, in the order of the input."""
+        items, systems, dialogues = list(self.items), list(self.systems), [*self.dialogues, None]  # -1: no dialogue
+        for response, item, system in zip(self.responses, self.item_codes, self.system_codes, strict=True):
+            yield ResponseRow(response, items[item], systems[system], dialogues[self.dialogue_of_item[item]])
 
     def _item_code(self, name: str) -> int:
         code = self.items.setdefault(name, len(self.items))
@@ -117,20 +113,20 @@ class ResponseIndex:
 
 
 def index_inputs(inputs: Sequence[Input], target: Path, allow_empty: bool) -> ResponseIndex:
-    """Check every record of the inputs and write them to ``target``; the index of what stands there."""
-    index, ledger, at = ResponseIndex(), IdChecker(), 0
+    """Check every record of the inputs, write them to ``target`` and return their index."""
+    index, checker, position = ResponseIndex(), IdChecker(), 0
     with atomic_write(target) as file:
-        for given in inputs:
-            for record, place in given.records(allow_empty):
-                if ledger.add(record, place):
-                    index.add(record, at)
-                    at += file.write(encode(record))
-    ledger.close()
+        for source in inputs:
+            for record, place in source.records(allow_empty):
+                if checker.add(record, place):
+                    index.add(record, position)
+                    position += file.write(encode(record))
+    checker.close()
     index.close()
     if not len(index):
-        found = ", ".join(f"{n} {kind}s" for kind, n in index.counts.items())
+        counts = ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in index.counts.items())
         raise NoResponsesError(
-            f"{', '.join(i.called for i in inputs)}: there are no responses to score (found {found}); "
+            f"{', '.join(i.called for i in inputs)}: no responses to score (found {counts}); "
             "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
         )
     return index
@@ -140,36 +136,36 @@ class DataFile:
     """``data.jsonl`` of a run, read by position."""
 
     def __init__(self, path: Path) -> None:
-        # Not memory-mapped: the pages of a mapped file would count as this process's memory.
+        # Not memory-mapped: the pages of a mapped file would count as memory of this process.
         self._file = path.open("rb", buffering=2**18)
         self._place = Place(path.name, 0)
 
     def pairs(self, where: Sequence[tuple[int, int]]) -> list[Pair]:
-        """The pairs at these positions (of the response and of its item)."""
-        found, last, item = [], -1, None
+        """Return the pairs at these positions (of the response and of its item)."""
+        result, last_item_at, item = [], -1, None
         for response_at, item_at in where:
-            if item_at != last:
-                last, item = item_at, self._record(item_at)
+            if item_at != last_item_at:
+                last_item_at, item = item_at, self._record(item_at)
             response = self._record(response_at)
             if isinstance(item, Item) and isinstance(response, Response):
-                found.append(Pair(item, response))
-        return found
+                result.append(Pair(item, response))
+        return result
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
-    def _record(self, at: int) -> Record:
-        self._file.seek(at)
-        found = orjson.loads(self._file.readline())
-        kind = found["kind"]
+    def _record(self, position: int) -> Record:
+        self._file.seek(position)
+        record = orjson.loads(self._file.readline())
+        kind = record["kind"]
         if kind == "response":
-            return Response(found["id"], found["item"], found["system"], found["text"], found.get("meta", {}))
-        return _parse_item(found) if kind == "item" else from_object(found, self._place, allow_empty=True)
+            return Response(record["id"], record["item"], record["system"], record["text"], record.get("meta", {}))
+        return _parse_item(record) if kind == "item" else from_object(record, self._place, allow_empty=True)
 
 
 def _parse_item(o: dict[str, Any]) -> Item:
-    """An item that was checked when it was written to ``data.jsonl``: looking again would take twice as long."""
+    """Return an item that was checked when it was written to ``data.jsonl``; a second check would double the time."""
     return Item(
         o["id"],
         _parse_turns(o["context"]),
@@ -182,5 +178,5 @@ def _parse_item(o: dict[str, Any]) -> Item:
     )
 
 
-def _parse_turns(found: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
-    return tuple([Turn(one["text"], one.get("speaker")) for one in found])
+def _parse_turns(turns: Sequence[dict[str, str]]) -> tuple[Turn, ...]:
+    return tuple([Turn(one["text"], one.get("speaker")) for one in turns])

@@ -14,19 +14,19 @@ from rejoinder.data.arrow import arrow_path, import_arrow
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
 from rejoinder.scoring.folder import DATA, SCORES, check_files, read_about
-from rejoinder.scoring.result import MetricFacts, Scores
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
 from rejoinder.scoring.sharded.reader import list_run_parts
 
 
 def load_data(folder: str | Path) -> Collection:
-    """The input of a run as it was checked: items, responses, ratings and all."""
+    """Return the checked input of a run: items, responses, ratings and all other records."""
     folder = Path(folder)
     check_files(folder, {DATA})
     return read_files([part / DATA for part in list_run_parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
-    """The scores of a run, from its ``run.json`` and ``scores.jsonl``, or those of its shards one after the other."""
+    """Return the scores of a run, from its ``run.json`` and ``scores.jsonl`` (of its shards, one after the other)."""
     check_files(folder)
     try:
         return _load_scores(folder, about)
@@ -40,38 +40,20 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     specs = [metric["spec"] for metric in about["metrics"]]
     columns: dict[str, list[float]] = {spec: [] for spec in specs}
     matched: dict[str, list[int | None]] = {}
-    responses: list[str] = []
-    items: list[str] = []
-    system_codes, dialogue_codes, clusters = [], [], []
-    systems: dict[str, int] = {name: code for code, name in enumerate(about["systems"])}
-    dialogues: dict[str, int] = {}
-    conversations: dict[tuple[str, str], int] = {}
+    builder = ScoresBuilder(about["systems"])
     for line in chain.from_iterable(_read_lines(part / SCORES) for part in list_run_parts(folder)):
-        responses.append(line["response"])
-        items.append(line["item"])
-        system_codes.append(systems[line["system"]])
-        dialogue = line.get("dialogue")
-        dialogue_codes.append(-1 if dialogue is None else dialogues.setdefault(dialogue, len(dialogues)))
-        conversation = ("item", line["item"]) if dialogue is None else ("dialogue", dialogue)
-        clusters.append(conversations.setdefault(conversation, len(conversations)))
+        builder.add(line["response"], line["item"], line["system"], line.get("dialogue"))
         for spec in specs:
             value = line["scores"][spec]
             columns[spec].append(math.nan if value is None else value)
         for spec, place in line.get("matched", {}).items():
             matched.setdefault(spec, []).append(place)
-    return Scores(
+    return builder.build(
         facts={metric["spec"]: _parse_facts(metric) for metric in about["metrics"]},
         values={spec: np.array(column, dtype=np.float64) for spec, column in columns.items()},
-        responses=responses,
-        items=items,
-        systems=list(systems),
-        system_codes=np.array(system_codes, dtype=np.int64),
-        dialogues=list(dialogues),
-        dialogue_codes=np.array(dialogue_codes, dtype=np.int64),
-        clusters=np.array(clusters, dtype=np.int64),
         flags=about["flags"],
-        matched=matched,
         cut={metric["spec"]: metric["cut"] for metric in about["metrics"] if "cut" in metric},
+        matched=matched,
     )
 
 
@@ -95,7 +77,7 @@ _ROWS = 65_536
 
 
 def write_table(folder: Path) -> Path:
-    """Write ``scores.parquet`` beside ``scores.jsonl``: a row a response, a column a metric."""
+    """Write ``scores.parquet`` beside ``scores.jsonl``: one row per response, one column per metric."""
     pa = import_arrow("writing Parquet")
     from pyarrow.parquet import ParquetWriter
 

@@ -1,14 +1,13 @@
-"""A run: one computation of scores, kept in a folder that is written once.
+"""A run: one computation of scores, stored in a folder that is written once.
 
-``run.json`` (what was computed, from what, with what, and the digests of the other files) is written last: a folder
-that has it is finished and never changes. ``scores.jsonl`` has one line a response, ``dialogues.jsonl`` one a dialogue,
-system and metric, ``data.jsonl`` the checked input, ``judge.jsonl`` a judge's raw answers, ``timings.json`` all that
-differs between two runs of the same command.
+``run.json`` (what was computed, from which inputs, with which versions, and the digests of the other files) is written
+last: a folder that has it is finished and never changes. ``scores.jsonl`` has one line per response,
+``dialogues.jsonl`` one line per dialogue, system and metric, ``data.jsonl`` the checked input, ``judge.jsonl`` a
+judge's raw answers, ``timings.json`` all that differs between two runs of the same command.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import platform
 import shutil
@@ -27,6 +26,7 @@ from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
@@ -51,7 +51,7 @@ Progress = Callable[[int, int], None]
 
 
 class NamedInput(Protocol):
-    """A file by its name and the digest of what it holds."""
+    """A file by its name and the digest of its content."""
 
     @property
     def name(self) -> str: ...
@@ -62,7 +62,7 @@ class NamedInput(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is asked to do: everything that decides its results, and nothing else."""
+    """What a run computes: everything that decides its results, and nothing else."""
 
     specs: tuple[str, ...]
     empty: Literal["error", "nan"] = "error"
@@ -70,17 +70,17 @@ class Plan:
 
     @classmethod
     def of(cls, metrics: Sequence[str], empty: Literal["error", "nan"] = "error", matched: bool = False) -> Plan:
-        """A plan for metrics as typed: each in its canonical form, none twice."""
+        """Return a plan for metrics as typed, each in its canonical form; a metric that is given twice is an error."""
         specs = tuple(str(parse(spec)) for spec in metrics)
-        twice = [spec for i, spec in enumerate(specs) if spec in specs[:i]]
-        if twice:
-            raise SpecError(f"the metric {twice[0]} was given twice; leave one out")
+        repeated = [spec for i, spec in enumerate(specs) if spec in specs[:i]]
+        if repeated:
+            raise SpecError(f"the metric {repeated[0]} was given twice; leave one out")
         return cls(specs, empty, matched)
 
     def identity(self, inputs: Sequence[NamedInput]) -> str:
-        """The digest of a run: the same input and the same plan give the same run."""
+        """Return the digest of a run: the same input and the same plan give the same run."""
         signatures = [signature(parse(spec)) for spec in self.specs]
-        whole = [
+        parts = [
             FORMAT,
             rejoinder.__version__,
             [[i.name, i.digest] for i in inputs],
@@ -88,12 +88,12 @@ class Plan:
             self.empty,
             self.matched,
         ]
-        return hashlib.sha256(orjson.dumps(whole)).hexdigest()[:16]
+        return sha256_of_bytes(orjson.dumps(parts))[:16]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run folder, with the scores it holds where they were just computed."""
+    """A finished run: its folder, its ``run.json``, its scores, and whether they were computed just now."""
 
     folder: Path
     about: dict[str, Any]
@@ -110,62 +110,62 @@ def run(
     progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> Run:
-    """A finished run: every response of the inputs scored, and everything kept in a folder.
+    """Score every response of the inputs and store everything in a run folder.
 
     - ``inputs``: files in our schema, chat logs, or ``dataset:NAME``.
-    - ``plan``: the metrics; one without any takes the default ones that suit the input.
-    - ``folder``: the run folder, ``runs/NAME-IDENTITY`` where none is named.
-    - ``processes``: how many compute, without an engine.
+    - ``plan``: the metrics; without any, the default ones that suit the input.
+    - ``folder``: the run folder; by default ``runs/NAME-IDENTITY``.
+    - ``processes``: how many processes compute, where no engine is given.
     - ``cache``: whether the score cache is read and written.
-    - ``progress``: is told how many responses are done, and of how many.
-    - ``engine``: what computes.
+    - ``progress``: a function that is called with the number of responses done, and of all.
+    - ``engine``: where the scores are computed.
 
-    A run that was stopped goes on where it was when the same command is given again; a finished one is not repeated.
+    A run that was stopped continues where it was when the same command is run again; a finished one is not repeated.
 
     >>> import rejoinder
     >>> finished = rejoinder.run(["chats.jsonl"], rejoinder.Plan.of(["length"]), "lengths")
     >>> finished.folder.name, list(finished.scores.metrics)
     ('lengths', ['length'])
     """
-    begun, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
-    opened = [given if isinstance(given, Input) else Input(given) for given in inputs]
+    start, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
+    sources = [source if isinstance(source, Input) else Input(source) for source in inputs]
     try:
         if not plan.specs:
-            plan = replace(plan, specs=tuple(default_metrics(*_available_parts(opened))))
-        identity = plan.identity(opened)
-        folder = Path(folder or f"runs/{opened[0].stem}-{identity[:8]}")
-        found = read_finished(folder, identity)
-        if found is not None:
-            return Run(folder, found, load(folder), fresh=False)
+            plan = replace(plan, specs=tuple(default_metrics(*_available_parts(sources))))
+        identity = plan.identity(sources)
+        folder = Path(folder or f"runs/{sources[0].stem}-{identity[:8]}")
+        finished = read_finished(folder, identity)
+        if finished is not None:
+            return Run(folder, finished, load(folder), fresh=False)
         traces = trace_files(plan.specs)
-        with claim_folder(folder, identity, traces) as found:
-            if found is not None:
-                return Run(folder, found, load(folder), fresh=False)
-            index = index_inputs(opened, folder / DATA, plan.empty == "nan")
+        with claim_folder(folder, identity, traces) as finished:
+            if finished is not None:
+                return Run(folder, finished, load(folder), fresh=False)
+            index = index_inputs(sources, folder / DATA, plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / CHUNKS
             job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
             done = _compute_all_chunks(job, index, engine, progress)
             assembly = assemble(folder, job, index, done)
             write_traces(folder, job, index)
-            about = _describe_run(identity, opened, plan, index, assembly) | {
+            about = _describe_run(identity, sources, plan, index, assembly) | {
                 "files": describe_files(folder, [*FILES, *traces])
             }
             write_json(
                 folder / "timings.json",
-                _describe_timings(begun, engine, plan, done, request_counts.get_counts() - before),
+                _describe_timings(start, engine, plan, done, request_counts.get_counts() - before),
             )
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
         return Run(folder, about, assembly.scores, fresh=True)
     finally:
-        for given in opened:
-            given.close()
+        for source in sources:
+            source.close()
 
 
 def _available_parts(inputs: Sequence[Input]) -> tuple[bool, bool]:
-    """Whether items of the inputs have a context, and references."""
+    """Return whether any items of the inputs have a context, and references."""
     context = references = False
-    for item in itertools.chain.from_iterable(given.first_items() for given in inputs):
+    for item in itertools.chain.from_iterable(source.first_items() for source in inputs):
         context, references = context or bool(item.context), references or bool(item.references)
         if context and references:
             break
@@ -176,18 +176,18 @@ def _compute_all_chunks(
     job: ScoringJob, index: ResponseIndex, engine: Engine, progress: Progress | None
 ) -> list[ComputedChunk]:
     chunks = index.chunks()
-    done: list[ComputedChunk | None] = [None] * len(chunks)
-    ready = 0
-    for one in compute(job, chunks, index.where, _limit_processes(engine, len(chunks))):
-        done[one.number] = one
-        ready += one.size
+    computed: list[ComputedChunk | None] = [None] * len(chunks)
+    n_done = 0
+    for chunk in compute(job, chunks, index.where, _limit_processes(engine, len(chunks))):
+        computed[chunk.number] = chunk
+        n_done += chunk.size
         if progress is not None:
-            progress(ready, len(index))
-    return [one for one in done if one is not None]
+            progress(n_done, len(index))
+    return [chunk for chunk in computed if chunk is not None]
 
 
 def _limit_processes(engine: Engine, chunks: int) -> Engine:
-    """The engine with no more local processes than there are chunks: starting one costs more than a chunk."""
+    """Return the engine with at most as many local processes as chunks: starting one costs more than a chunk."""
     if isinstance(engine, LocalEngine) and engine.workers > chunks:
         return LocalEngine(max(1, chunks), counts=engine.counts)
     return engine
@@ -226,21 +226,21 @@ def _describe_run(
     }
 
 
-def _describe_input(given: Input) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": given.name, "sha256": given.digest, "bytes": given.size}
-    if given.imported_as is not None:
-        about |= {"imported_as": given.imported_as, "left_out": given.left_out}
+def _describe_input(source: Input) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": source.name, "sha256": source.digest, "bytes": source.size}
+    if source.imported_as is not None:
+        about |= {"imported_as": source.imported_as, "left_out": source.left_out}
     return about
 
 
 def _describe_timings(
-    begun: float, engine: Engine, plan: Plan, done: Sequence[ComputedChunk], requests: Mapping[str, int]
+    start: float, engine: Engine, plan: Plan, done: Sequence[ComputedChunk], requests: Mapping[str, int]
 ) -> dict[str, Any]:
     seconds = [sum(d.seconds[i] for d in done) for i in range(len(plan.specs))]
-    found = [sum(d.kept[i].found for d in done) for i in range(len(plan.specs))]
+    cached = [sum(d.columns[i].cached for d in done) for i in range(len(plan.specs))]
     return {
-        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun)),
-        "seconds": round(time.time() - begun, 3),
+        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start)),
+        "seconds": round(time.time() - start, 3),
         "engine": engine.name,
         "processes": engine.workers,
         "failures": engine.counts.failures,
@@ -250,15 +250,15 @@ def _describe_timings(
         "python": platform.python_version(),
         "metrics": {
             spec: {"seconds": round(s, 3), "chunks": len(done), "chunks_from_cache": f}
-            for spec, s, f in zip(plan.specs, seconds, found, strict=True)
+            for spec, s, f in zip(plan.specs, seconds, cached, strict=True)
         },
     }
 
 
 def load(folder: str | Path | Run | Scores) -> Scores:
-    """The scores of a finished run.
+    """Return the scores of a finished run.
 
-    - ``folder``: the run folder, or a run; scores are given back as they are.
+    - ``folder``: the run folder, or a run; scores are returned unchanged.
 
     >>> import rejoinder
     >>> rejoinder.load("RUN").systems

@@ -1,4 +1,4 @@
-"""Pairs scored by an engine: some at a time, by workers that make the metric once."""
+"""Pairs scored by an engine: some at a time, by workers that create the metric once."""
 
 from __future__ import annotations
 
@@ -25,46 +25,48 @@ _PLACE = Place("pairs", 0)
 class PairWorker:
     """A metric by its spec."""
 
-    def __init__(self, spec: str, signature: str = "") -> None:  # the latter is for who keeps results
+    def __init__(
+        self, spec: str, signature: str = ""
+    ) -> None:  # the signature is part of the address of stored results
         self._metric = parse(spec)
 
     def compute(self, task: Sequence[Any]) -> list[float | None]:
-        """The scores of items with their responses; None where there is none."""
+        """Return the scores of items with their responses; None where there is none."""
         pairs = []
         for item, responses in task:
-            read = from_object(item, _PLACE, True)
+            parsed_item = from_object(item, _PLACE, True)
             for response in responses:
-                answer = from_object(response, _PLACE, True)
-                if isinstance(read, Item) and isinstance(answer, Response):
-                    pairs.append(Pair(read, answer))
+                parsed_response = from_object(response, _PLACE, True)
+                if isinstance(parsed_item, Item) and isinstance(parsed_response, Response):
+                    pairs.append(Pair(parsed_item, parsed_response))
         return [None if math.isnan(value) else float(value) for value in score_pairs(self._metric, pairs)]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def score_pairs_with_engine(engine: Engine | None, metric: Metric, pairs: Sequence[Pair]) -> Values:
-    """The scores of pairs, as ``score_pairs`` gives them; a metric of a whole set is computed here."""
-    alone = engine is None or (engine.workers < 2 and not isinstance(engine, CachingEngine))
-    if engine is None or alone or isinstance(metric, SetMetric) or len(pairs) <= _PAIRS_AT_ONCE:
+    """Return the same scores as ``score_pairs``, computed by an engine; a SetMetric is computed in this process."""
+    in_process = engine is None or (engine.workers < 2 and not isinstance(engine, CachingEngine))
+    if engine is None or in_process or isinstance(metric, SetMetric) or len(pairs) <= _PAIRS_AT_ONCE:
         return score_pairs(metric, pairs)
     work = WorkerSpec(
         "rejoinder.scoring.worker:PairWorker",
         (str(metric), signature(metric)),
         address="rejoinder.scoring.by_engine:PairWorker",
     )
-    found: list[float | None] = []
+    scores: list[float | None] = []
     for values in order_results(engine.compute(work, _make_tasks(pairs))):
-        found += values
-    return np.array([math.nan if value is None else value for value in found], np.float64)
+        scores += values
+    return np.array([math.nan if value is None else value for value in scores], np.float64)
 
 
 def _make_tasks(pairs: Sequence[Pair]) -> Iterator[list[Any]]:
-    """Some pairs at a time; an item that several neighbouring pairs share is written once."""
+    """Yield some pairs at a time; an item that several neighbouring pairs share is written once."""
     for start in range(0, len(pairs), _PAIRS_AT_ONCE):
         grouped = itertools.groupby(pairs[start : start + _PAIRS_AT_ONCE], key=lambda pair: pair.item.id)
         task = []
         for _, group in grouped:
-            some = list(group)
-            task.append([to_object(some[0].item), [to_object(pair.response) for pair in some]])
+            neighbours = list(group)
+            task.append([to_object(neighbours[0].item), [to_object(pair.response) for pair in neighbours]])
         yield task

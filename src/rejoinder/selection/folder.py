@@ -26,6 +26,7 @@ from rejoinder.data.shape import fits
 from rejoinder.data.writer import write
 from rejoinder.engines.base import Engine
 from rejoinder.errors import InputError, RunError, brief
+from rejoinder.files import put_in_place, sha256_of_bytes
 from rejoinder.scoring.folder import write_json
 from rejoinder.selection.answers import Progress, ScoreLine, score_parts, split_questions, system_name
 from rejoinder.selection.position_bias import check_order
@@ -134,7 +135,7 @@ class SystemAnswers(NamedTuple):
 def answer_file_name(system: str, signature: str) -> str:
     """A system's file: what a person can read, and what tells it from others."""
     told = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
-    return f"{told}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
+    return f"{told}-{sha256_of_bytes(signature.encode())[:8]}.jsonl"
 
 
 def complete_answers(
@@ -164,11 +165,11 @@ def complete_answers(
             show(done, len(questions))
         check = check_order(system, questions, turned)
         part.seek(0)
-        last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": _sha256(part.read())}
+        last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": sha256_of_bytes(part.read())}
         part.write(orjson.dumps(last) + b"\n")
         part.flush()
         os.fsync(part.fileno())
-        os.replace(part.name, path)
+        put_in_place(part.name, path)
 
 
 def read_answers(path: Path) -> SystemAnswers:
@@ -176,7 +177,8 @@ def read_answers(path: Path) -> SystemAnswers:
     try:
         raw = path.read_bytes().splitlines(keepends=True)
         head, *lines, last = [orjson.loads(line) for line in raw]
-        if last.get("sha256", digest := _sha256(b"".join(raw[:-1]))) != digest:
+        # A file of an earlier version has no digest of its lines.
+        if last.get("sha256", digest := sha256_of_bytes(b"".join(raw[:-1]))) != digest:
             raise ValueError("it was changed since it was written")
         scores = [tuple(_decode_score(score) for score in line["scores"]) for line in lines]
         return SystemAnswers(head["system"], head["signature"], head["questions"], scores, OrderCheck(**last["turned"]))
@@ -213,11 +215,6 @@ def _lock_file(path: Path) -> Iterator[IO[bytes]]:
         except OSError:
             raise RunError(f"{path}: another process is asking this system; wait for it to end") from None
         yield file
-
-
-def _sha256(raw: bytes) -> str:
-    """The digest of all lines before the last, which a file of an earlier version does not have."""
-    return hashlib.sha256(raw).hexdigest()
 
 
 def _encode_score(score: float) -> Any:

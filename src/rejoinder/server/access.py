@@ -14,18 +14,20 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from rejoinder.files import sha256_of_bytes
+
 ROLES = ("rater", "owner")
 COOKIE_DAYS = 90
 
 
 def cookie_name(project: str, role: str) -> str:
     """The name of a role's cookie."""
-    return f"rejoinder-{role}-{hashlib.sha256(project.encode()).hexdigest()[:12]}"
+    return f"rejoinder-{role}-{sha256_of_bytes(project.encode())[:12]}"
 
 
 def token_digest(token: str) -> str:
     """A token's digest, which may be kept."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256_of_bytes(token.encode("utf-8", "surrogateescape"))
 
 
 def make_csrf_mark(token: str) -> str:

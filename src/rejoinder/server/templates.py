@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import re
 import time
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from rejoinder.files import sha256_of_bytes
 from rejoinder.reports.chart import cell_text
 from rejoinder.reports.page import format_exact, read_template
 
@@ -56,7 +56,7 @@ def asset_response(name: str) -> Response | None:
 
 def _asset_url(name: str) -> str:
     """An address that changes with the file, so that nobody works with yesterday's."""
-    return f"/static/{name}?{hashlib.sha256(_read_file('static', name)).hexdigest()[:12]}"
+    return f"/static/{name}?{sha256_of_bytes(_read_file('static', name))[:12]}"
 
 
 @functools.cache

@@ -16,12 +16,9 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from rejoinder import spec as specs
-from rejoinder.errors import SpecError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.registry import list_modules, load_module
+from rejoinder.registry import Registry, defined_class
 from rejoinder.types import Candidate, Item
-
-PACKAGE = "rejoinder.sources"
 
 
 class Moment(NamedTuple):
@@ -59,18 +56,17 @@ class Source:
         return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
 
 
+_REGISTRY = Registry("rejoinder.sources", "source", defined_class(Source))
+
+
 def source_names() -> list[str]:
     """Every source that can be typed by name."""
-    return list_modules(PACKAGE)
+    return _REGISTRY.names()
 
 
 def source_class(name: str) -> type[Source]:
     """The class behind a source's name."""
-    module = load_module(PACKAGE, name, "source")
-    for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, Source) and found.__module__ == module.__name__:
-            return found
-    raise SpecError(f"{module.__name__} defines no Source")
+    return _REGISTRY.load(name)
 
 
 def parse_source(spec: str) -> Source:

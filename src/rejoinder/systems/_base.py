@@ -14,10 +14,9 @@ from typing import ClassVar
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
 from rejoinder.metric import metric_names
-from rejoinder.registry import list_modules, load_module
+from rejoinder.registry import Registry, defined_class
 from rejoinder.types import Candidate, Question, Turn
 
-PACKAGE = "rejoinder.systems"
 # What may be typed instead of a spec: PREFIX:NAME is SYSTEM(FIELD='NAME').
 PREFIXES = {
     "hf": ("causal", "model"),
@@ -64,18 +63,17 @@ class System:
         return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
 
 
+_REGISTRY = Registry("rejoinder.systems", "system", defined_class(System))
+
+
 def system_names() -> list[str]:
     """Every kind of system that can be typed by name."""
-    return list_modules(PACKAGE)
+    return _REGISTRY.names()
 
 
 def system_class(name: str) -> type[System]:
     """The class behind a system's name."""
-    module = load_module(PACKAGE, name, "system")
-    for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, System) and found.__module__ == module.__name__:
-            return found
-    raise SpecError(f"{module.__name__} defines no System")
+    return _REGISTRY.load(name)
 
 
 def parse_system(text: str) -> System:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
@@ -17,6 +16,7 @@ from rejoinder.data.datasets import dataset, read_dataset
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.data.reader import InputFile, stream
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import sha256_of_parts
 from rejoinder.metric import NAN
 from rejoinder.spec import check_choice
 from rejoinder.systems._base import System
@@ -138,7 +138,7 @@ def _digest_cached(corpus: str, changed: int) -> str:
     if not corpus.startswith(_DATASET):
         return InputFile(corpus).measure()[0]
     files = dataset(corpus.removeprefix(_DATASET)).files
-    return hashlib.sha256("\n".join(f"{file.path} {file.sha256}" for file in files).encode()).hexdigest()
+    return sha256_of_parts((f"{file.path} {file.sha256}" for file in files), "\n")
 
 
 def _modification_time(corpus: str) -> int:

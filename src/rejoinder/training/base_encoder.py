@@ -1,4 +1,4 @@
-"""The encoder that a training starts from: a BERT of the catalog whose marks have BERT's ids."""
+"""The encoder that a training starts from: a BERT of the catalog whose special tokens have BERT's ids."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ class BaseEncoder(NamedTuple):
 
 
 def open_base_encoder(name: str) -> BaseEncoder:
-    """A model of the catalog that can be trained further; what is wrong with it is told before any training."""
+    """Return a model of the catalog that can be trained further; a problem with it is an error before any training."""
     folder = require_model(name)
     for file in _FILES:
         if not (folder / file).is_file():
             raise InputError(
                 f"the model {name!r} cannot be trained further: it has no {file}; name a BERT, e.g. minilm"
             )
-    found = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-    if trouble := _find_problem(orjson.loads((folder / "config.json").read_bytes()), found.tokenizer):
-        raise InputError(f"the model {name!r} cannot be trained further: {trouble}; name another BERT, e.g. minilm")
-    return found
+    encoder = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if problem := _find_problem(orjson.loads((folder / "config.json").read_bytes()), encoder.tokenizer):
+        raise InputError(f"the model {name!r} cannot be trained further: {problem}; name another BERT, e.g. minilm")
+    return encoder
 
 
 def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
-    """Why a network and its tokeniser do not do: what batches and the packed pass take for granted."""
+    """Return why a network and its tokeniser cannot be used: batches and the packed pass rely on these properties."""
     from tokenizers import Tokenizer
 
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        return f"it is no BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
+        return f"it is not a BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
     limits = AptnessLimits()
     needed = max(limits.utterance_tokens, limits.context_tokens + limits.reply_tokens + 3)
     if config.get("max_position_embeddings", 0) < needed:
         return f"it reads {config.get('max_position_embeddings', 0)} tokens and {needed} are needed"
-    reader = Tokenizer.from_str(tokenizer)
-    for mark, wanted in _SPECIAL_IDS.items():
-        if (found := reader.token_to_id(mark)) != wanted:
-            return f"its tokeniser has {mark} as {'nothing' if found is None else found}, not as {wanted}"
+    encoder = Tokenizer.from_str(tokenizer)
+    for token, expected in _SPECIAL_IDS.items():
+        if (token_id := encoder.token_to_id(token)) != expected:
+            return f"its tokeniser has {token} as {'nothing' if token_id is None else token_id}, not as {expected}"
     return None
 
 
 def open_trunk(folder: Path) -> Any:
-    """The BERT of a folder, without its pooling layer."""
+    """Return the BERT of a folder, without its pooling layer."""
     from transformers import BertModel
 
     with silence_transformers():

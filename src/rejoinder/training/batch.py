@@ -1,4 +1,4 @@
-"""Batches of token ids, made on the device: slices of the corpus, thinned, turned round, and put together as pairs."""
+"""Batches of token ids, made on the device: slices of the corpus, thinned, reversed, and joined as pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN, FIRST, LAST, MASKED = 100, 101, 102, 103  # [UNK], [CLS], [SEP] and [MA
 
 
 class TokenRows(NamedTuple):
-    """Token ids, one text a row, filled up with zeros at the end, and the length of each."""
+    """Token ids, one text per row, padded with zeros at the end, and the length of each."""
 
     ids: Tensor
     lengths: Tensor
@@ -37,27 +37,27 @@ class PairRows(NamedTuple):
 
 
 def gather_slices(ids: Tensor, begin: Tensor, end: Tensor) -> TokenRows:
-    """The slices of a flat array as rows."""
+    """Return slices of a flat array as rows."""
     lengths = end - begin
-    places = torch.arange(max(1, int(lengths.max())), device=ids.device)
-    inside = places < lengths[:, None]
-    found = ids[(begin[:, None] + places).clamp(max=len(ids) - 1)].long()
-    return TokenRows(found * inside, lengths)
+    positions = torch.arange(max(1, int(lengths.max())), device=ids.device)
+    inside = positions < lengths[:, None]
+    rows = ids[(begin[:, None] + positions).clamp(max=len(ids) - 1)].long()
+    return TokenRows(rows * inside, lengths)
 
 
-def keep_tokens(texts: TokenRows, wanted: Tensor) -> TokenRows:
-    """The texts with only the wanted ids; a text that would lose everything stays as it is."""
-    wanted = wanted & texts.mask
-    wanted = torch.where(wanted.any(1, keepdim=True), wanted, texts.mask)
-    order = torch.argsort((~wanted).int(), dim=1, stable=True)
-    lengths = wanted.sum(1)
+def keep_tokens(texts: TokenRows, keep: Tensor) -> TokenRows:
+    """Return the texts with only the wanted ids; a text that would lose all of them is unchanged."""
+    keep = keep & texts.mask
+    keep = torch.where(keep.any(1, keepdim=True), keep, texts.mask)
+    order = torch.argsort((~keep).int(), dim=1, stable=True)
+    lengths = keep.sum(1)
     ids = texts.ids.gather(1, order)
     rows = TokenRows(ids, lengths)
     return TokenRows(ids * rows.mask, lengths)
 
 
 def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
-    """The texts with their words in reverse order; ``continued`` says which ids go on with a word."""
+    """Return the texts with their words in reverse order; ``continued`` says which ids continue a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
     places = torch.arange(texts.ids.shape[1], device=texts.ids.device)
@@ -67,8 +67,8 @@ def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
-    """The texts with their words in a random order; ``continued`` says which ids go on with a word."""
+def shuffle_words(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
+    """Return the texts with their words in a random order; ``continued`` says which ids continue a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
     chance = torch.rand(words.shape[0], words.shape[1] + 1, generator=generator, device=texts.ids.device)
@@ -76,15 +76,15 @@ def shuffled(texts: TokenRows, continued: Tensor, generator: torch.Generator) ->
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def inserted(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
-    """The texts with one more id each, which comes to stand at the place."""
-    at = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
-    moved = functional.pad(texts.ids, (0, 1)).gather(1, at - (at > places[:, None]).long())
-    return TokenRows(torch.where(at == places[:, None], ids[:, None], moved), texts.lengths + 1)
+def insert_tokens(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
+    """Return the texts with one more id each, inserted at a position."""
+    columns = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
+    shifted = functional.pad(texts.ids, (0, 1)).gather(1, columns - (columns > places[:, None]).long())
+    return TokenRows(torch.where(columns == places[:, None], ids[:, None], shifted), texts.lengths + 1)
 
 
 def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
-    """The texts several times in a row."""
+    """Return each text repeated several times."""
     lengths = texts.lengths * times
     places = torch.arange(int(lengths.max()), device=texts.ids.device).expand(len(lengths), -1)
     ids = texts.ids.gather(1, places % texts.lengths[:, None].clamp(min=1))
@@ -93,14 +93,14 @@ def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
 
 
 def stack_rows(parts: list[TokenRows]) -> TokenRows:
-    """The rows of several, one after the other."""
+    """Return the rows of several parts, one after the other."""
     width = max(part.ids.shape[1] for part in parts)
     ids = [functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in parts]
     return TokenRows(torch.cat(ids), torch.cat([part.lengths for part in parts]))
 
 
 def truncate_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
-    """The texts with at most so many ids: the first (side 'right' is lost) or the last ones."""
+    """Return the texts with at most so many ids: the first ones (cut on the side 'right') or the last ones."""
     lengths = texts.lengths.clamp(max=most)
     if texts.ids.shape[1] <= most:
         return texts
@@ -112,7 +112,7 @@ def truncate_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
 
 
 def add_special_tokens(texts: TokenRows) -> TokenRows:
-    """[CLS] text [SEP]."""
+    """Return [CLS] text [SEP]."""
     ids = functional.pad(texts.ids, (1, 1))
     ids[:, 0] = FIRST
     ids.scatter_(1, (texts.lengths + 1)[:, None], LAST)
@@ -120,7 +120,7 @@ def add_special_tokens(texts: TokenRows) -> TokenRows:
 
 
 def join_pairs(contexts: TokenRows, replies: TokenRows) -> PairRows:
-    """[CLS] context [SEP] reply [SEP]."""
+    """Return [CLS] context [SEP] reply [SEP]."""
     before = contexts.lengths[:, None] + 2
     lengths = contexts.lengths + replies.lengths + 3
     places = torch.arange(int(lengths.max()), device=contexts.ids.device).expand(len(lengths), -1)

@@ -1,7 +1,7 @@
 """The recipe of `idk` (Berlot-Attwell and Rudzicz 2022, section 5): dialogues to a regression on frozen pair vectors.
 
 A positive is a context with its own reply, its negative the same context with one fixed reply (or, as an ablation, with
-a reply of the next dialogues). No torch is needed with the default vectors, which are kept in the cache.
+a reply of other dialogues). No torch is needed with the default vectors, which are cached.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Regression(NamedTuple):
 
 
 class TrainingDraws(NamedTuple):
-    """All that is drawn for a training: the first weights (the bias is the last) and the order of each epoch."""
+    """The random parts of a training: the first weights (the bias is the last) and the order of each epoch."""
 
     start: Numbers
     orders: list[NDArray[np.int64]]
 
 
 def draw_training(rows: int, dimensions: int, seed: int) -> TrainingDraws:
-    """First weights as torch draws those of a linear layer, evenly from ±1/√d, and two orders."""
+    """Return first weights as torch samples those of a linear layer, uniformly from ±1/√d, and the orders."""
     random = np.random.default_rng([seed, 0])
     reach = dimensions**-0.5
     return TrainingDraws(
@@ -61,38 +61,38 @@ def fit_by_gradient(
     weight: float = 1.0,
 ) -> Regression:
     """Train on pairs of vectors: row i of ``true`` and of ``false`` have one context."""
-    drawn = draw_training(len(true), true.shape[1], seed)
+    draws = draw_training(len(true), true.shape[1], seed)
     ones = np.ones((len(true), 1))
     rows = np.stack([np.hstack([part.astype(np.float64), ones]) for part in (true, false)], axis=1)
-    found = drawn.start.copy()
-    mean, spread = np.zeros_like(found), np.zeros_like(found)
+    weights = draws.start.copy()
+    mean, spread = np.zeros_like(weights), np.zeros_like(weights)
     step = 0
-    for order in drawn.orders:
+    for order in draws.orders:
         for begin in range(0, len(order), BATCH):
             step += 1
-            gradient = batch_gradient(rows[order[begin : begin + BATCH]], found, loss)
-            gradient[:-1] += weight * _penalty_gradient(found[:-1], regularization)
+            gradient = batch_gradient(rows[order[begin : begin + BATCH]], weights, loss)
+            gradient[:-1] += weight * _penalty_gradient(weights[:-1], regularization)
             mean += (1 - _DECAYS[0]) * (gradient - mean)
             spread += (1 - _DECAYS[1]) * (gradient**2 - spread)
             unbiased = spread / (1 - _DECAYS[1] ** step)
-            found -= RATE * (mean / (1 - _DECAYS[0] ** step)) / (np.sqrt(unbiased) + _SMALL)
-    return Regression(found[:-1], float(found[-1]))
+            weights -= RATE * (mean / (1 - _DECAYS[0] ** step)) / (np.sqrt(unbiased) + _SMALL)
+    return Regression(weights[:-1], float(weights[-1]))
 
 
 def batch_gradient(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
-    """The gradient of a batch's loss; rows are (dialogues, true and false, dimensions and 1)."""
-    said = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
+    """Return the gradient of a batch's loss; rows are (dialogues, true and false, dimensions and 1)."""
+    predicted = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
     if loss == "bce":
-        errors = said - np.array([1.0, 0.0])
-        found: Numbers = np.einsum("ij,ijk->k", errors, rows)
-        return found
+        errors = predicted - np.array([1.0, 0.0])
+        gradient: Numbers = np.einsum("ij,ijk->k", errors, rows)
+        return gradient
     # Appendix H prints y(c, r) - y(c, r') where y is the probability of a false reply, as in the authors' program;
-    # here y is that of a true one, so the difference is turned round: the true reply must be ahead by the margin.
-    behind = said[:, 1] - said[:, 0] + MARGIN
-    steep = np.where(behind > 0, 1 / (1 + MARGIN - np.maximum(behind, 0)), 0) / len(rows)
-    bend = said * (1 - said) * np.array([-1.0, 1.0])
-    found = np.einsum("i,ij,ijk->k", steep, bend, rows)
-    return found
+    # here y is that of a true one, so the sign is reversed: the true reply must be ahead by the margin.
+    behind = predicted[:, 1] - predicted[:, 0] + MARGIN
+    loss_slopes = np.where(behind > 0, 1 / (1 + MARGIN - np.maximum(behind, 0)), 0) / len(rows)
+    slopes = predicted * (1 - predicted) * np.array([-1.0, 1.0])
+    gradient = np.einsum("i,ij,ijk->k", loss_slopes, slopes, rows)
+    return gradient
 
 
 def _penalty_gradient(weights: Numbers, regularization: Regularization) -> Numbers:
@@ -101,80 +101,80 @@ def _penalty_gradient(weights: Numbers, regularization: Regularization) -> Numbe
     return 2 * weights if regularization == "l2" else np.zeros_like(weights)
 
 
-_TOLERANCE = 1e-7  # of the violation of the optimality conditions, a row
+_TOLERANCE = 1e-7  # of the violation of the optimality conditions, per row
 _MOST_STEPS, _MOST_SWEEPS = 100, 200
-_RIDGE = 1e-10  # keeps a coordinate that never varies in its place
+_RIDGE = 1e-10  # keeps a coordinate that never varies where it is
 
 
 def fit_exactly(
     true: Vectors, false: Vectors, regularization: Regularization = "l1", weight: float = 1.0
 ) -> Regression:
-    """The weights that minimise the penalised sum of losses; the true replies are 1, the false ones 0."""
+    """Return the weights that minimise the penalised sum of losses; true replies are 1, false ones 0."""
     if regularization == "none":
         raise InputError(
-            "without regularisation an exact optimum need not exist (a fixed negative can be told apart perfectly); "
-            "take l1 or l2, or the mode 'paper'"
+            "without regularisation there may be no exact optimum (a fixed negative can be separated perfectly); "
+            "choose l1 or l2, or the mode 'paper'"
         )
     rows = np.vstack([true, false]).astype(np.float64)
     rows = np.hstack([rows, np.ones((len(rows), 1))])
     labels = np.r_[np.ones(len(true)), np.zeros(len(false))]
     l1, l2 = (np.r_[np.full(rows.shape[1] - 1, weight * (regularization == kind)), 0.0] for kind in ("l1", "l2"))
-    found = np.zeros(rows.shape[1])
-    now = objective(rows, labels, found, l1, l2)
+    weights = np.zeros(rows.shape[1])
+    loss = objective(rows, labels, weights, l1, l2)
     for _ in range(_MOST_STEPS):
-        said = 1 / (1 + np.exp(-np.clip(rows @ found, -60, 60)))
-        gradient = rows.T @ (said - labels) + l2 * found
-        if _violation(gradient, found, l1) <= _TOLERANCE * len(rows):
+        predicted = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
+        gradient = rows.T @ (predicted - labels) + l2 * weights
+        if _violation(gradient, weights, l1) <= _TOLERANCE * len(rows):
             break
-        bend = (rows * (said * (1 - said))[:, None]).T @ rows + np.diag(l2 + _RIDGE)
-        step = _solve_model(gradient, bend, found, l1)
-        promised = gradient @ step + (l1 * (np.abs(found + step) - np.abs(found))).sum()
+        hessian = (rows * (predicted * (1 - predicted))[:, None]).T @ rows + np.diag(l2 + _RIDGE)
+        step = _solve_model(gradient, hessian, weights, l1)
+        decrease = gradient @ step + (l1 * (np.abs(weights + step) - np.abs(weights))).sum()
         size = 1.0
-        while (new := objective(rows, labels, found + size * step, l1, l2)) > now + 0.01 * size * promised:
+        while (new_loss := objective(rows, labels, weights + size * step, l1, l2)) > loss + 0.01 * size * decrease:
             size /= 2
             if size < 1e-12:
-                return Regression(found[:-1], float(found[-1]))  # no smaller loss can be told from this one
-        found, now = found + size * step, new
-    return Regression(found[:-1], float(found[-1]))
+                return Regression(weights[:-1], float(weights[-1]))  # a smaller loss would not differ from this one
+        weights, loss = weights + size * step, new_loss
+    return Regression(weights[:-1], float(weights[-1]))
 
 
 def objective(rows: Numbers, labels: Numbers, weights: Numbers, l1: Numbers, l2: Numbers) -> float:
-    """The penalised sum of losses."""
+    """Return the penalised sum of losses."""
     odds = rows @ weights
     losses = np.logaddexp(0, odds) - labels * odds
     return float(losses.sum() + (l1 * np.abs(weights)).sum() + 0.5 * (l2 * weights**2).sum())
 
 
 def _violation(gradient: Numbers, weights: Numbers, l1: Numbers) -> float:
-    """How far the worst coordinate is from its optimality condition."""
+    """Return how far the worst coordinate is from its optimality condition."""
     at_zero = np.maximum(np.abs(gradient) - l1, 0)
     return float(np.where(weights == 0, at_zero, np.abs(gradient + l1 * np.sign(weights))).max())
 
 
-def _solve_model(gradient: Numbers, bend: Numbers, weights: Numbers, l1: Numbers) -> Numbers:
-    """The step that minimises the quadratic model plus the L1 norm, a coordinate at a time."""
+def _solve_model(gradient: Numbers, hessian: Numbers, weights: Numbers, l1: Numbers) -> Numbers:
+    """Return the step that minimises the quadratic model plus the L1 norm, one coordinate at a time."""
     if not l1.any():
-        return np.asarray(-np.linalg.solve(bend, gradient), np.float64)
+        return np.asarray(-np.linalg.solve(hessian, gradient), np.float64)
     step = np.zeros_like(weights)
     slope = gradient.copy()  # of the model at the present step
-    curvature = np.diag(bend).tolist()
+    curvature = np.diag(hessian).tolist()
     active = np.arange(len(weights))
     for _ in range(_MOST_SWEEPS):
         largest = 0.0
         for j in active.tolist():
-            at = weights[j] + step[j]
-            wanted = at - slope[j] / curvature[j]
-            moved = np.sign(wanted) * max(abs(wanted) - l1[j] / curvature[j], 0.0) - at
-            if moved != 0:
-                step[j] += moved
-                slope += moved * bend[j]
-                largest = max(largest, abs(moved) * curvature[j])
-        whole = len(active) == len(weights)
+            position = weights[j] + step[j]
+            target = position - slope[j] / curvature[j]
+            change = np.sign(target) * max(abs(target) - l1[j] / curvature[j], 0.0) - position
+            if change != 0:
+                step[j] += change
+                slope += change * hessian[j]
+                largest = max(largest, abs(change) * curvature[j])
+        all_active = len(active) == len(weights)
         if largest <= 1e-9 * max(1.0, float(np.abs(gradient).max())):
-            if whole:
+            if all_active:
                 break
             active = np.arange(len(weights))
-        elif whole:
+        elif all_active:
             active = np.flatnonzero((weights + step != 0) | (l1 == 0))
     return step
 
@@ -187,7 +187,7 @@ DEFAULT_CONTEXTS = 3_750  # as many as HUMOD's train split has
 
 @dataclass(frozen=True)
 class IdkRecipe:
-    """All that decides the regression, beside the dialogues and the vectors."""
+    """All that decides the regression, besides the dialogues and the vectors."""
 
     mode: Mode = "paper"
     negative: Negative = "idk"
@@ -202,7 +202,7 @@ class IdkRecipe:
             if getattr(self, name) not in get_args(kind):
                 raise InputError(f"idk: {name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
         if self.mode == "exact" and self.loss != "bce":
-            raise InputError("idk: the triplet loss is not convex and has no exact mode; take the mode 'paper'")
+            raise InputError("idk: the triplet loss is not convex and has no exact mode; choose the mode 'paper'")
 
 
 _CHOICES: dict[str, Any] = {"mode": Mode, "negative": Negative, "regularization": Regularization, "loss": Loss}
@@ -215,19 +215,19 @@ def train_idk(
     corpus: str | None = None,
     encoder: str = DEFAULT_ENCODER,
 ) -> IdkCard:
-    """Train on the split ``train`` and write the folder; its card says how well true replies are told apart there."""
-    opened = load_pair_encoder(encoder)
-    found = sample_next_turns(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
-    true, false = pair_vectors(opened, found, recipe)
+    """Train on the split ``train``, write the folder and return its card."""
+    pair_encoder = load_pair_encoder(encoder)
+    next_turns = sample_next_turns(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
+    true, false = pair_vectors(pair_encoder, next_turns, recipe)
     fitted = fit_regression(true, false, recipe)
-    card = build_card(fitted, opened, recipe, corpus, share_above_negative(fitted, true, false))
+    card = build_card(fitted, pair_encoder, recipe, corpus, share_above_negative(fitted, true, false))
     cards.write_card(target, card)
     return card
 
 
-def pair_vectors(encoder: PairEncoder, found: Sequence[NextTurn], recipe: IdkRecipe) -> tuple[Vectors, Vectors]:
+def pair_vectors(encoder: PairEncoder, next_turns: Sequence[NextTurn], recipe: IdkRecipe) -> tuple[Vectors, Vectors]:
     """The vectors of contexts with their true replies, and with their negatives."""
-    chosen, others = found[: recipe.contexts], found[recipe.contexts : 2 * recipe.contexts]
+    chosen, others = next_turns[: recipe.contexts], next_turns[recipe.contexts : 2 * recipe.contexts]
     contexts = [place.context for place in chosen]
     if recipe.negative == "random":
         negatives = shuffle_responses(others)
@@ -244,7 +244,7 @@ def fit_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Regressi
 
 
 def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> float:
-    """How often a true reply scores above the negative of its context."""
+    """Return how often a true reply scores above the negative of its context."""
     above, below = (probabilities(part, *fitted) for part in (true, false))
     return float(np.mean((above > below) + 0.5 * (above == below)))
 
@@ -252,7 +252,7 @@ def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> f
 def build_card(
     fitted: Regression, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float
 ) -> IdkCard:
-    """The card of a regression; its weights are derived from the encoder's, and so is its licence."""
+    """Return the card of a regression; its weights are derived from the encoder's, and so is its licence."""
     weights = tuple(round(float(value), 9) for value in fitted.weights)
     about = {
         "recipe": asdict(recipe),

@@ -1,4 +1,4 @@
-"""The licences of the dialogue corpora, and the one that weights trained on some of them may have."""
+"""The licences of the dialogue corpora, and the licence of weights that are trained on them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ LICENCES = {
 
 
 def weights_licence(corpora: Iterable[str]) -> str:
-    """The licence that weights trained on the corpora may have; whose corpora are their own must say it themselves."""
+    """Return the licence of weights that are trained on the corpora; "not known" where one is not in the list."""
     names = set(corpora)
     if not names <= LICENCES.keys():
         return "not known"

@@ -1,4 +1,4 @@
-"""Places in dialogues where somebody replied: what a scorer of next turns learns from; needs no torch."""
+"""Contexts and the replies that followed them: what a scorer of next turns learns from; needs no torch."""
 
 from __future__ import annotations
 
@@ -25,54 +25,56 @@ class NextTurn(NamedTuple):
 def sample_next_turns(
     dialogues: Iterable[Dialogue], wanted: int, corpus: str | None = None, split: str = "train"
 ) -> list[NextTurn]:
-    """Replies with their contexts: from each dialogue one, or as many as it takes where dialogues are few.
+    """Return replies with their contexts: one from each dialogue, or more where there are few dialogues.
 
-    Dialogues are taken by a hash of their ids, so neither the order of the file nor a seed decides. Those of the first
-    half and those of the second come from different dialogues.
+    Dialogues are ordered by a hash of their ids, so neither the order of the file nor a seed matters. Those of the
+    first half and those of the second come from different dialogues.
     """
-    spoken: dict[str, list[str]] = {}
-    seen: Counter[str] = Counter()
+    texts_of_dialogue: dict[str, list[str]] = {}
+    corpus_counts: Counter[str] = Counter()
     for dialogue in dialogues:
-        seen[dialogue.corpus or ""] += 1
+        corpus_counts[dialogue.corpus or ""] += 1
         if (dialogue.split or "train") == split and corpus in (None, dialogue.corpus):
             turns = [turn.text for turn in dialogue.turns if turn.text.strip()]
             if len(turns) > 1:
-                spoken[dialogue.id] = turns
-    _check_dialogues(spoken, seen, corpus, split)
-    each = _turns_per_dialogue([len(turns) - 1 for turns in spoken.values()], wanted)
-    found: list[NextTurn] = []
-    for name in sorted(spoken, key=_hash_id):
-        turns = spoken[name]
+                texts_of_dialogue[dialogue.id] = turns
+    _check_dialogues(texts_of_dialogue, corpus_counts, corpus, split)
+    each = _turns_per_dialogue([len(turns) - 1 for turns in texts_of_dialogue.values()], wanted)
+    next_turns: list[NextTurn] = []
+    for name in sorted(texts_of_dialogue, key=_hash_id):
+        turns = texts_of_dialogue[name]
         random = np.random.default_rng(int.from_bytes(_hash_id(name)[:8], "little"))
-        at = random.permutation(np.arange(1, len(turns)))[:each]
-        found += [NextTurn(tuple(turns[max(0, i - MAX_TURNS) : i]), turns[i]) for i in sorted(at.tolist())]
-    if len(found) < wanted:
+        chosen = random.permutation(np.arange(1, len(turns)))[:each]
+        next_turns += [NextTurn(tuple(turns[max(0, i - MAX_TURNS) : i]), turns[i]) for i in sorted(chosen.tolist())]
+    if len(next_turns) < wanted:
         raise InputError(
-            f"{wanted:,} contexts are wanted and the dialogues of the split {split!r} have {len(found):,}; "
-            "give more dialogues or ask for fewer (--contexts)"
+            f"{wanted:,} contexts are wanted and the dialogues of the split {split!r} have {len(next_turns):,}; "
+            "give more dialogues or ask for fewer contexts"
         )
-    return found[:wanted]
+    return next_turns[:wanted]
 
 
-def _turns_per_dialogue(room: Sequence[int], wanted: int) -> int:
-    """How many places a dialogue gives: the same for all, and more where some are too short to give as many."""
-    each = -(-wanted // len(room))
-    while each < max(room) and sum(min(each, most) for most in room) < wanted:
+def _turns_per_dialogue(available: Sequence[int], wanted: int) -> int:
+    """Return how many replies to take per dialogue: the same for all, and more where some dialogues are too short."""
+    each = -(-wanted // len(available))
+    while each < max(available) and sum(min(each, most) for most in available) < wanted:
         each += 1
     return each
 
 
-def _check_dialogues(spoken: dict[str, list[str]], seen: Counter[str], corpus: str | None, split: str) -> None:
-    if corpus is not None and corpus not in seen:
-        raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
-    if not spoken:
-        raise InputError(f"there is no dialogue of two turns or more in the split {split!r} to train on")
+def _check_dialogues(
+    texts_of_dialogue: dict[str, list[str]], corpus_counts: Counter[str], corpus: str | None, split: str
+) -> None:
+    if corpus is not None and corpus not in corpus_counts:
+        raise InputError(f"no dialogue belongs to the corpus {corpus!r}; {nearest(corpus, corpus_counts)}")
+    if not texts_of_dialogue:
+        raise InputError(f"the split {split!r} has no dialogue of two turns or more to train on")
 
 
-def shuffle_responses(of: Sequence[NextTurn]) -> list[str]:
-    """The replies of places in another order, always the same: a seed decides what is learnt from them, not them."""
-    order = np.random.default_rng(0).permutation(len(of))
-    return [of[i].reply for i in order]
+def shuffle_responses(next_turns: Sequence[NextTurn]) -> list[str]:
+    """Return the replies in another order, which is always the same, whatever the seed."""
+    order = np.random.default_rng(0).permutation(len(next_turns))
+    return [next_turns[i].reply for i in order]
 
 
 def _hash_id(name: str) -> bytes:

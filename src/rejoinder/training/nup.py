@@ -1,8 +1,8 @@
 """The recipe of `nup` (Phy et al. 2020; sections 2.3 and 4 of the IDK paper): fine-tune an encoder on next utterances.
 
-A positive is a context with its own reply, a negative the same context with the reply of a random other place, drawn
-anew for each epoch; binary cross-entropy, Adam. The encoder should have read pairs before, as BERT has; by default it
-is that of aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
+A positive is a context with its own reply, a negative the same context with a random other reply, resampled for each
+epoch; binary cross-entropy, Adam. The encoder should be pretrained on pairs, as BERT is; by default it is that of
+aptness's cross-encoder. With 25 + 25 tokens a CPU trains on 3,750 dialogues in minutes.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def train_nup(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train on the split ``train`` and write the folder; what was measured on ``valid``."""
-    on = training_device(device)
+    """Train on the split ``train``, write the folder and return what was measured on ``valid``."""
+    torch_device = training_device(device)
     trunk, tokenizer = open_trunk_and_tokenizer(base)
-    known = list(dialogues)
+    all_dialogues = list(dialogues)
     if recipe.contexts < 2:
-        raise InputError("nup draws its negatives from the other contexts: train on two or more (--contexts)")
-    found = sample_next_turns(known, recipe.contexts, corpus)
+        raise InputError("nup samples its negatives from other contexts; train on two contexts or more")
+    next_turns = sample_next_turns(all_dialogues, recipe.contexts, corpus)
     limits = AptnessLimits(context_tokens=recipe.context_tokens, reply_tokens=recipe.reply_tokens)
     pieces = NupTokenizer(tokenizer, limits)
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
-    network = NextUtteranceNetwork(trunk, recipe.dropout).to(on)
-    _train(network, pieces, found, recipe, on, say)
-    measured = _measure_held_out(network, pieces, known, corpus, recipe, on)
+    network = NextUtteranceNetwork(trunk, recipe.dropout).to(torch_device)
+    _train(network, pieces, next_turns, recipe, torch_device, say)
+    measured = _measure_held_out(network, pieces, all_dialogues, corpus, recipe, torch_device)
     if measured["contexts"]:
         say(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
-    corpora = {corpus} if corpus else {dialogue.corpus or "" for dialogue in known}
+    corpora = {corpus} if corpus else {dialogue.corpus or "" for dialogue in all_dialogues}
     about = {
         "base": base,
         "recipe": asdict(recipe),
@@ -79,7 +79,7 @@ def train_nup(
 
 
 def open_trunk_and_tokenizer(base: str) -> tuple[Any, str]:
-    """The encoder to start from and its ``tokenizer.json``: of aptness's cross-encoder, or of a BERT of the catalog."""
+    """Return the encoder to start from and its ``tokenizer.json``: aptness's cross-encoder, or a catalog BERT."""
     if base != DEFAULT_BASE:
         folder, tokenizer = open_base_encoder(base)
         return open_trunk(folder), tokenizer
@@ -93,47 +93,52 @@ class NupTokenizer:
     """Pairs of texts as rows of token ids."""
 
     def __init__(self, tokenizer: str, limits: AptnessLimits) -> None:
-        self._reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
+        self._reader = TextTokenizer(tokenizer, max_tokens=0)  # only whole texts are encoded
         self._limits = limits
 
     def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[PairRow]:
-        """One row a pair; the turns of a context are joined by spaces."""
-        before = self._reader.pieces([" ".join(context) for context in contexts])
-        said = self._reader.pieces(list(replies))
-        return [build_pair_row([c], r, _SPECIAL_TOKENS, self._limits) for c, r in zip(before, said, strict=True)]
+        """Return one row per pair; the turns of a context are joined by spaces."""
+        context_pieces = self._reader.pieces([" ".join(context) for context in contexts])
+        reply_pieces = self._reader.pieces(list(replies))
+        return [
+            build_pair_row([c], r, _SPECIAL_TOKENS, self._limits)
+            for c, r in zip(context_pieces, reply_pieces, strict=True)
+        ]
 
 
 def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Ids, mask and kinds of some rows."""
+    """Return ids, mask and kinds of some rows."""
     ids, mask = pad([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
     first, second, third = (torch.from_numpy(part).to(device) for part in (ids, mask, kinds))
     return first, second, third
 
 
-def sample_other_responses(found: Sequence[NextTurn], random: np.random.Generator) -> list[str]:
-    """A reply of another place for each."""
-    steps = random.integers(1, len(found), len(found))
-    return [found[(i + step) % len(found)].reply for i, step in enumerate(steps.tolist())]
+def sample_other_responses(next_turns: Sequence[NextTurn], random: np.random.Generator) -> list[str]:
+    """Return a reply to another context for each."""
+    steps = random.integers(1, len(next_turns), len(next_turns))
+    return [next_turns[(i + step) % len(next_turns)].reply for i, step in enumerate(steps.tolist())]
 
 
 def _train(
     network: NextUtteranceNetwork,
     pieces: NupTokenizer,
-    found: Sequence[NextTurn],
+    next_turns: Sequence[NextTurn],
     recipe: NupRecipe,
     device: torch.device,
     say: Callable[[str], None],
 ) -> None:
     random = np.random.default_rng(recipe.seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
-    contexts = [place.context for place in found]
-    labels = torch.cat([torch.ones(len(found)), torch.zeros(len(found))]).to(device)
-    steps = -(-2 * len(found) // recipe.batch)
+    contexts = [place.context for place in next_turns]
+    labels = torch.cat([torch.ones(len(next_turns)), torch.zeros(len(next_turns))]).to(device)
+    steps = -(-2 * len(next_turns) // recipe.batch)
     schedule = Schedule(optimizer, recipe.epochs * steps)
     network.train()
     for epoch in range(recipe.epochs):
-        rows = pieces.rows([*contexts, *contexts], [*(p.reply for p in found), *sample_other_responses(found, random)])
+        rows = pieces.rows(
+            [*contexts, *contexts], [*(p.reply for p in next_turns), *sample_other_responses(next_turns, random)]
+        )
         order = random.permutation(len(rows))
         for step in range(steps):
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
@@ -153,18 +158,18 @@ def _measure_held_out(
     recipe: NupRecipe,
     device: torch.device,
 ) -> dict[str, Any]:
-    """How often the true reply beats another on ``valid``, where there is such a split; nothing is chosen by it."""
+    """Return how often the true reply beats another on ``valid``, if there is such a split; nothing depends on it."""
     network.eval()
     usable = [d for d in dialogues if d.split == "valid" and corpus in (None, d.corpus) and len(d.turns) > 1]
     if len(usable) < 2:
         return {"contexts": 0}
-    found = sample_next_turns(usable, min(recipe.held_out, len(usable)), corpus, "valid")
-    contexts = [place.context for place in found]
-    others = sample_other_responses(found, np.random.default_rng(0))
+    next_turns = sample_next_turns(usable, min(recipe.held_out, len(usable)), corpus, "valid")
+    contexts = [place.context for place in next_turns]
+    others = sample_other_responses(next_turns, np.random.default_rng(0))
     scores = []
-    for replies in ([place.reply for place in found], others):
+    for replies in ([place.reply for place in next_turns], others):
         rows = pieces.rows(contexts, replies)
         parts = [rows[i : i + 32] for i in range(0, len(rows), 32)]
         scores.append(torch.cat([network(*make_batch(part, device)) for part in parts]))
     won = (scores[0] > scores[1]).float() + 0.5 * (scores[0] == scores[1]).float()
-    return {"pairs": round(float(won.mean()), 4), "contexts": len(found)}
+    return {"pairs": round(float(won.mean()), 4), "contexts": len(next_turns)}

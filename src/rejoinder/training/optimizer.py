@@ -16,10 +16,12 @@ _LARGEST_NORM = 1.0
 
 
 def build_optimizer(groups: Sequence[tuple[Sequence[Any], float]]) -> torch.optim.AdamW:
-    """AdamW over groups of parameters, each with its learning rate."""
-    used: list[dict[str, Any]] = [{"params": [p for p in part if p.requires_grad], "lr": rate} for part, rate in groups]
-    fused = all(p.is_cuda for group in used for p in group["params"])
-    return torch.optim.AdamW(used, weight_decay=_DECAY, betas=(0.9, 0.98), eps=1e-6, fused=fused)
+    """Return AdamW over groups of parameters, each with its learning rate."""
+    trainable: list[dict[str, Any]] = [
+        {"params": [p for p in part if p.requires_grad], "lr": rate} for part, rate in groups
+    ]
+    fused = all(p.is_cuda for group in trainable for p in group["params"])
+    return torch.optim.AdamW(trainable, weight_decay=_DECAY, betas=(0.9, 0.98), eps=1e-6, fused=fused)
 
 
 class Schedule:
@@ -32,7 +34,7 @@ class Schedule:
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def step(self, loss: Tensor | None, network: nn.Module) -> None:
-        """One step with the gradient of a loss (or with the gradients that are there already)."""
+        """Take one step with the gradient of a loss (or with the gradients that are there already)."""
         if loss is not None:
             loss.backward()  # type: ignore[no-untyped-call]
         warm = max(1, int(_WARM_UP * self._steps))
@@ -58,15 +60,15 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:
-        """Take the present weights in."""
+        """Add the current weights to the average."""
         self._steps += 1
         decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
-        kept: list[Tensor] = list(self._kept.parameters())
-        now = [p.detach() for p in network.parameters()]
-        torch._foreach_lerp_(kept, now, 1 - decay)
+        averaged: list[Tensor] = list(self._kept.parameters())
+        current = [p.detach() for p in network.parameters()]
+        torch._foreach_lerp_(averaged, current, 1 - decay)
 
     @torch.no_grad()
     def copy_to(self, network: nn.Module) -> None:
-        """Put the average in the network's place."""
+        """Copy the average into the network."""
         for target, source in zip(network.parameters(), self._kept.parameters(), strict=True):
             target.copy_(source)

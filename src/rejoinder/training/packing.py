@@ -1,7 +1,7 @@
-"""The networks' forward pass over texts of any length without filling: all tokens of a step are one long row.
+"""The networks' forward pass over texts of any length without padding: all tokens of a step are one long row.
 
-Small networks are bound by the number of kernels that are started and by the filling; packed, a step of thousands of
-texts is one pass. The results are those of ``aptness_network`` (a test holds them to it).
+Small networks are limited by the number of kernel launches and by padding; packed, a step of thousands of texts is one
+pass. The results are those of ``models/aptness/network.py`` (a test checks this).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from torch.nn import functional
 
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.training.aptness import mpnet
-from rejoinder.training.aptness.layers import dropped, linear, normed
+from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
 
 
 class Packing:
-    """Where each token of the long row belongs."""
+    """The row and position of each token of the long row."""
 
     def __init__(self, texts: TokenRows | PairRows) -> None:
         self.mask = texts.mask
@@ -32,7 +32,7 @@ class Packing:
         self.kinds = texts.kinds[self.mask] if isinstance(texts, PairRows) else None
 
     def mean(self, states: Tensor, weights: Tensor | None = None) -> Tensor:
-        """The mean of the states of each row, in float32."""
+        """Return the mean of the states of each row, in float32."""
         count = self.lengths.float()
         values = states.float()
         if weights is not None:
@@ -42,20 +42,20 @@ class Packing:
         return total.index_add(0, self.rows, values) / count.clamp(min=1)[:, None]
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Attention within each row; (tokens, heads, size) in and out."""
+        """Compute attention within each row; (tokens, heads, size) in and out."""
         if query.is_cuda and query.dtype != torch.float32 and (varlen := _import_varlen()) is not None:
-            found: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
-            return found
+            attended: Tensor = varlen(query, key, value, self.ends, self.ends, self.longest, self.longest)
+            return attended
         query, key, value = (self._padded(part).transpose(1, 2) for part in (query, key, value))
-        spread = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask[:, None, None])
-        return spread.transpose(1, 2)[self.mask]
+        padded = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask[:, None, None])
+        return padded.transpose(1, 2)[self.mask]
 
     def _padded(self, part: Tensor) -> Tensor:
         return part.new_zeros(*self.mask.shape, *part.shape[1:]).index_put((self.rows, self.positions), part)
 
 
 def _import_varlen() -> Any:
-    """Attention over rows of any length in one kernel; None where torch is too old to have it."""
+    """Return attention over rows of any length in one kernel; None where torch is too old for it."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
@@ -64,29 +64,29 @@ def _import_varlen() -> Any:
 
 
 def compute_states(trunk: Any, packing: Packing) -> Tensor:
-    """The last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
+    """Return the last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
     kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
-    words = trunk.embeddings
+    embeddings = trunk.embeddings
     kinds = packing.kinds if packing.kinds is not None else torch.zeros_like(packing.ids)
-    x = words.word_embeddings(packing.ids) + words.position_embeddings(packing.positions)
-    x = (x + words.token_type_embeddings(kinds)).to(kind)
-    x = dropped(normed(x, words.LayerNorm), trunk)
+    x = embeddings.word_embeddings(packing.ids) + embeddings.position_embeddings(packing.positions)
+    x = (x + embeddings.token_type_embeddings(kinds)).to(kind)
+    x = apply_dropout(apply_norm(x, embeddings.LayerNorm), trunk)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
-        own = layer.attention.self
-        weight = torch.cat([own.query.weight, own.key.weight, own.value.weight]).to(kind)
-        bias = torch.cat([own.query.bias, own.key.bias, own.value.bias]).to(kind)
-        both = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
-        seen = packing.attend(both[:, 0], both[:, 1], both[:, 2]).reshape(len(x), -1)
+        attention = layer.attention.self
+        weight = torch.cat([attention.query.weight, attention.key.weight, attention.value.weight]).to(kind)
+        bias = torch.cat([attention.query.bias, attention.key.bias, attention.value.bias]).to(kind)
+        projected = functional.linear(x, weight, bias).view(len(x), 3, heads, -1)
+        attended = packing.attend(projected[:, 0], projected[:, 1], projected[:, 2]).reshape(len(x), -1)
         out = layer.attention.output
-        x = normed(dropped(linear(seen, out.dense), trunk) + x, out.LayerNorm)
-        grown = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        x = apply_norm(apply_dropout(apply_linear(attended, out.dense), trunk) + x, out.LayerNorm)
+        hidden = functional.gelu(apply_linear(x, layer.intermediate.dense))
+        x = apply_norm(apply_dropout(apply_linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 
 def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
-    """The vectors of length 1 of utterances (without [CLS] and [SEP] as they come in)."""
+    """Return the vectors of length 1 of utterances, which come without [CLS] and [SEP]."""
     if network.trunk.config.model_type == "mpnet":
         return functional.normalize(mpnet.mean_vectors(network.trunk, texts), dim=-1)
     packing = Packing(add_special_tokens(texts))
@@ -94,7 +94,7 @@ def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
 
 
 def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
-    """The log-odds of pairs."""
+    """Return the log-odds of pairs."""
     first, context, reply = _pair_vectors(network.trunk, pairs)
     features = torch.tanh(network.gather(torch.cat([first, context, reply, context * reply], dim=-1)))
     odds: Tensor = network.head(features)
@@ -102,7 +102,7 @@ def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
 
 
 def _pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
+    """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     if trunk.config.model_type == "mpnet":
         return mpnet.pair_vectors(trunk, pairs)
     packing = Packing(pairs)

@@ -1,37 +1,40 @@
-"""What decides a trained model beside its data: one recipe per model, without torch."""
+"""What decides a trained model besides its data: one recipe per model, without torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from rejoinder.data.questions import WHOLE
 from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.generator.text import GeneratorLimits
+from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementChoice
+from rejoinder.models.ranker.rows import RankerLimits
 
 
 @dataclass(frozen=True)
 class BiRecipe:
-    """What decides the bi-encoder, beside the data, the base and the seed."""
+    """What decides the bi-encoder, besides the data, the base and the seed."""
 
     steps: int = 1_700
-    windows: int = 512  # a step, of 6 turns each
-    merged: int = 384  # pairs a step whose context is one text
-    spoiled: int = 256  # replies a step that are spoiled by rule
+    windows: int = 512  # per step, of 6 turns each
+    merged: int = 384  # pairs per step whose context is one text
+    spoiled: int = 256  # replies per step that are corrupted by rule
     rate: float = 1.5e-4
     head_rate: float = 5e-4
     scale: float = 20.0
     earlier: float = 1.0  # the weight of an utterance of the context as a false reply
-    later: float = 0.1  # the weight of what is said after the reply: it may fit as well
+    later: float = 0.1  # the weight of turns after the reply: they may fit as well
     similarity: float = 10.0  # the weight of keeping the base's similarities
     average: float = 0.999
 
 
 @dataclass(frozen=True)
 class CrossRecipe:
-    """What decides the cross-encoder, beside the data, the start and the seed."""
+    """What decides the cross-encoder, besides the data, the start and the seed."""
 
     steps: int = 1_400
-    places: int = 512  # a step; seven replies to each
+    places: int = 512  # per step, with seven replies each
     rate: float = 1e-4
     head_rate: float = 5e-4
     same_corpus: float = 0.5  # weights of the kinds of false replies; there are three of this one
@@ -39,35 +42,59 @@ class CrossRecipe:
     same_dialogue: float = 0.3
     spoiled: float = 0.3
     true: float = 1.5
-    rank: float = 0.3  # the weight of the softmax over a place's replies, beside each reply's own loss
+    rank: float = 0.3  # the weight of the softmax over a place's replies, added to each reply's own loss
     average: float = 0.998
 
 
 @dataclass(frozen=True)
 class AptnessRecipe:
-    """All that decides the networks, beside the corpora and the base."""
+    """All that decides the networks, besides the corpora and the base."""
 
     seed: int = 0
-    corpora: tuple[str, ...] = ()  # all of the file's when empty
+    corpora: tuple[str, ...] = ()  # when empty, all of the file
     bi: BiRecipe = field(default_factory=BiRecipe)
     cross: CrossRecipe = field(default_factory=CrossRecipe)
-    power: float = 0.7  # a corpus of n turns is drawn from as often as n to this power, times its preference
+    power: float = 0.7  # a corpus of n turns is sampled as often as n to this power, times its preference
     preferences: Mapping[str, float] = field(
         default_factory=lambda: {"dailydialog": 2.0, "irc_ubuntu": 0.7, "mrda": 0.4, "sgd": 0.5, "swda": 0.6}
     )
-    places: int = 400  # a corpus, that weights are chosen on and figures come from
+    places: int = 400  # per corpus, to choose weights on and to report figures of
+
+
+def scale_recipe(
+    recipe: AptnessRecipe,
+    bi_steps: int | None = None,
+    cross_steps: int | None = None,
+    batch: float = 1.0,
+    places: int | None = None,
+) -> AptnessRecipe:
+    """Return the recipe with other numbers of steps and of held-out places, and a share of its batch size."""
+    bi, cross = recipe.bi, recipe.cross
+    bi = replace(
+        bi,
+        steps=bi_steps or bi.steps,
+        windows=_scale_count(bi.windows, batch),
+        merged=_scale_count(bi.merged, batch),
+        spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
+    )
+    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
+    return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
+
+
+def _scale_count(number: int, share: float) -> int:
+    return max(2, round(number * share))
 
 
 @dataclass(frozen=True)
 class NupRecipe:
-    """All that decides the network, beside the dialogues and the base; published: a steady rate of 1e-5 for BERT."""
+    """All that decides the network, besides the dialogues and the base; published: a constant rate of 1e-5 for BERT."""
 
     seed: int = 0
     contexts: int = 3_750
-    held_out: int = 300  # contexts of the split valid that the card's figure comes from
+    held_out: int = 300  # contexts of the split valid for the figure in the card
     epochs: int = 2
     batch: int = 16
-    rate: float = 3e-5  # after a warm-up, and then less and less; a small encoder takes larger steps
+    rate: float = 3e-5  # after a warm-up, then decreasing; a small encoder takes larger steps
     decay: float = 1e-5
     dropout: float = 0.2
     context_tokens: int = 25  # the last ones
@@ -76,7 +103,7 @@ class NupRecipe:
 
 @dataclass(frozen=True)
 class CometRecipe:
-    """All that decides the addition, beside the triples and the language model."""
+    """All that decides the LoRA, besides the triples and the language model."""
 
     seed: int = 0
     rank: int = 8
@@ -88,7 +115,7 @@ class CometRecipe:
 
 @dataclass(frozen=True)
 class StatementRecipe:
-    """All that decides the addition, beside the seeds and the language model."""
+    """All that decides the LoRA, besides the seeds and the language model."""
 
     seed: int = 0
     rank: int = 8
@@ -96,19 +123,49 @@ class StatementRecipe:
     rate: float = 1e-3
     epochs: int = 4
     batch: int = 64
-    written: int = 200  # held-out requests and categories that statements are written for, to see how many are right
+    written: int = 200  # held-out requests and categories to write statements for, to measure how many are right
 
 
 @dataclass(frozen=True)
 class GeneratorRecipe:
-    """All that decides a generator beside the dialogues."""
+    """All that decides a generator, besides the dialogues."""
 
     shape: GeneratorShape = field(default_factory=GeneratorShape)
     limits: GeneratorLimits = field(default_factory=GeneratorLimits)
     seed: int = 0
     steps: int = 30_000
-    tokens: int = 6_000  # a step, of contexts and replies, filling counted
+    tokens: int = 6_000  # per step, of contexts and replies, with padding
     rate: float = 1e-4  # steady
     fraction: float = 1.0  # of the dialogues to train on
-    check: int = 2_000  # steps between two looks at the held-out loss
+    check: int = 2_000  # steps between two measurements of the held-out loss
     held_out: int = 4_000  # examples of it
+
+
+@dataclass(frozen=True)
+class RankerRecipe:
+    """SUGAR's settings (section 4.2), with a rate that suits small encoders."""
+
+    kind: RankerKind = "situated"
+    given: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
+    encoder: str = EMBEDDED
+    seed: int = 0
+    epochs: int = 8  # the fourth to the seventh are best on held-out questions
+    batch: int = 32  # questions
+    rate: float = 1e-4
+    head_rate: float = 5e-4
+    margin: float = 1.0
+    decay: float = 0.05
+    norm: float = 5.0  # the largest norm of the gradient
+    warm_up: float = 0.05
+    own: bool = True  # leave out candidates that were written for questions outside the training split
+    distractors: bool = True  # a situated ranker also reads situations with more distractors than they have
+    negatives: int = 2  # replies to other requests of the training split, per question and epoch, as bad ones
+    goal: float = 0.0  # share of the questions that are asked by their goal instead of the request
+    mined: int = 0  # steps on pairs mined from common sense, before everything else
+    mined_rate: float = 5e-5
+    chooser_epochs: int = 4
+    chooser_rate: float = 1e-4
+    chooser_layers: int = 3
+    inner: int = 2  # folds: statements of a training question are chosen by a chooser that has not seen it
+    choice: StatementChoice = field(default_factory=StatementChoice)
+    limits: RankerLimits = field(default_factory=RankerLimits)

@@ -1,4 +1,4 @@
-"""What a training step sees: windows of dialogues, contexts of varying form, replies that are false in known ways."""
+"""What a training step reads: windows of dialogues, contexts of several forms, replies that are false in known ways."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rejoinder.training.batch import (
     UNKNOWN,
     TokenRows,
     gather_slices,
-    inserted,
+    insert_tokens,
     keep_tokens,
     repeat_texts,
     reverse_words,
-    shuffled,
+    shuffle_words,
     truncate_rows,
 )
 from rejoinder.training.tokens import BETWEEN, CorpusTokens
@@ -29,11 +29,11 @@ from rejoinder.training.tokens import BETWEEN, CorpusTokens
 CONTEXT_TOKENS = 256  # of a context that is read as one text
 REPLY_TOKENS = 256
 UTTERANCE_TOKENS = 256
-# The ways in which a reply is spoiled by rule.
+# The ways in which a reply is corrupted by rule.
 CORRUPTIONS = ("reversed", "repeated", "copy", "near_copy", "generic", "contradicted", "shuffled")
 MAX_TURNS = 10  # of a context; one in four has one turn, half have at most four
 _LONG_CONTEXTS = 1.7
-SHARED_REPLIES = ("ms_chitchat",)  # corpora in which many contexts share a reply: it is no false one anywhere
+SHARED_REPLIES = ("ms_chitchat",)  # corpora in which many contexts share a reply, which is then never a false one
 _STAND_IN = "chitchat"  # where their false replies come from
 _AUXILIARIES = "is are was were am do does did can could will would should must have has had may might shall".split()
 
@@ -42,7 +42,7 @@ _AUXILIARIES = "is are was were am do does did can could will would should must 
 class TokenProperties:
     """What is known of each token id, on the device."""
 
-    continued: Tensor  # goes on with a word
+    continued: Tensor  # continues a word
     punctuation: Tensor
     generic: TokenRows  # replies that fit nearly everywhere
     auxiliary: Tensor  # a verb that "not" follows
@@ -51,15 +51,15 @@ class TokenProperties:
 
     @staticmethod
     def of(tokenizer: str, generic: list[str], device: torch.device) -> TokenProperties:
-        """Of a ``tokenizer.json``."""
+        """Return the properties of the tokens of a ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
-        reader = Tokenizer.from_str(tokenizer)
-        reader.no_padding()
-        reader.no_truncation()
-        size = reader.get_vocab_size()
-        words = [reader.id_to_token(i) or "" for i in range(size)]
-        rows = [reader.encode(text, add_special_tokens=False).ids for text in generic]
+        encoder = Tokenizer.from_str(tokenizer)
+        encoder.no_padding()
+        encoder.no_truncation()
+        size = encoder.get_vocab_size()
+        words = [encoder.id_to_token(i) or "" for i in range(size)]
+        rows = [encoder.encode(text, add_special_tokens=False).ids for text in generic]
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for i, row in enumerate(rows):
             ids[i, : len(row)] = torch.tensor(row)
@@ -68,8 +68,8 @@ class TokenProperties:
             torch.tensor([bool(word) and not any(c.isalnum() for c in word) for word in words], device=device),
             TokenRows(ids.to(device), torch.tensor([len(row) for row in rows], device=device)),
             torch.tensor([word in _AUXILIARIES for word in words], device=device),
-            reader.token_to_id("no") or UNKNOWN,
-            reader.token_to_id("not") or UNKNOWN,
+            encoder.token_to_id("no") or UNKNOWN,
+            encoder.token_to_id("not") or UNKNOWN,
         )
 
 
@@ -98,24 +98,24 @@ class TokenCorpus:
         self._of_false = torch.tensor(of_false, device=device)
 
     def random_turns(self, corpora: Tensor, generator: torch.Generator) -> Tensor:
-        """One turn of each of the corpora."""
+        """Return one random turn of each of the corpora."""
         low, high = self.turn_bounds[corpora], self.turn_bounds[corpora + 1]
         share = torch.rand(corpora.shape, generator=generator, device=self.device, dtype=torch.float64)
         return low + (share * (high - low)).long()  # a share is below 1, in float64 also after the product
 
     def false_turns(self, corpora: Tensor, generator: torch.Generator) -> Tensor:
-        """One turn of each of the corpora that may be a false reply."""
+        """Return one random turn of each of the corpora that may be a false reply."""
         return self.random_turns(self._of_false[corpora], generator)
 
     def false_anywhere(self, count: int, generator: torch.Generator) -> Tensor:
-        """Turns of all corpora, as often as they come, that may be false replies."""
+        """Return random turns of all corpora that may be false replies."""
         turns = torch.randint(0, self.tokens.turns, (count,), generator=generator, device=self.device)
         corpora = torch.searchsorted(self.turn_bounds, turns, right=True) - 1
         allowed = self._of_false[corpora] == corpora
         return torch.where(allowed, turns, self.false_turns(corpora, generator))
 
     def random_places(self, corpora: Tensor, generator: torch.Generator) -> ResponsePlaces:
-        """A reply in each of the corpora, with a context of 1 to MOST_TURNS turns."""
+        """Return a random reply in each of the corpora, with a context of 1 to MAX_TURNS turns."""
         reply = self.random_turns(corpora, generator)
         first = self.first[self.dialogue[reply]]
         reply = torch.where(reply == first, reply + 1, reply)  # every dialogue has two turns
@@ -124,38 +124,38 @@ class TokenCorpus:
         return ResponsePlaces(torch.maximum(first, reply - turns), reply)
 
     def texts(self, turns: Tensor, most: int = UTTERANCE_TOKENS, side: str = "right") -> TokenRows:
-        """The ids of turns."""
+        """Return the ids of turns."""
         begin, end = self.begin[turns], self.end[turns]
         if side == "right":
             return gather_slices(self.ids, begin, torch.minimum(end, begin + most))
         return gather_slices(self.ids, torch.maximum(begin, end - most), end)
 
     def contexts(self, places: ResponsePlaces, most: int = CONTEXT_TOKENS) -> TokenRows:
-        """The ids of the turns before each reply, with BETWEEN between them."""
+        """Return the ids of the turns before each reply, with BETWEEN between them."""
         begin, end = self.begin[places.start], self.end[places.reply - 1]
         return gather_slices(self.ids, torch.maximum(begin, end - most), end)
 
 
 def corpus_weights(corpus: TokenCorpus, power: float, preferences: Mapping[str, float]) -> Tensor:
-    """How often each corpus is drawn from: as its number of turns to a power, times a preference."""
+    """Return how often each corpus is sampled: its number of turns to a power, times a preference."""
     sizes = (corpus.turn_bounds[1:] - corpus.turn_bounds[:-1]).double() ** power
-    liked = [preferences.get(name, 1.0) for name in corpus.tokens.corpora]
-    return (sizes * torch.tensor(liked, device=corpus.device)).float()
+    factors = [preferences.get(name, 1.0) for name in corpus.tokens.corpora]
+    return (sizes * torch.tensor(factors, device=corpus.device)).float()
 
 
 def read_generic_responses() -> list[str]:
-    """Replies that fit nearly everywhere: false ones in training."""
+    """Return replies that fit nearly everywhere, which are false ones in training."""
     return (resources.files("rejoinder.training.aptness") / "generic.txt").read_text(encoding="utf-8").splitlines()
 
 
 def merge_turns(texts: TokenRows, share: float, generator: torch.Generator) -> TokenRows:
-    """The contexts, a share of them without the marks between utterances: logs often do not tell turns apart."""
+    """Return the contexts, a share of them without the tokens between turns, because logs often do not mark turns."""
     chosen = torch.rand(len(texts.ids), generator=generator, device=texts.ids.device) < share
     return keep_tokens(texts, ~(chosen[:, None] & (texts.ids == BETWEEN)))
 
 
 def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Generator) -> TokenRows:
-    """The texts as people also type them: a fifth without punctuation, a third with a few words missing or masked."""
+    """Return the texts as people also type: a fifth without punctuation, a third with a few words missing or masked."""
     device = texts.ids.device
     bare = torch.rand(len(texts.ids), 1, generator=generator, device=device) < 0.2
     gappy = torch.rand(len(texts.ids), 1, generator=generator, device=device) < 0.33
@@ -168,7 +168,7 @@ def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Gen
     return thinned
 
 
-def spoiled(
+def corrupt_replies(
     corpus: TokenCorpus,
     places: ResponsePlaces,
     replies: TokenRows,
@@ -176,42 +176,44 @@ def spoiled(
     generator: torch.Generator,
     kinds: Tensor,
 ) -> TokenRows:
-    """One false reply per place, made by rule; ``kinds`` has places in SPOILED."""
+    """Return one false reply per place, made by rule; ``kinds`` are positions in CORRUPTIONS."""
     device = replies.ids.device
     span = (places.reply - places.start).clamp(min=1)
     back = (torch.rand(span.shape, generator=generator, device=device) ** 2 * span).long()
     copied = corpus.texts(places.reply - 1 - back, REPLY_TOKENS, "left")
     chance = torch.rand(copied.ids.shape, generator=generator, device=device)
-    strange = corpus.ids[torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)].long()
-    near = TokenRows(torch.where((chance < 0.15) & copied.mask, strange, copied.ids), copied.lengths)
+    random_tokens = corpus.ids[
+        torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)
+    ].long()
+    near = TokenRows(torch.where((chance < 0.15) & copied.mask, random_tokens, copied.ids), copied.lengths)
     near = keep_tokens(near, chance < 0.92)
     choice = torch.randint(0, len(words.generic.ids), span.shape, generator=generator, device=device)
     generic = TokenRows(words.generic.ids[choice], words.generic.lengths[choice])
     own = corpus.texts(torch.maximum(places.reply - 2, places.start), REPLY_TOKENS, "left")
-    made = [
+    corrupted = [
         reverse_words(replies, words.continued),
         truncate_rows(repeat_texts(replies), REPLY_TOKENS, "right"),
         copied,
         near,
         generic,
-        contradicted(own, words),
-        shuffled(replies, words.continued, generator),
+        contradict(own, words),
+        shuffle_words(replies, words.continued, generator),
     ]
-    width = max(part.ids.shape[1] for part in made)
-    ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in made])
-    lengths = torch.stack([part.lengths for part in made])
+    width = max(part.ids.shape[1] for part in corrupted)
+    ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in corrupted])
+    lengths = torch.stack([part.lengths for part in corrupted])
     rows = torch.arange(len(kinds), device=device)
     return TokenRows(ids[kinds, rows], lengths[kinds, rows])
 
 
-def contradicted(texts: TokenRows, words: TokenProperties) -> TokenRows:
-    """The texts with "not" behind their first auxiliary verb, or without the one there; "no" before one without."""
+def contradict(texts: TokenRows, words: TokenProperties) -> TokenRows:
+    """Return the texts with "not" added after, or removed from, their first auxiliary; without one, "no" is first."""
     verbs = words.auxiliary[texts.ids] & texts.mask
     has_verb = verbs.any(1)
     after = torch.where(has_verb, verbs.int().argmax(1) + 1, 0)
     follower = functional.pad(texts.ids, (0, 1)).gather(1, after[:, None])[:, 0]
     negated = has_verb & (follower == words.negation)
-    longer = inserted(texts, after, torch.where(has_verb, words.negation, words.no))
-    at = torch.arange(longer.ids.shape[1], device=texts.ids.device)
-    drop = negated[:, None] & ((at == after[:, None]) | (at == after[:, None] + 1))
+    longer = insert_tokens(texts, after, torch.where(has_verb, words.negation, words.no))
+    columns = torch.arange(longer.ids.shape[1], device=texts.ids.device)
+    drop = negated[:, None] & ((columns == after[:, None]) | (columns == after[:, None] + 1))
     return keep_tokens(longer, ~drop)

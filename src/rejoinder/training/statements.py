@@ -1,4 +1,4 @@
-"""The recipe of our own writer of statements: seeds to a small addition on the embedded language model.
+"""The recipe of our own writer of statements: seeds to a small LoRA on the embedded language model.
 
 The model reads a request, its goal, a reply and a category (SUGAR, Figure 3) and learns to write each statement of that
 category. The epoch with the lowest loss on held-out seeds is kept.
@@ -40,21 +40,19 @@ def train_statements(
     device: Any = None,
     say: Reporter = print,
 ) -> dict[str, Any]:
-    """Train on ``train`` and write the folder; what was measured on ``valid``.
+    """Train on ``train``, write the folder and return what was measured on ``valid``.
 
     A seed of ``valid`` is not trained on, nor one with the same request, goal and reply.
     """
     model = load_language_model(base, device=device)
-    held = {(seed.request, seed.goal, seed.reply) for seed in valid}
-    used = [seed for seed in train if (seed.request, seed.goal, seed.reply) not in held]
-    rows, left_out = tokenize_statements(model, used)
+    held_out_keys = {(seed.request, seed.goal, seed.reply) for seed in valid}
+    training_seeds = [seed for seed in train if (seed.request, seed.goal, seed.reply) not in held_out_keys]
+    rows, left_out = tokenize_statements(model, training_seeds)
     held_rows, _ = tokenize_statements(model, valid)
     if not rows or not held_rows:
-        raise InputError(
-            f"{len(rows)} statements to train on and {len(held_rows)} held out; there must be some of each"
-        )
-    told = f"{len(rows):,} statements of {len(used):,} seeds to train on ({left_out:,} too long)"
-    say(f"{told}, {len(held_rows):,} held out")
+        raise InputError(f"{len(rows)} statements to train on and {len(held_rows)} held out; give some of each")
+    summary = f"{len(rows):,} statements of {len(training_seeds):,} seeds to train on ({left_out:,} too long)"
+    say(f"{summary}, {len(held_rows):,} held out")
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
     losses = _train(model, parameters, rows, held_rows, recipe, say)
@@ -76,28 +74,30 @@ def train_statements(
 
 
 def tokenize_statements(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[list[PromptRow], int]:
-    """The token ids of each statement after its prompt, with the end of the line, and how many were too long."""
-    asked = [(seed, one) for seed in seeds for one in dict.fromkeys(seed.statements)]
-    if not asked:
+    """Return the token ids of each prompt and statement, with the end of the line, and how many were too long."""
+    pairs = [(seed, one) for seed in seeds for one in dict.fromkeys(seed.statements)]
+    if not pairs:
         return [], 0
-    prompts = [StatementRequest(seed.request, seed.goal, seed.reply, str(one.category)).prompt for seed, one in asked]
+    prompts = [StatementRequest(seed.request, seed.goal, seed.reply, str(one.category)).prompt for seed, one in pairs]
     encode = model.tokenizer
-    given = encode(prompts, add_special_tokens=False)["input_ids"]
-    told = encode([f" {' '.join(one.text.split())}\n" for _, one in asked], add_special_tokens=False)["input_ids"]
-    rows = [PromptRow((*p, *t), len(p)) for p, t in zip(given, told, strict=True)]
-    kept = [row for row in rows if len(row.ids) <= min(MAX_TOKENS, model.window)]
-    return kept, len(rows) - len(kept)
+    prompt_ids = encode(prompts, add_special_tokens=False)["input_ids"]
+    statement_ids = encode([f" {' '.join(one.text.split())}\n" for _, one in pairs], add_special_tokens=False)[
+        "input_ids"
+    ]
+    rows = [PromptRow((*p, *t), len(p)) for p, t in zip(prompt_ids, statement_ids, strict=True)]
+    short_rows = [row for row in rows if len(row.ids) <= min(MAX_TOKENS, model.window)]
+    return short_rows, len(rows) - len(short_rows)
 
 
 def _train(
     model: LanguageModel,
     parameters: list[Any],
     rows: Sequence[PromptRow],
-    held: Sequence[PromptRow],
+    held_out: Sequence[PromptRow],
     recipe: StatementRecipe,
     say: Reporter,
 ) -> list[float]:
-    """Train, leave the weights of the best epoch in the network, and say the held-out loss of each."""
+    """Train, leave the weights of the best epoch in the network, and return the held-out loss of each epoch."""
     network = model.network
     order = np.random.default_rng(recipe.seed)
     schedule = Schedule(
@@ -105,31 +105,34 @@ def _train(
     )
     losses: list[float] = []
     best = [parameter.detach().clone() for parameter in parameters]
-    begun = time.monotonic()
+    start = time.monotonic()
     for epoch in range(1, recipe.epochs + 1):
         network.train()
         for batch in batch_by_length(rows, recipe.batch, order):
             schedule.step(batch_loss(network, [rows[i] for i in batch]), network)
         network.eval()
-        losses.append(mean_loss(model, held, recipe.batch))
+        losses.append(mean_loss(model, held_out, recipe.batch))
         if losses[-1] == min(losses):
             best = [parameter.detach().clone() for parameter in parameters]
-        seconds = time.monotonic() - begun
-        say(f"epoch {epoch} of {recipe.epochs}: held-out loss a token {losses[-1]:.4f}, {seconds:.0f} s")
-    for parameter, kept in zip(parameters, best, strict=True):
-        parameter.data.copy_(kept)
+        seconds = time.monotonic() - start
+        say(f"epoch {epoch} of {recipe.epochs}: held-out loss per token {losses[-1]:.4f}, {seconds:.0f} s")
+    for parameter, best_values in zip(parameters, best, strict=True):
+        parameter.data.copy_(best_values)
     return losses
 
 
 def measure_hits(writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
-    """How often one of the three statements is one that people wrote, over drawn seeds and categories."""
-    told: dict[StatementRequest, set[str]] = {}
+    """Return how often one of the three statements is one that people wrote, over sampled seeds and categories."""
+    human_texts: dict[StatementRequest, set[str]] = {}
     for seed in seeds:
         for one in seed.statements:
-            asked = StatementRequest(seed.request, seed.goal, seed.reply, str(one.category))
-            told.setdefault(asked, set()).add(one.text.casefold())
-    order = np.random.default_rng(recipe.seed).permutation(len(told))[: recipe.written]
-    drawn = [list(told)[i] for i in order]
-    written = writer.write(drawn)
-    hits = [any(text.casefold() in told[asked] for text in texts) for asked, texts in zip(drawn, written, strict=True)]
-    return {"asked": len(drawn), f"found_in_{BEAM_WIDTH}": round(float(np.mean(hits)), 4)}
+            request = StatementRequest(seed.request, seed.goal, seed.reply, str(one.category))
+            human_texts.setdefault(request, set()).add(one.text.casefold())
+    order = np.random.default_rng(recipe.seed).permutation(len(human_texts))[: recipe.written]
+    requests = [list(human_texts)[i] for i in order]
+    written = writer.write(requests)
+    hits = [
+        any(text.casefold() in human_texts[request] for text in texts)
+        for request, texts in zip(requests, written, strict=True)
+    ]
+    return {"asked": len(requests), f"found_in_{BEAM_WIDTH}": round(float(np.mean(hits)), 4)}

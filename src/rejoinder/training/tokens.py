@@ -1,4 +1,4 @@
-"""A dialogue corpus as token ids in flat arrays, in which any stretch of turns is one slice."""
+"""A dialogue corpus as token ids in flat arrays, in which any sequence of turns is one slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.types import Dialogue
 
 Integers: TypeAlias = NDArray[np.int64]
-BETWEEN = 1  # the id that stands between two utterances: [unused0] of BERT's vocabulary
+BETWEEN = 1  # the id between two turns: [unused0] of BERT's vocabulary
 _CHUNK_DIALOGUES = 20_000  # dialogues
 
 
@@ -39,47 +39,49 @@ class CorpusTokens:
 
     @property
     def turns(self) -> int:
-        """How many turns there are."""
+        """The number of turns."""
         return len(self.begin)
 
 
 def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence[str] = ()) -> dict[str, CorpusTokens]:
-    """The tokens of each split; ``corpora`` names those that are used (all of them when empty)."""
-    reader = TextTokenizer(tokenizer, max_tokens=0)  # asked for whole texts only
-    seen: Counter[str] = Counter()  # dialogues of each corpus
-    found: dict[str, dict[str, list[list[list[int]]]]] = {}
-    for read in _read_chunks(dialogues):
-        seen.update(dialogue.corpus or "" for dialogue in read)
-        part = [dialogue for dialogue in read if not corpora or dialogue.corpus in corpora]
+    """Return the tokens of each split; ``corpora`` names the corpora to use (all when empty)."""
+    reader = TextTokenizer(tokenizer, max_tokens=0)  # only whole texts are encoded
+    corpus_counts: Counter[str] = Counter()  # dialogues of each corpus
+    turns_by_split: dict[str, dict[str, list[list[list[int]]]]] = {}
+    for chunk in _read_chunks(dialogues):
+        corpus_counts.update(dialogue.corpus or "" for dialogue in chunk)
+        part = [dialogue for dialogue in chunk if not corpora or dialogue.corpus in corpora]
         encoded = iter(reader.pieces([turn.text for dialogue in part for turn in dialogue.turns]))
         for dialogue in part:
             turns = [ids for ids in (next(encoded) for _ in dialogue.turns) if ids]
             if len(turns) > 1:
-                found.setdefault(dialogue.split or "train", {}).setdefault(dialogue.corpus or "", []).append(turns)
-    _check_corpora(corpora, seen)
-    check_splits(found, ("train",))
-    return {split: _flatten_corpora(by_corpus) for split, by_corpus in found.items()}
+                turns_by_split.setdefault(dialogue.split or "train", {}).setdefault(dialogue.corpus or "", []).append(
+                    turns
+                )
+    _check_corpora(corpora, corpus_counts)
+    check_splits(turns_by_split, ("train",))
+    return {split: _flatten_corpora(by_corpus) for split, by_corpus in turns_by_split.items()}
 
 
-def check_splits(found: Mapping[str, object], needed: Sequence[str]) -> None:
+def check_splits(splits: Mapping[str, object], needed: Sequence[str]) -> None:
     """Raise where a split that is needed has no dialogue."""
     for split in needed:
-        if split not in found:
-            others = ", ".join(sorted(found)) or "none"
+        if split not in splits:
+            others = ", ".join(sorted(splits)) or "none"
             raise InputError(
                 f"no dialogue of two turns or more has the split {split!r} (found: {others}); "
-                "training needs train, valid and test: say it as the 'split' of each dialogue"
+                "training needs train, valid and test: set the 'split' of each dialogue"
             )
 
 
-def _check_corpora(wanted: Sequence[str], seen: Mapping[str, int]) -> None:
-    if not seen:
+def _check_corpora(wanted: Sequence[str], corpus_counts: Mapping[str, int]) -> None:
+    if not corpus_counts:
         raise InputError(
-            "there is no dialogue to train on; give files of dialogues (docs/training.md: how logs become some)"
+            "no dialogues to train on; give files of dialogues (docs/training.md shows how to make them from logs)"
         )
     for corpus in wanted:
-        if corpus not in seen:
-            raise InputError(f"no dialogue is of the corpus {corpus!r}; {nearest(corpus, seen)}")
+        if corpus not in corpus_counts:
+            raise InputError(f"no dialogue belongs to the corpus {corpus!r}; {nearest(corpus, corpus_counts)}")
 
 
 def _read_chunks(dialogues: Iterable[Dialogue]) -> Iterator[list[Dialogue]]:
@@ -96,10 +98,10 @@ def _flatten_corpora(by_corpus: dict[str, list[list[list[int]]]]) -> CorpusToken
     lengths = np.array([len(turn) for turn in turns])
     begin = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
     ids = np.full(int((lengths + 1).sum()), BETWEEN, np.int32)
-    for place, turn in zip(begin, turns, strict=True):
-        ids[place : place + len(turn)] = turn
-    known: dict[bytes, int] = {}
-    same = [known.setdefault(np.array(turn, np.int32).tobytes(), len(known)) for turn in turns]
+    for position, turn in zip(begin, turns, strict=True):
+        ids[position : position + len(turn)] = turn
+    codes: dict[bytes, int] = {}
+    same = [codes.setdefault(np.array(turn, np.int32).tobytes(), len(codes)) for turn in turns]
     return CorpusTokens(
         ids=ids,
         begin=begin,

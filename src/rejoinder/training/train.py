@@ -1,21 +1,31 @@
-"""The verb: dialogues, questions, seeds or triples in, the folder of a trained model out."""
+"""``train``: dialogues, questions, seeds or triples in, the folder of a trained model out."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from rejoinder.data.inputs import DEFAULT_CORPORA, Input, read_dialogues
-from rejoinder.data.knowledge import read_triples
+from rejoinder.data.knowledge import find_knowledge_files, read_triples
 from rejoinder.data.seeds import read_seeds
 from rejoinder.errors import InputError, MissingExtraError, SpecError, nearest
+from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.ranker.card import EMBEDDED
+from rejoinder.models.speaker.network import Kind
 from rejoinder.training.idk import IdkRecipe, train_idk
-from rejoinder.training.ranker.recipe import RankerRecipe
-from rejoinder.training.recipes import AptnessRecipe, CometRecipe, GeneratorRecipe, NupRecipe, StatementRecipe
+from rejoinder.training.licence import PERMISSIVE
+from rejoinder.training.recipes import (
+    AptnessRecipe,
+    CometRecipe,
+    GeneratorRecipe,
+    NupRecipe,
+    RankerRecipe,
+    StatementRecipe,
+)
 from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_recipe, train_scorer
 from rejoinder.types import Question
 
@@ -33,6 +43,8 @@ Recipe: TypeAlias = (
     | StatementRecipe
 )
 UNKNOWN_LICENCE = "not known"
+_SMALLEST_VOCABULARY = 300
+_SCORERS = ("rsrem", "ruber", "ssrem")
 _LIBRARIES = {
     "aptness": ("torch", "transformers", "onnx"),
     "comet": ("torch", "transformers", "safetensors"),
@@ -45,17 +57,19 @@ _LIBRARIES = {
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model that was trained: its folder, and the spec, system or option that uses it."""
+    """A model that was trained: its folder, the spec, system or option that uses it, and what its card says."""
 
     model: Trainable
     folder: Path
     use: str
+    card: Any = None
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What a training was asked for."""
+    """What is to be trained, on what, and where to."""
 
+    model: Trainable
     files: tuple[str, ...]
     folder: Path
     recipe: Any
@@ -87,20 +101,27 @@ def train(
     valid: Sequence[str | Path] = (),
     device: str | None = None,
     say: Callable[[str], None] | None = None,
+    **options: Any,
 ) -> TrainedModel:
-    """A model of your own, or one made as those that the package ships.
+    """Train a model of your own, or repeat the training of one that the package ships.
 
-    - ``model``: what to train: ``idk``, ``ssrem``, ``rsrem`` and ``ruber`` need nothing more, ``aptness``, ``comet``,
-      ``generator``, ``nup``, ``ranker`` and ``statements`` need ``rejoinder[torch]``.
+    - ``model``: what to train: ``idk``, ``ssrem``, ``rsrem`` and ``ruber`` need no extra package, ``aptness``,
+      ``comet``, ``generator``, ``nup``, ``ranker`` and ``statements`` need ``rejoinder[torch]``.
     - ``files``: dialogues (JSONL or ``dataset:NAME``); questions for a ranker, seeds for statements, triples for comet.
-      Without any, what the shipped model was trained on.
-    - ``output``: a new folder.
-    - ``recipe``: the recipe of the model, e.g. ``IdkRecipe``; the shipped model's where none is given.
+      Without files, the data of the shipped model.
+    - ``output``: a new folder; nup goes to the cache where none is named.
+    - ``recipe``: the recipe of the model, e.g. ``IdkRecipe``; by default, that of the shipped model.
     - ``corpora``: only these corpora of the files.
     - ``base``: the encoder or language model to start from.
-    - ``valid``: held-out files of a ranker, of statements and of comet.
-    - ``device``: ``cuda`` or ``cpu``; ``cuda`` where there is one.
-    - ``say``: is told how the training goes.
+    - ``valid``: held-out files, for a ranker, statements and comet.
+    - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
+    - ``say``: a function that is called with each line of progress.
+    - ``options``: options of one model: ``permissive`` (aptness: only corpora whose licences allow commercial use),
+      ``leave_out`` (comet: files of triples whose heads are not trained on), ``vocabulary`` (a generator's folder whose
+      vocabulary to use) and ``snapshots`` (steps to keep) of a generator, ``knowledge`` and ``knowledge_corpus``
+      (ranker: files to mine pairs from, and the dialogues in which requests are counted), ``licence`` (statements: the
+      licence of the weights), ``reference`` (the metric for the referenced part) and ``resume`` (continue from the
+      folder's checkpoint) of ssrem, rsrem and ruber.
 
     >>> import rejoinder
     >>> recipe = rejoinder.IdkRecipe(contexts=40)
@@ -110,14 +131,17 @@ def train(
     """
     if model not in get_args(Trainable):
         raise SpecError(f"no model is called {model!r}; {nearest(model, get_args(Trainable))}")
-    folder = Path(output)
-    if not str(output) or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise InputError(f"{folder}: already exists and is not empty; name a new folder")
+    trainer = _TRAINERS[model]
+    allowed = list(signature(trainer).parameters)[1:]
+    if unknown := sorted(set(options) - set(allowed)):
+        raise SpecError(f"training {model} has no option {unknown[0]!r}; {nearest(unknown[0], allowed)}")
+    folder = _check_folder(model, output, options.get("resume", False))
     for module in _LIBRARIES.get(model, ()):
-        if find_spec(module) is None:
+        if importlib.util.find_spec(module) is None:
             raise MissingExtraError(module, "torch", "training")
     names = [files] if isinstance(files, str | Path) else files
     job = _Job(
+        model,
         tuple(map(str, names)),
         folder,
         recipe,
@@ -127,56 +151,102 @@ def train(
         device,
         say or _say_nothing,
     )
-    _TRAINERS[model](job)
-    return TrainedModel(model, folder, _USES.get(model, f"{model}(folder={str(folder)!r})").format(folder=folder))
+    card = trainer(job, **options)
+    use = _USES.get(model, f"{model}(folder={str(folder)!r})").format(folder=folder)
+    return TrainedModel(model, folder, use if str(output) else model, card)
 
 
 def _say_nothing(line: str) -> None:
-    """Nobody is listening."""
+    """Ignore a line of progress."""
 
 
-def _train_aptness(job: _Job) -> None:
-    from dataclasses import replace
+def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
+    """Return the folder to write, which must be new unless the training continues in it."""
+    if model == "nup" and not str(output):
+        from rejoinder.models.nup.model import default_folder
 
+        return default_folder()
+    folder = Path(output)
+    if not str(output):
+        raise InputError("no folder to write is named; name one (output)")
+    if resume or model == "generator":  # a generator continues where it stopped: see _train_generator
+        return folder
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        hint = ", or set resume to continue there" if model in _SCORERS else ""
+        raise InputError(f"{folder}: already exists and is not empty; name a new folder{hint}")
+    return folder
+
+
+def _train_aptness(job: _Job, permissive: bool = False) -> Any:
     from rejoinder.training.aptness.recipe import train_aptness
 
-    recipe = _choose_recipe(job, AptnessRecipe)
+    recipe, dialogues = _choose_recipe(job, AptnessRecipe), job.dialogues(2)
+    if permissive and (job.corpora or recipe.corpora):
+        raise InputError("permissive and corpora both choose the corpora; give only one of them")
     if job.corpora:
         recipe = replace(recipe, corpora=job.corpora)
-    train_aptness(job.dialogues(2), job.folder, recipe, job.base or "minilm", job.device, job.say)
+    if permissive:
+        dialogues = (dialogue for dialogue in dialogues if dialogue.corpus in PERMISSIVE)
+    return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say)
 
 
-def _train_comet(job: _Job) -> None:
+def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.comet import train_comet
 
     if not job.files or not job.valid:
         raise InputError("name knowledge files to train on, such as ATOMIC's train.tsv, and held-out ones (valid)")
-    train, valid = (
-        [triple for name in names for triple in read_triples(Path(name))] for names in (job.files, job.valid)
+    train, valid, others = (
+        [triple for name in names for triple in read_triples(Path(name))] for names in (job.files, job.valid, leave_out)
     )
+    heads = {triple.head for triple in others}
     data = {Path(name).name: "as the file's" for name in job.files}
     recipe, base = _choose_recipe(job, CometRecipe), job.base or "smollm2-135m"
-    train_comet(train, valid, job.folder, recipe, data, (), base, job.device, job.say)
+    return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.say)
 
 
-def _train_generator(job: _Job) -> None:
+def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
+    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_card
+    from rejoinder.training.generator.checkpoint import NOTE
     from rejoinder.training.generator.recipe import train_generator
 
-    train_generator(job.dialogues(), job.folder, _choose_recipe(job, GeneratorRecipe), device=job.device, say=job.say)
+    recipe, pieces = _choose_recipe(job, GeneratorRecipe), None
+    _check_shape(recipe.shape)
+    if (job.folder / CARD_FILE).exists() and not (job.folder / NOTE).exists():
+        raise InputError(f"{job.folder}: already has a finished generator; name a new folder")
+    if vocabulary is not None:
+        size = read_card(Path(vocabulary)).shape.vocabulary
+        recipe = replace(recipe, shape=replace(recipe.shape, vocabulary=size))
+        pieces = (Path(vocabulary) / TOKENIZER).read_text(encoding="utf-8")
+    return train_generator(
+        job.dialogues(), job.folder, recipe, pieces=pieces, snapshots=snapshots, device=job.device, say=job.say
+    )
 
 
-def _train_idk(job: _Job) -> None:
-    train_idk(job.dialogues(), job.folder, _choose_recipe(job, IdkRecipe), job.corpus(), job.base or "aptness")
+def _check_shape(shape: GeneratorShape) -> None:
+    heads = shape.heads
+    if shape.arch == "transformer" and shape.dim % (2 * heads):
+        raise InputError(
+            f"{shape.dim} dimensions (dim) cannot be split into {heads} heads of even size; "
+            f"take a multiple of {2 * heads}"
+        )
+    if shape.vocabulary < _SMALLEST_VOCABULARY:
+        raise InputError(
+            f"a vocabulary of {shape.vocabulary} is too small for single letters; take {_SMALLEST_VOCABULARY} or more"
+        )
 
 
-def _train_nup(job: _Job) -> None:
+def _train_idk(job: _Job) -> Any:
+    return train_idk(job.dialogues(), job.folder, _choose_recipe(job, IdkRecipe), job.corpus(), job.base or "aptness")
+
+
+def _train_nup(job: _Job) -> Any:
     from rejoinder.training.nup import train_nup
 
     recipe = _choose_recipe(job, NupRecipe)
-    train_nup(job.dialogues(), job.folder, recipe, job.corpus(), job.base or "aptness", job.device, job.say)
+    return train_nup(job.dialogues(), job.folder, recipe, job.corpus(), job.base or "aptness", job.device, job.say)
 
 
-def _train_ranker(job: _Job) -> None:
+def _train_ranker(job: _Job, knowledge: Sequence[str] = (), knowledge_corpus: str = "dataset:corpus/dialogues") -> Any:
     from rejoinder.training.ranker.trainer import train_ranker
 
     recipe = _choose_recipe(job, RankerRecipe)
@@ -186,44 +256,53 @@ def _train_ranker(job: _Job) -> None:
     licence = _join_licences(train)
     about: dict[str, Any] = {"train": _shown(train), "valid": _shown(valid), "licence": licence}
     if recipe.encoder == EMBEDDED:
-        about |= base_licence(licence)
-    train_ranker(_read_questions(train), _read_questions(valid), job.folder, recipe, about, None, job.device, job.say)
+        about |= _base_licence(licence)
+    mined = _mine_pursuits(knowledge, knowledge_corpus, job.say) if knowledge else None
+    questions, held_out = _read_questions(train), _read_questions(valid)
+    return train_ranker(questions, held_out, job.folder, recipe, about, mined, job.device, job.say)
 
 
-def _train_statements(job: _Job) -> None:
+def _mine_pursuits(knowledge: Sequence[str], corpus: str, say: Callable[[str], None]) -> Any:
+    """What people pursue and what helps them, from knowledge files."""
+    from rejoinder.training.ranker.mining import mine_pursuits
+
+    paths = [path for name in knowledge for path in find_knowledge_files(name)]
+    pursuits = mine_pursuits(paths, (one for one in read_dialogues([corpus]) if one.split in (None, "train")))
+    say(f"{len(pursuits):,} pairs mined")
+    return pursuits
+
+
+def _train_statements(job: _Job, licence: str | None = None) -> Any:
     from rejoinder.training.statements import train_statements
 
     train, valid = _held_out(job)
     data = dict(zip(_shown(train), (_licence_of(name).replace(" ", "-") for name in train), strict=True))
-    licence = next(iter(data.values())) if len(data) == 1 else UNKNOWN_LICENCE
+    licence = licence or (next(iter(data.values())) if len(train) == 1 else UNKNOWN_LICENCE)
     recipe, base = _choose_recipe(job, StatementRecipe), job.base or "smollm2-135m"
-    train_statements(
+    return train_statements(
         read_seeds(*train), read_seeds(*valid), job.folder, recipe, data, licence, base, job.device, job.say
     )
 
 
-def _train_scorer(kind: Literal["ssrem", "rsrem", "ruber"]) -> Callable[[_Job], None]:
-    def train_kind(job: _Job) -> None:
-        encoder = job.base or "aptness"
-        recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_recipe(kind, encoder)
-        if recipe.kind != kind:
-            raise InputError(f"the recipe is one of {recipe.kind}, not of {kind}; give one of {kind}")
-        corpora = job.corpora if job.files or job.corpora else CORPORA
-        train_scorer(job.dialogues(), job.folder, recipe, encoder, corpora, say=job.say)
-
-    return train_kind
+def _train_scorer(job: _Job, reference: str | None = None, resume: bool = False) -> Any:
+    kind, encoder = cast(Kind, job.model), job.base or "aptness"
+    recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_recipe(kind, encoder)
+    if recipe.kind != kind:
+        raise InputError(f"the recipe is for {recipe.kind}, not for {kind}; give one for {kind}")
+    corpora = job.corpora if job.files or job.corpora else CORPORA
+    return train_scorer(job.dialogues(), job.folder, recipe, encoder, corpora, reference, resume, job.say)
 
 
-_TRAINERS: dict[str, Callable[[_Job], None]] = {
+_TRAINERS: dict[str, Callable[..., Any]] = {
     "aptness": _train_aptness,
     "comet": _train_comet,
     "generator": _train_generator,
     "idk": _train_idk,
     "nup": _train_nup,
     "ranker": _train_ranker,
-    "rsrem": _train_scorer("rsrem"),
-    "ruber": _train_scorer("ruber"),
-    "ssrem": _train_scorer("ssrem"),
+    "rsrem": _train_scorer,
+    "ruber": _train_scorer,
+    "ssrem": _train_scorer,
     "statements": _train_statements,
 }
 _USES = {
@@ -245,7 +324,7 @@ def _choose_recipe(job: _Job, kind: type[Any]) -> Any:
 def _held_out(job: _Job) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files to train on and the held-out ones; those of SUGAR's first fold where none is named."""
     if job.files and not job.valid:
-        raise InputError("no held-out files are named; give some (valid)")
+        raise InputError("no held-out files are named; name some (valid)")
     return job.files or ("dataset:sugar/0/train",), job.valid or ("dataset:sugar/0/dev",)
 
 
@@ -253,11 +332,11 @@ def _read_questions(names: Sequence[str]) -> list[Question]:
     """The questions of files."""
     questions = []
     for name in names:
-        opened = Input(name)
+        source = Input(name)
         try:
-            questions += [record for record, _ in opened.records() if isinstance(record, Question)]
+            questions += [record for record, _ in source.records() if isinstance(record, Question)]
         finally:
-            opened.close()
+            source.close()
     return questions
 
 
@@ -265,8 +344,8 @@ def _shown(names: Sequence[str]) -> list[str]:
     return [name if name.startswith("dataset:") else Path(name).name for name in names]
 
 
-def base_licence(data: str) -> dict[str, str]:
-    """What the embedded networks add to a card: the licence of their weights holds for what starts from them."""
+def _base_licence(data: str) -> dict[str, str]:
+    """What the embedded networks add to a card: the licence of their weights applies to networks trained from them."""
     from rejoinder.models.aptness.card import read_card
     from rejoinder.models.catalog.manifest import require_model
 
@@ -275,7 +354,7 @@ def base_licence(data: str) -> dict[str, str]:
 
 
 def _licence_of(name: str) -> str:
-    """The licence of a published set; of another file nobody told."""
+    """The licence of a published set; that of another file is not known."""
     if not name.startswith("dataset:"):
         return UNKNOWN_LICENCE
     from rejoinder.data.datasets import dataset

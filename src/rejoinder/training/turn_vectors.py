@@ -1,7 +1,7 @@
-"""V of every distinct turn of a corpus, computed once and kept in the cache as a memory-mapped matrix.
+"""The vectors of every distinct turn of a corpus, computed once and cached as a memory-mapped matrix.
 
-It lies in ``<cache>/turn-vectors`` under the digests of the vectors and of the corpus. What an encoder computed before
-it was stopped is in the cache of embeddings, so nothing is computed twice.
+The matrix is in ``<cache>/turn-vectors`` under the digests of the vectors and of the corpus. Vectors that were computed
+before a training was stopped are in the cache of embeddings, so nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.files import sha256_of_bytes
 from rejoinder.indexes.corpus import Codes, Numbers
 from rejoinder.models.base import Vectors
 from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors
@@ -28,7 +29,7 @@ _MATRIX, _WEIGHTS = "vectors.npy", "weights.npy"
 
 @dataclass(frozen=True, eq=False)
 class TurnVectors:
-    """The vectors of a corpus's turns: turns that say the same letter by letter share a row of ``matrix``."""
+    """The vectors of a corpus's turns: turns with exactly the same text share a row of ``matrix``."""
 
     corpus: Corpus
     row: Codes  # of each turn
@@ -36,12 +37,12 @@ class TurnVectors:
     weights: Vectors  # of each row
 
     def replies(self, turns: Numbers) -> WeightedVectors:
-        """The vectors of some turns; where a turn is -1, it says nothing."""
+        """Return the vectors of some turns; a turn of -1 has no weight."""
         rows = self.row[np.maximum(turns, 0)]
         return WeightedVectors(self.matrix[rows], np.where(turns >= 0, self.weights[rows], 0))
 
     def contexts(self, turns: Numbers, decay: float, most: int) -> WeightedVectors:
-        """The vectors of what was said before some turns, of at most so many utterances."""
+        """Return the vectors of the contexts of some turns, of at most so many turns."""
         first = self.corpus.starts[self.corpus.dialogue[turns]]
         longest = int(min(most, (turns - first).max(initial=1)))
         earlier = (turns - age for age in range(1, max(longest, 1) + 1))
@@ -50,25 +51,25 @@ class TurnVectors:
     def _from(self, turns: Numbers, first: Numbers) -> WeightedVectors:
         return self.replies(np.where(turns >= first, turns, -1))
 
-    def said(self, turns: Numbers) -> Vectors:
-        """What some turns weigh: 0 where one says nothing that is known."""
+    def turn_weights(self, turns: Numbers) -> Vectors:
+        """Return the weights of some turns: 0 where a turn has no known words."""
         return self.weights[self.row[turns]]
 
 
 def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
-    """The vectors of a corpus, from the cache or computed now."""
+    """Return the vectors of a corpus, from the cache or computed now."""
     digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
-    # In the order in which they are said first, so that what is near in the corpus is near in the file.
+    # In the order of their first turns, so that what is near in the corpus is near in the file.
     order = np.argsort(first)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    row_of_code = np.empty(len(order), np.int32)
+    row_of_code[order] = np.arange(len(order), dtype=np.int32)
     folder = _cache_folder(vectors, digests[first[order]])
     if not (folder / _WEIGHTS).is_file():
         _build(folder, corpus, first[order], vectors, say)
     matrix = np.load(folder / _MATRIX, mmap_mode="r")
     weights = np.load(folder / _WEIGHTS)
-    return TurnVectors(corpus, place[row.reshape(-1)], matrix, weights)
+    return TurnVectors(corpus, row_of_code[row.reshape(-1)], matrix, weights)
 
 
 def _digests(corpus: Corpus, start: int) -> Numbers:
@@ -78,12 +79,12 @@ def _digests(corpus: Corpus, start: int) -> Numbers:
 
 
 def _cache_folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
-    name = hashlib.sha256(vectors.digest.encode() + digests.tobytes()).hexdigest()[:32]
+    name = sha256_of_bytes(vectors.digest.encode() + digests.tobytes())[:32]
     return cache_home() / "turn-vectors" / name
 
 
 def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: UtteranceVectors, say: Callable[[str], None]) -> None:
-    """Compute the vectors of some turns; the folder appears when it is whole."""
+    """Compute the vectors of some turns; the folder appears when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:

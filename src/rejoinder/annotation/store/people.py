@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from typing import cast
@@ -11,6 +10,7 @@ from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.store.base import Rater, Role
 from rejoinder.annotation.store.database import Row, Session
 from rejoinder.errors import brief
+from rejoinder.files import sha256_of_bytes
 
 _TOKEN_BYTES = 24  # 192 bits: nobody guesses one
 _LONGEST_NAME = 64
@@ -21,7 +21,7 @@ _COLUMNS = "id, name, role, created, expires, revoked, entrance"
 
 def digest_token(token: str) -> str:
     """What is kept of a token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256_of_bytes(token.encode("utf-8", "surrogatepass"))
 
 
 def check_name(name: str) -> None:

@@ -6,28 +6,30 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data.dataset import Dataset, File, check_dataset
 from rejoinder.errors import SpecError, nearest
 from rejoinder.paths import data_home
-from rejoinder.registry import list_modules
+from rejoinder.registry import Registry
 from rejoinder.types import Record
 
 __all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "read_dataset"]
 
 
+_REGISTRY: Registry[tuple[Dataset, ...]] = Registry(__name__, "dataset", lambda module: module.DATASETS)
+
+
 def list_datasets() -> list[Dataset]:
     """Every published set, by name."""
-    return sorted((d for module in list_modules(__name__) for d in _list_module_datasets(module)), key=lambda d: d.name)
+    return sorted((d for module in _REGISTRY.names() for d in _REGISTRY.load(module)), key=lambda d: d.name)
 
 
 def dataset(name: str) -> Dataset:
     """The published set of that name."""
     module = name.partition("/")[0]
-    offered = _list_module_datasets(module) if module in list_modules(__name__) else ()
+    offered = _REGISTRY.load(module) if module in _REGISTRY else ()
     for found in offered:
         if found.name == name:
             return found
@@ -57,8 +59,3 @@ def read_dataset(name: str, root: str | Path | None = None, verify: bool = False
 def _read_checked(found: Dataset, root: Path, verify: bool) -> Iterator[Record]:
     check_dataset(found, root, verify)
     yield from found.read(root)
-
-
-def _list_module_datasets(module: str) -> tuple[Dataset, ...]:
-    offered: tuple[Dataset, ...] = importlib.import_module(f"{__name__}.{module}").DATASETS
-    return offered

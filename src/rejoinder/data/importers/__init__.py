@@ -6,13 +6,21 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, ImportedRecord, Importer, ImportOptions, ImportTally, importer
+from rejoinder.data.importers._base import (
+    File,
+    ImportedRecord,
+    Importer,
+    ImportOptions,
+    ImportTally,
+    importer,
+    importer_names,
+)
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import Item, Record
 
-__all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "import_places", "importer"]
+__all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "import_places", "importer", "importer_names"]
 
 
 def import_(

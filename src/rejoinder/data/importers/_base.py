@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from rejoinder.data.schema import Place
 from rejoinder.errors import SpecError
-from rejoinder.registry import load_module
+from rejoinder.registry import Registry
 from rejoinder.types import Dialogue, Item, Record, Reference, Response
 
 # The options of the library, as they are typed on the command line.
@@ -149,9 +149,17 @@ class Importer(Protocol):
         """The records, each with its place; ``tally`` learns what is left out."""
 
 
+_REGISTRY: Registry[Importer] = Registry("rejoinder.data.importers", "importer", lambda module: cast(Importer, module))
+
+
+def importer_names() -> list[str]:
+    """Every format that can be imported, by the name a user types."""
+    return _REGISTRY.names()
+
+
 def importer(name: str) -> Importer:
     """The importer of a format, by the name a user typed."""
-    return cast(Importer, load_module("rejoinder.data.importers", name, "importer"))
+    return _REGISTRY.load(name)
 
 
 ONE_TURN = "dialogues of one turn"

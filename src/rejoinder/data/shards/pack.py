@@ -28,6 +28,7 @@ from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
 from rejoinder.data.shards.stats import ShardStats, write_manifest
 from rejoinder.data.writer import encode, write
 from rejoinder.errors import InputError
+from rejoinder.files import put_in_place
 from rejoinder.types import Record
 
 
@@ -62,7 +63,7 @@ class ShardWriter:
             os.chmod(source, 0o644)
             if not (self._folder / name).exists():
                 self._new.append(self._folder / name)
-            os.replace(source, self._folder / name)
+            put_in_place(source, self._folder / name)
         elif self._sizes.get(name) != source.stat().st_size:
             self._remote.send(source, name)
 
@@ -199,7 +200,7 @@ def write_file(records: Iterable[Record], path: str) -> int:
         return write(records, path)
     with tempfile.TemporaryDirectory(prefix=".packing-", dir=Path(path).absolute().parent) as folder:
         count = write_parquet(records, Path(folder) / "part")
-        os.replace(Path(folder) / "part", path)
+        put_in_place(Path(folder) / "part", path)
     return count
 
 

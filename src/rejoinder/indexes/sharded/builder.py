@@ -6,7 +6,6 @@ that was stopped goes on with what is missing. The manifest comes last, and with
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.data.writer import encode
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError
-from rejoinder.files import atomic_write
+from rejoinder.files import atomic_write, sha256_of_bytes
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes.base import Passage, passages
 from rejoinder.indexes.sharded.shard import SHARD_TURNS, split_into_shards
@@ -92,7 +91,7 @@ class ShardWriter(ABC):
 
     def _address(self, sha256: str) -> str:
         asked = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
-        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+        return sha256_of_bytes(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))[:32]
 
 
 def _read_turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_bytes
 
 CARD_FILE = "aptness.json"
 TOKENIZER = "tokenizer.json"
@@ -69,7 +68,7 @@ class AptnessCard:
         if names:
             del decides["calibration"]
             decides["files"] = {name: self.files[name] for name in names}
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
 def read_card(folder: Path) -> AptnessCard:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.aptness.card import EMBEDDINGS
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.onnx.quantization import INT8, SCALES, quantize_graph
@@ -81,7 +81,7 @@ def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dic
 
 
 def _fingerprint(values: Any) -> str:
-    return hashlib.sha256(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes()).hexdigest()
+    return sha256_of_bytes(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes())
 
 
 def _extract_word_embeddings(graph: Any, name: str, shape: torch.Size) -> None:

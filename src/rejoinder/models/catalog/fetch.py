@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, RetryPolicy
-from rejoinder.files import sha256_of
+from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
 from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find_model
@@ -148,7 +147,7 @@ def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -
         (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
     if target.exists():  # of an older layout, or damaged
         shutil.rmtree(target)
-    os.replace(whole, target)
+    put_in_place(whole, target)
     shutil.rmtree(part)
 
 

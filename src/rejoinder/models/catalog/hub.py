@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from rejoinder.data.download import (
     open_url,
     url_of,
 )
+from rejoinder.files import put_in_place
 from rejoinder.models.catalog.entries import Hub
 
 HOST = "https://huggingface.co"
@@ -154,7 +154,7 @@ def _fetch_small(
     if _git_digest(part) != blob:
         part.unlink()
         raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")
-    os.replace(part, target)
+    put_in_place(part, target)
 
 
 def _git_digest(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_parts
 from rejoinder.models.encoder.card import Pooling
 
 _UNSET = 10**9  # tokenisers write a huge number where they know no limit
@@ -58,7 +57,7 @@ def weights_digest(folder: Path) -> str:
     if not weights:
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
     digests = [sha256_of(path) for path in [*weights, folder / "config.json"]]
-    return digests[0] if len(weights) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return digests[0] if len(weights) == 1 else sha256_of_parts(digests)
 
 
 def _read_json(path: Path, required: bool = False) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_parts
 
 CARD_FILE = "encoder.json"
 GRAPH = "model.onnx"
@@ -68,7 +67,7 @@ def compute_digest(folder: Path, card: EncoderCard) -> str:
             "export the encoder again"
         )
     parts = (card.source, card.weights, _sha256(folder / TOKENIZER), card.pooling, card.max_tokens, card.padding)
-    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+    return sha256_of_parts(parts)
 
 
 def _sha256(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.files import sha256_of
+from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.architecture import read_shape, weights_digest
@@ -45,7 +44,7 @@ def export_encoder(
         from rejoinder.models.onnx.quantization import quantize_weights
 
         quantize_weights(part, part)
-    os.replace(part, target / cards.GRAPH)
+    put_in_place(part, target / cards.GRAPH)
     (target / cards.TOKENIZER).unlink(missing_ok=True)  # it may be a link to the published file
     (target / cards.TOKENIZER).write_text(tokenizer.serialized, encoding="utf-8", newline="")
     card = EncoderCard(
@@ -136,7 +135,5 @@ def export_by_name(name: str, target: Path, weights: Weights = "int8") -> Encode
     shutil.rmtree(part, ignore_errors=True)
     licence, base = (model.licence, str(model.origin)) if model else ("", plain)
     card = export_encoder(source, part, model.name if model else target.name, licence, base, weights)
-    if target.is_dir():
-        target.rmdir()
-    os.replace(part, target)
+    put_in_place(part, target)
     return card

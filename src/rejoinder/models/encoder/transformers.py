@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
+from rejoinder.files import sha256_of_bytes, sha256_of_parts
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
 from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
@@ -39,9 +39,9 @@ class TransformersEncoder:
         self._model.to(torch_device())
         self.dimensions = int(self._model.config.hidden_size)
         self.layers = int(self._model.config.num_hidden_layers)
-        tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
+        tokens = sha256_of_bytes(self._tokenizer.serialized.encode())
         parts = (weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
-        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+        self.digest = sha256_of_parts(parts)
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""

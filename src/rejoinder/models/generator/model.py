@@ -5,7 +5,6 @@ A folder holds ``generator.json`` (shape, limits, card), ``tokenizer.json`` and 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.batching import batches
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator.network import GeneratorNetwork
@@ -216,7 +215,7 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
     reader = TurnTokenizer((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
     decides = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
-    return Generator(network.to(on).eval(), reader, hashlib.sha256(decides).hexdigest(), on)
+    return Generator(network.to(on).eval(), reader, sha256_of_bytes(decides), on)
 
 
 @lru_cache(maxsize=2)

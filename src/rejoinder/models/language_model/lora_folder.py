@@ -6,7 +6,6 @@ from what they come.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
@@ -65,7 +65,7 @@ def write_lora(
     folder.mkdir(parents=True, exist_ok=True)
     whole = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
     (folder / WEIGHTS_FILE).write_bytes(whole)
-    card = LoraCard(base.name, base.digest, hashlib.sha256(whole).hexdigest(), dict(about))
+    card = LoraCard(base.name, base.digest, sha256_of_bytes(whole), dict(about))
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     (folder / kind.card).write_bytes(orjson.dumps(asdict(card), option=option))
     return card
@@ -85,7 +85,7 @@ def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[Languag
         whole = (folder / WEIGHTS_FILE).read_bytes()
     except OSError as error:
         raise InputError(f"{folder / WEIGHTS_FILE}: cannot be read ({error.strerror})") from None
-    if hashlib.sha256(whole).hexdigest() != card.parts:
+    if sha256_of_bytes(whole) != card.parts:
         raise InputError(f"{folder / WEIGHTS_FILE}: is not the file of its card; get or train it again")
     if model.digest != card.base_digest:
         raise InputError(

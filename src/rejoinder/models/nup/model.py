@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -13,7 +12,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
@@ -40,7 +39,7 @@ class NupCard:
     def digest(self) -> str:
         """Of all that decides a score."""
         decides = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
 def default_folder() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.ranker.rows import RankerLimits
 
@@ -56,7 +55,7 @@ class RankerCard:
         """Of everything that decides a number."""
         decides = asdict(self)
         del decides["about"]
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
 def read_card(folder: Path) -> RankerCard:

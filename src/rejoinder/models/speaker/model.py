@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -13,7 +12,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of
+from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_network, center_vectors, join_views
 from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors, open_utterance_vectors
@@ -51,7 +50,7 @@ class ScorerCard:
         told = asdict(self)
         told["views"] = [list(view) for view in self.views]
         decides = {key: told[key] for key in ("kind", "features", "views", "bounds", "weights")}
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
 def shipped_folder(kind: Kind) -> Path:

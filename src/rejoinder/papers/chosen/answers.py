@@ -6,7 +6,6 @@ on another machine (``jobs``) and the tables are made from what came back.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.paths import cache_home
 from rejoinder.types import Question
@@ -36,7 +36,7 @@ class LossRequest:
     @cached_property
     def digest(self) -> str:
         """Of all of it."""
-        return hashlib.sha256(orjson.dumps([self.contexts, self.texts])).hexdigest()
+        return sha256_of_bytes(orjson.dumps([self.contexts, self.texts]))
 
     @cached_property
     def places(self) -> dict[tuple[tuple[str, ...], str], int]:

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import RejoinderError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
@@ -120,7 +121,7 @@ def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) 
     mine = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
     features = open_utterance_vectors(scorer.reading.encoder).digest
     facts = [recipe.plain(), features, scorer.reference, digest_dialogues(mine), FORMAT]
-    name = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+    name = sha256_of_bytes(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))[:32]
     folder = cache_home() / "scorers" / name
     if not (folder / CARD_FILE).is_file():
         told(f"training {scorer.row} on {', '.join(scorer.on)}{' with copies' if scorer.copies else ''}")

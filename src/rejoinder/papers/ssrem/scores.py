@@ -18,7 +18,7 @@ from rejoinder.papers.ssrem.scorers import CORPORA, Scorer, TrainedScorer, told
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.training.speaker.evaluation import COLUMNS, score_sets
-from rejoinder.training.speaker.places import context_views, copies
+from rejoinder.training.speaker.places import context_views, sample_copies
 from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
@@ -158,7 +158,7 @@ def _score_copies(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -
     corpus = vectors.corpus
     most = max(view.turns for view in scorer.card.views)
     found = {}
-    for name, chosen in ((ANY, copies(corpus, turns, _SEED, most)), (LAST, turns - 1)):
+    for name, chosen in ((ANY, sample_copies(corpus, turns, _SEED, most)), (LAST, turns - 1)):
         replies = np.where(corpus.said[chosen] == corpus.said[turns], -1, chosen)
         parts = [np.zeros(0)]
         for start in range(0, len(turns), _BATCH_SIZE):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from rejoinder.data.datasets import dataset, read_dataset
+from rejoinder.files import sha256_of_parts
 from rejoinder.paths import cache_home
 from rejoinder.selection.ranking.train_overlap import TrainOverlap
 from rejoinder.types import Question
@@ -40,7 +40,7 @@ def digest_folds(folds: Iterable[int] = FOLDS) -> str:
     """A digest of the files that the splits are made of."""
     names = [f"sugar/{fold}/{split}" for fold in folds for split in SPLITS]
     listed = [f"{name} {file.path} {file.sha256}" for name in names for file in dataset(name).files]
-    return hashlib.sha256("\n".join(listed).encode()).hexdigest()
+    return sha256_of_parts(listed, "\n")
 
 
 def answers_home() -> Path:

@@ -1,7 +1,7 @@
-"""Where a run over shards keeps what it computed: a folder of this machine, or one by its address.
+"""Where a run over shards stores its results: a folder on this machine, or a remote one.
 
-A shard's scores are made in a folder of this machine and appear under their address; ``shard.json``, which comes last,
-says that they are whole.
+A shard's scores are written to a folder on this machine and appear at their address; ``shard.json``, which is written
+last, says that they are complete.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 
 
 class Results(Protocol):
-    """A place for results."""
+    """A folder of results."""
 
     def read(self, name: str) -> bytes | None:
-        """What a small file holds; None where there is none."""
+        """Return the content of a small file; None where there is none."""
         ...
 
     def write(self, name: str, raw: bytes) -> None:
@@ -31,21 +31,21 @@ class Results(Protocol):
         ...
 
     def making(self, address: str) -> contextlib.AbstractContextManager[Path]:
-        """A folder for the scores of one shard, kept when the block has ended well."""
+        """A folder for the scores of one shard, stored when the block has succeeded."""
         ...
 
     def files(self, names: Sequence[str]) -> contextlib.AbstractContextManager[list[Path]]:
-        """Some files, as files of this machine."""
+        """Some files, as files on this machine."""
         ...
 
 
 def open_results(where: str) -> Results:
-    """The results at a path or an address."""
+    """Return the results at a path or an address."""
     return RemoteResults(where) if is_remote(where) else LocalResults(Path(where))
 
 
 class LocalResults:
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,11 +53,11 @@ class LocalResults:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(
-                f"{shorten_path(folder)}: cannot be written ({error.strerror}); choose another folder with -o"
+                f"{shorten_path(folder)}: cannot be written ({error.strerror}); choose another folder"
             ) from None
 
     def read(self, name: str) -> bytes | None:
-        """What a small file holds; None where there is none."""
+        """Return the content of a small file; None where there is none."""
         path = self._folder / name
         return path.read_bytes() if path.is_file() else None
 
@@ -68,7 +68,7 @@ class LocalResults:
 
     @contextlib.contextmanager
     def making(self, address: str) -> Iterator[Path]:
-        """The folder of a shard's scores: an unfinished one goes on where it was."""
+        """The folder of a shard's scores; an unfinished run in it continues where it stopped."""
         yield self._folder / SHARDS / address
 
     @contextlib.contextmanager
@@ -78,14 +78,14 @@ class LocalResults:
 
 
 class RemoteResults:
-    """A folder by its address."""
+    """A remote folder."""
 
     def __init__(self, where: str) -> None:
         self._folder = RemoteFolder(where)
         self._folder.check()
 
     def read(self, name: str) -> bytes | None:
-        """What a small file holds; None where there is none."""
+        """Return the content of a small file; None where there is none."""
         return self._folder.content(name)
 
     def write(self, name: str, raw: bytes) -> None:
@@ -94,7 +94,7 @@ class RemoteResults:
 
     @contextlib.contextmanager
     def making(self, address: str) -> Iterator[Path]:
-        """A temporary folder, copied there file by file."""
+        """A temporary folder that is copied to the remote one, file by file."""
         with tempfile.TemporaryDirectory(prefix="rejoinder-scores-") as name:
             folder = Path(name) / address
             yield folder
@@ -106,8 +106,8 @@ class RemoteResults:
     def files(self, names: Sequence[str]) -> Iterator[list[Path]]:
         """Copies of the files."""
         with tempfile.TemporaryDirectory(prefix="rejoinder-results-") as folder:
-            found = []
+            copies = []
             for number, name in enumerate(names):
-                found.append(Path(folder) / f"{number}-{Path(name).name}")
-                self._folder.fetch(name, found[-1])
-            yield found
+                copies.append(Path(folder) / f"{number}-{Path(name).name}")
+                self._folder.fetch(name, copies[-1])
+            yield copies

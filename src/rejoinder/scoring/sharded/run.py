@@ -1,8 +1,8 @@
-"""A run over shards: each is scored by itself, once, and the means are put together from sums.
+"""A run over shards: each is scored by itself, once, and the means are computed from sums.
 
-A shard holds whole conversations: the items of its responses, and every dialogue that it touches. Its scores are an
-ordinary run folder, ``shards/ADDRESS``, where ADDRESS is what the shard holds and what is asked of it; so a run that
-was stopped, on any machine, goes on with what is missing. ``sharded.json``, written last, lists shards and means.
+A shard holds whole conversations: the items of its responses, and every dialogue of theirs. Its scores are an ordinary
+run folder, ``shards/ADDRESS``, where ADDRESS is the digest of the shard's content and of the plan; so a run that was
+stopped continues, on any machine, with what is missing. ``sharded.json``, written last, lists shards and means.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class ShardedRun:
-    """What a run over shards came to; its folder may be an address."""
+    """The results of a run over shards; its folder may be a remote address."""
 
     folder: str
     specs: tuple[str, ...]
@@ -45,17 +45,17 @@ class ShardedRun:
     shards: Sequence[Mapping[str, Any]]
 
     def table(self) -> Table:
-        """Means by system, best first under the first metric, each with its 95% interval."""
+        """Return the means by system with their 95% intervals, best first under the first metric."""
         rows: list[list[Cell]] = []
         for system, by_spec in self.sums.items():
-            found = {spec: by_spec[spec].interval() for spec in self.specs}
+            intervals = {spec: by_spec[spec].interval() for spec in self.specs}
             n = max(one.n + one.n_missing for one in by_spec.values())
-            rows.append([system, n, *(_estimate(spec, *found[spec][:3]) for spec in self.specs)])
+            rows.append([system, n, *(_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
         rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
         total = sum(int(one["responses"]) for one in self.shards)
         notes = [
-            f"{total:,} responses in {len(self.shards):,} shards. [low, high]: 95% interval of the mean, conversations "
-            "taken as the unit that varies."
+            f"{total:,} responses in {len(self.shards):,} shards. [low, high]: 95% interval of the mean, "
+            "clustered by conversation."
         ]
         for spec in self.specs:
             missing = sum(by_spec[spec].n_missing for by_spec in self.sums.values())
@@ -80,97 +80,99 @@ def score_shards(
     progress: Progress | None = None,
     table: bool = False,
 ) -> ShardedRun:
-    """Score every shard and put the means together; ``table`` adds ``scores.parquet`` to what is kept of each."""
+    """Score every shard and compute the means; ``table`` adds a ``scores.parquet`` to each shard's scores."""
     _check_plan(plan)
     where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
-    results = _claim_results(plan, where)
+    folder_of_results = _claim_results(plan, where)
     work = WorkerSpec(
         "rejoinder.scoring.sharded.worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
     )
-    found = _compute_shards(shards, work, engine, progress)
-    found = _name_shards(shards, found)
-    _check_duplicates(found)
-    _check_conversations(found, results)
-    _check_items(found, results)
-    sums = _add_sums([one["sums"] for one in found])
+    scored = _compute_shards(shards, work, engine, progress)
+    scored = _name_shards(shards, scored)
+    _check_duplicates(scored)
+    _check_conversations(scored, folder_of_results)
+    _check_items(scored, folder_of_results)
+    sums = _add_sums([one["sums"] for one in scored])
     about = {
         "format": 1,
         "rejoinder": rejoinder.__version__,
         "metrics": [{"spec": spec, "signature": signature(parse(spec))} for spec in plan.specs],
         "empty": plan.empty,
-        "shards": [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in found],
+        "shards": [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in scored],
         "sums": {s: {spec: dataclasses.asdict(one) for spec, one in of.items()} for s, of in sums.items()},
     }
-    results.write(ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    return ShardedRun(str(folder), plan.specs, sums, found)
+    folder_of_results.write(ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    return ShardedRun(str(folder), plan.specs, sums, scored)
 
 
 def _compute_shards(
     shards: Sequence[Shard], work: WorkerSpec, engine: Engine, progress: Progress | None
 ) -> list[Mapping[str, Any]]:
-    """What each shard came to; progress is counted in responses where catalogues tell them, else in bytes."""
+    """Compute every shard; progress is counted in responses where manifests list them, else in bytes."""
     sizes = [shard.responses for shard in shards if shard.responses is not None]
     if len(sizes) < len(shards):
         sizes = [shard.size for shard in shards]
-    done: list[Mapping[str, Any] | None] = [None] * len(shards)
-    ready, total = 0, sum(sizes)
-    for outcome in engine.compute(work, [list(shard) for shard in shards]):
-        done[outcome.number] = outcome.value
-        request_counts.add_report(outcome.value["requests"])
-        ready += sizes[outcome.number]
+    computed: list[Mapping[str, Any] | None] = [None] * len(shards)
+    n_done, total = 0, sum(sizes)
+    for result in engine.compute(work, [list(shard) for shard in shards]):
+        computed[result.number] = result.value
+        request_counts.add_report(result.value["requests"])
+        n_done += sizes[result.number]
         if progress is not None:
-            progress(ready, total)
-    return [one for one in done if one is not None]
+            progress(n_done, total)
+    return [one for one in computed if one is not None]
 
 
 def _check_plan(plan: Plan) -> None:
     for spec in plan.specs:
         if isinstance(parse(spec), SetMetric):
-            raise SpecError(f"{spec} is of a whole set and cannot be put together from shards; leave it out")
+            raise SpecError(f"{spec} is computed over the whole set, which shards do not allow; leave it out")
     if not plan.specs:
-        raise SpecError("name the metrics of a run over shards with -m: what suits one shard may not suit another")
+        raise SpecError("a run over shards has no default metrics, because shards may differ; name the metrics")
 
 
 def _claim_results(plan: Plan, where: str) -> Results:
-    """The place for results; one that holds means of other metrics stays as it is."""
+    """Return the folder for results; raise where it holds a run with other metrics."""
     results = open_results(where)
     try:
         raw = results.read(ABOUT)
-        known = None if raw is None else orjson.loads(raw)
-        same = known is None or (
-            [one["spec"] for one in known["metrics"]] == list(plan.specs) and known["empty"] == plan.empty
+        about = None if raw is None else orjson.loads(raw)
+        same = about is None or (
+            [one["spec"] for one in about["metrics"]] == list(plan.specs) and about["empty"] == plan.empty
         )
     except (OSError, ValueError, KeyError, TypeError):
         same = False
     if not same or results.read("run.json") is not None:
         raise RunError(
-            f"{redact(where)}: holds another run (other metrics, or of one file); choose another folder with -o"
+            f"{redact(where)}: holds another run (other metrics, or a run of one file); choose another folder"
         )
     return results
 
 
-def _name_shards(shards: Sequence[Shard], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What each shard came to, and what errors call it: its name, or its place where several have that name."""
-    times = Counter(shard.name for shard in shards)
-    names = [shard.name if times[shard.name] == 1 else redact(shard.where) for shard in shards]
-    return [{**one, "called": name} for one, name in zip(found, names, strict=True)]
+def _name_shards(shards: Sequence[Shard], results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Add to each shard's results its name in errors: its file name, or its path where several have that name."""
+    counts = Counter(shard.name for shard in shards)
+    names = [shard.name if counts[shard.name] == 1 else redact(shard.where) for shard in shards]
+    return [{**one, "called": name} for one, name in zip(results, names, strict=True)]
 
 
-def _check_duplicates(found: Sequence[Mapping[str, Any]]) -> None:
-    """Raise where two shards hold the same: its replies would count twice."""
+def _check_duplicates(shards: Sequence[Mapping[str, Any]]) -> None:
+    """Raise where two shards have the same content: its replies would count twice."""
     seen: dict[str, Mapping[str, Any]] = {}
-    for one in found:
+    for one in shards:
         other = seen.setdefault(one["sha256"], one)
         if other is not one and one["responses"]:
-            raise InputError(f"the shards {other['called']} and {one['called']} hold the same; take one of them away")
+            raise InputError(
+                f"the shards {other['called']} and {one['called']} have the same content; remove one of them"
+            )
 
 
-def _check_conversations(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_conversations(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
-    both = _find_clash(found, results, CONVERSATIONS, conversations.find_shared)
-    if both is None:
+    clash = _find_clash(shards, results, CONVERSATIONS, conversations.find_shared)
+    if clash is None:
         return
-    first, second, digest = both
+    first, second, digest = clash
     system, name = _find_conversation(results, first["address"], digest)
     raise InputError(
         f"the shards {first['called']} and {second['called']} both have replies of {brief(system)} in the conversation "
@@ -178,12 +180,12 @@ def _check_conversations(found: Sequence[Mapping[str, Any]], results: Results) -
     )
 
 
-def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Raise where two shards have one id for different items: replies to them would be compared with each other."""
-    both = _find_clash(found, results, ITEMS, conversations.find_contradiction)
-    if both is None:
+    clash = _find_clash(shards, results, ITEMS, conversations.find_contradiction)
+    if clash is None:
         return
-    first, second, digest = both
+    first, second, digest = clash
     with results.files([f"{SHARDS}/{first['address']}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         names = (orjson.loads(line)["item"] for line in lines)
         name = next((name for name in names if conversations.digest(name) == digest), "of an unknown name")
@@ -194,22 +196,22 @@ def _check_items(found: Sequence[Mapping[str, Any]], results: Results) -> None:
 
 
 def _find_clash(
-    found: Sequence[Mapping[str, Any]],
+    shards: Sequence[Mapping[str, Any]],
     results: Results,
     name: str,
     compare: Callable[[Sequence[Path]], conversations.SharedDigest | None],
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
-    """The two shards that must not stand side by side by their digests under a name, and the digest."""
-    held = [one for one in found if one["responses"]]
-    if len(held) < 2:
+    """Return two shards whose digests (of a file with this name) contradict each other, and the digest."""
+    nonempty = [one for one in shards if one["responses"]]
+    if len(nonempty) < 2:
         return None
-    with results.files([f"{SHARDS}/{one['address']}/{name}" for one in held]) as paths:
+    with results.files([f"{SHARDS}/{one['address']}/{name}" for one in nonempty]) as paths:
         shared = compare(paths)
-    return None if shared is None else (held[shared.first], held[shared.second], shared.digest)
+    return None if shared is None else (nonempty[shared.first], nonempty[shared.second], shared.digest)
 
 
 def _find_conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
-    """The names behind a digest."""
+    """Return the system and the conversation of a digest."""
     with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         for line in map(orjson.loads, lines):
             names = line["system"], line.get("dialogue", line["item"])
@@ -219,15 +221,15 @@ def _find_conversation(results: Results, address: str, digest: int) -> tuple[str
 
 
 def _add_sums(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
-    found: Sums = {}
+    sums: Sums = {}
     for part in parts:
         for system, by_spec in part.items():
-            mine = found.setdefault(system, {})
+            of_system = sums.setdefault(system, {})
             for spec, one in by_spec.items():
-                mine[spec] = mine.get(spec, Moments()) + Moments(**one)
-    if not found:
+                of_system[spec] = of_system.get(spec, Moments()) + Moments(**one)
+    if not sums:
         raise InputError("the shards hold no responses to score")
-    return found
+    return sums
 
 
 def _estimate(spec: str, value: float, low: float, high: float) -> Estimate:

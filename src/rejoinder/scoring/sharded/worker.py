@@ -1,4 +1,4 @@
-"""One shard of a run over shards: scored by itself, once, and summed up."""
+"""One shard of a run over shards: scored by itself, once, with its sums."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _ITEM = b'{"kind":"item"'
 
 
 class ListedFile(NamedTuple):
-    """A file by what a catalogue says of it."""
+    """A file as a manifest describes it."""
 
     name: str
     digest: str
 
 
 class ShardWorker:
-    """Scores shards; models are loaded once and stay."""
+    """Scores shards; models are loaded once and kept."""
 
     def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
         self._plan = Plan(tuple(specs), empty, matched)
@@ -48,51 +48,53 @@ class ShardWorker:
         self._table = table
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
-        """Score one shard, unless it has been: where it is kept, what it holds, and its sums."""
-        shard, begun = Shard(*task), time.perf_counter()
+        """Score one shard, unless it was scored before; return its address, its counts and its sums."""
+        shard, start = Shard(*task), time.perf_counter()
         report: dict[str, Any] = {}
         with request_counts.fill_report(report):
-            found = self._known(shard) or self._scored(shard)
-        told = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - begun}
-        return {**found, **told, "requests": report}
+            result = self._find_stored(shard) or self._score(shard)
+        facts = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - start}
+        return {**result, **facts, "requests": report}
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
-    def _known(self, shard: Shard) -> dict[str, Any] | None:
-        """What was scored before of a shard far away whose catalogue tells its digest: it need not be fetched."""
+    def _find_stored(self, shard: Shard) -> dict[str, Any] | None:
+        """Return the stored results of a remote shard whose manifest has its digest: it need not be fetched."""
         if shard.sha256 is None or not is_remote(shard.where):
             return None
-        return self._kept(self._plan.identity([ListedFile(split_address(shard.where)[1], shard.sha256)]), shard.sha256)
+        return self._read_summary(
+            self._plan.identity([ListedFile(split_address(shard.where)[1], shard.sha256)]), shard.sha256
+        )
 
-    def _kept(self, address: str, sha256: str, fresh: bool = False) -> dict[str, Any] | None:
+    def _read_summary(self, address: str, sha256: str, fresh: bool = False) -> dict[str, Any] | None:
         raw = self._results.read(f"{SHARDS}/{address}/{SUMS}")
-        found = {} if raw is None else orjson.loads(raw)
-        # A shard that was summed up before items were compared between shards is summed up again.
-        return {**found, "address": address, "sha256": sha256, "fresh": fresh} if "items" in found else None
+        summary = {} if raw is None else orjson.loads(raw)
+        # A shard that was summed before items were compared between shards is summed again.
+        return {**summary, "address": address, "sha256": sha256, "fresh": fresh} if "items" in summary else None
 
-    def _scored(self, shard: Shard) -> dict[str, Any]:
+    def _score(self, shard: Shard) -> dict[str, Any]:
         with fetch_local(shard) as path:
-            given = Input(path, self._without, shard.name)
+            source = Input(path, self._without, shard.name)
             try:
-                check_shard(shard, given.digest)
-                address = self._plan.identity([given])
-                kept = self._kept(address, given.digest)
-                if kept is not None:
-                    return kept
+                check_shard(shard, source.digest)
+                address = self._plan.identity([source])
+                stored = self._read_summary(address, source.digest)
+                if stored is not None:
+                    return stored
                 with self._results.making(address) as folder:
-                    self._make(given, folder, is_whole=not (self._without and is_parquet(path)))
-            except (EmptyError, NoResponsesError):  # nothing happened in that hour: no reason to stop
-                return {"address": None, "sha256": given.digest, "fresh": False, **_summarise(None)}
+                    self._make(source, folder, is_whole=not (self._without and is_parquet(path)))
+            except (EmptyError, NoResponsesError):  # a shard may be empty: continue with the others
+                return {"address": None, "sha256": source.digest, "fresh": False, **_summarise(None)}
             finally:
-                given.close()
-        found = self._kept(address, given.digest, fresh=True)
-        if found is None:
-            raise RuntimeError(f"{address}: what was written is not there")
-        return found
+                source.close()
+        summary = self._read_summary(address, source.digest, fresh=True)
+        if summary is None:
+            raise RuntimeError(f"{address}: what was written is missing")
+        return summary
 
-    def _make(self, given: Input, folder: Path, is_whole: bool) -> None:
-        scores = run([given], self._plan, folder, cache=False).scores
+    def _make(self, source: Input, folder: Path, is_whole: bool) -> None:
+        scores = run([source], self._plan, folder, cache=False).scores
         save_digests(sort_digests(_conversations(scores)), folder / CONVERSATIONS)
         items = item_digests(_read_items(folder / "data.jsonl"), self._without, is_whole)
         save_digests(items, folder / ITEMS)
@@ -103,30 +105,30 @@ class ShardWorker:
 
 
 def _summarise(scores: Scores | None) -> dict[str, Any]:
-    """What is added up over shards, as plain values."""
+    """Return what is summed over shards, as plain values."""
     if scores is None:
         return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "items": 0, "stored": 0}
     sums: dict[str, Any] = {}
     for code, system in enumerate(scores.systems):
-        mine = scores.system_codes == code
+        rows = scores.system_codes == code
         sums[system] = {
-            spec: dataclasses.asdict(compute_moments(column[mine], np.asarray(scores.clusters)[mine]))
+            spec: dataclasses.asdict(compute_moments(column[rows], np.asarray(scores.clusters)[rows]))
             for spec, column in scores.values.items()
         }
     return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
 
 
 def _conversations(scores: Scores) -> Iterator[tuple[str, str]]:
-    """Whose replies are of which conversation, each once."""
-    both = scores.system_codes * (int(scores.clusters.max(initial=0)) + 1) + scores.clusters
-    for i in np.unique(both, return_index=True)[1].tolist():
+    """Yield each pair of a system and a conversation with replies of it, once."""
+    codes = scores.system_codes * (int(scores.clusters.max(initial=0)) + 1) + scores.clusters
+    for i in np.unique(codes, return_index=True)[1].tolist():
         dialogue = int(scores.dialogue_codes[i])
         name = scores.items[i] if dialogue < 0 else scores.dialogues[dialogue]
         yield scores.systems[scores.system_codes[i]], name
 
 
 def _read_items(path: Path) -> Iterator[dict[str, Any]]:
-    """The items of a run's checked input, as JSON objects."""
+    """Yield the items of a run's checked input, as JSON objects."""
     with path.open("rb") as lines:
         for line in lines:
             if line.startswith(_ITEM):

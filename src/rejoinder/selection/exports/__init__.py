@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.files import atomic_write
-from rejoinder.registry import list_modules, load_module
+from rejoinder.registry import Registry, with_dashes
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Question
 
-PACKAGE = "rejoinder.selection.exports"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -43,9 +42,14 @@ class ExportSettings:
         return " ".join(text.split()) if self.turn_end.isspace() else text.strip()
 
 
+_REGISTRY: Registry[Callable[[Sequence[Question], ExportSettings], Mapping[str, bytes]]] = Registry(
+    __name__, "program", lambda module: module.files, typed=with_dashes
+)
+
+
 def list_export_names() -> list[str]:
     """The programs that a test set can leave for."""
-    return sorted(name.rstrip("_").replace("_", "-") for name in list_modules(PACKAGE))
+    return _REGISTRY.names()
 
 
 def check_program(name: str) -> None:
@@ -82,8 +86,7 @@ def export(
     questions = list(read(testset).questions.values()) if isinstance(testset, str | Path) else testset
     folder = Path(folder)
     check_questions(questions, settings.name)
-    known = {name.rstrip("_").replace("_", "-"): name for name in list_modules(PACKAGE)}
-    made: Mapping[str, bytes] = load_module(PACKAGE, known.get(to, to), "export").files(questions, settings)
+    made = _REGISTRY.load(to)(questions, settings)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; name a folder to write to")
     for name, content in made.items():

@@ -5,27 +5,30 @@ A model's file holds ``aggregate``, which takes votes and gives an ``Aggregated`
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 
-from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import list_modules
+from rejoinder.registry import Registry
 from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Numbers
 
 __all__ = ["Aggregated", "Votes", "aggregate", "methods"]
 
 
+_REGISTRY: Registry[Callable[[Votes], Aggregated]] = Registry(
+    __name__, "method of aggregation", lambda module: module.aggregate
+)
+
+
 def list_methods() -> list[str]:
     """The models by name."""
-    return list_modules("rejoinder.stats.aggregation")
+    return _REGISTRY.names()
 
 
 def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
     """One label for each line of a matrix, units by raters, NaN where a rater did not rate; by the model named."""
-    if method not in list_methods():
-        raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, list_methods())}")
+    model = _REGISTRY.load(method)
     votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
-    found = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
+    found = model(votes)
     if not isinstance(found, Aggregated):
         raise TypeError(f"{method} gave {type(found).__name__}, not an Aggregated")
     return found

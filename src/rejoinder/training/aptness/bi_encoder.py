@@ -1,7 +1,7 @@
 """Training of the bi-encoder: every turn of a window is encoded once and is context, reply and false reply in turn.
 
-In-batch negatives of one corpus (Henderson et al. 2019), both ways; turns of the same dialogue count as false replies
-too, with a small weight (SSREM's same-conversation set), and so do replies that were spoiled by rule.
+In-batch negatives of one corpus (Henderson et al. 2019), in both directions; turns of the same dialogue count as false
+replies too, with a small weight (SSREM's same-conversation set), and so do replies that were corrupted by rule.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
+    corrupt_replies,
     roughen_texts,
-    spoiled,
 )
 from rejoinder.training.tokens import BETWEEN
 
@@ -41,10 +41,10 @@ def train_bi_encoder(
     recipe: BiRecipe,
     generator: torch.Generator,
     base: Tensor | None,
-    said: Callable[[int, float], None],
+    report: Callable[[int, float], None],
     teacher: BiTeacher | None = None,
 ) -> float:
-    """Train in place; returns the scale of the cosines. ``base`` holds the untrained encoder's vector of each turn."""
+    """Train in place and return the scale of the cosines; ``base`` has the untrained encoder's vector of each turn."""
     scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
@@ -58,7 +58,7 @@ def train_bi_encoder(
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            said(step + 1, float(loss.detach()))
+            report(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
     return float(scale.detach().exp().clamp(max=_LARGEST_SCALE))
@@ -66,26 +66,64 @@ def train_bi_encoder(
 
 @torch.no_grad()
 def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
-    """The vector of each turn: what similarities are kept by, and what a teacher says of contexts and replies."""
+    """Return the vector of each turn, to keep similarities or to teach with."""
     bi.eval()
     order = torch.argsort(corpus.end - corpus.begin)
     dimensions = int(bi.trunk.config.hidden_size)
-    found = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
+    vectors = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
     for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
-        found[part] = utterance_vectors(bi, corpus.texts(part)).half()
-    return found
+        vectors[part] = utterance_vectors(bi, corpus.texts(part)).half()
+    return vectors
 
 
 def _sample_windows(
     corpus: TokenCorpus, which: Tensor, count: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Turn numbers of windows of neighbouring turns, and which of them lie in the dialogue."""
+    """Sample windows of neighbouring turns; return their turn numbers, and which are inside the dialogue."""
     turn = corpus.random_turns(which.expand(count), generator)
     first, last = corpus.first[corpus.dialogue[turn]], corpus.first[corpus.dialogue[turn] + 1] - 1
     back = torch.randint(0, UTTERANCES, turn.shape, generator=generator, device=corpus.device)
     start = torch.maximum(first, torch.minimum(turn - back, last - UTTERANCES + 1))
     turns = start[:, None] + torch.arange(UTTERANCES, device=corpus.device)
     return turns.clamp(max=corpus.tokens.turns - 1), turns <= last[:, None]
+
+
+class _Batch(NamedTuple):
+    """The texts of a step: turns of windows, merged contexts, their replies, and corrupted replies, in this order."""
+
+    turns: Tensor  # numbers of the windows' turns
+    inside: Tensor  # which turns of the windows exist
+    places: ResponsePlaces  # of the merged contexts
+    corrupted_replies: Tensor  # the turns that the corrupted replies were made of
+    texts: TokenRows
+
+    def candidate_info(self, corpus: TokenCorpus) -> CandidateInfo:
+        """What the candidates are: a text equal to the true reply is not false; a corrupted one equals none."""
+        turns, replies, corrupted_replies = self.turns, self.places.reply, self.corrupted_replies
+        unequal = torch.full((len(corrupted_replies),), -1, device=corpus.device)
+        return CandidateInfo(
+            torch.cat([turns, replies, corrupted_replies - 1]),
+            torch.cat([corpus.same[turns], corpus.same[replies], unequal]),
+            torch.cat([corpus.dialogue[turns], corpus.dialogue[replies], corpus.dialogue[corrupted_replies]]),
+        )
+
+
+def _sample_batch(
+    corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: BiRecipe, generator: torch.Generator
+) -> _Batch:
+    windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
+    turns = windows[inside]
+    places = corpus.random_places(which.expand(recipe.merged), generator)
+    merged = corpus.contexts(places)
+    merged = keep_tokens(merged, merged.ids != BETWEEN)
+    replies = corpus.texts(places.reply)
+    corrupted_places = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
+    kinds = torch.randint(0, len(CORRUPTIONS), corrupted_places.reply.shape, generator=generator, device=corpus.device)
+    true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
+    false = corrupt_replies(corpus, corrupted_places, true, words, generator, kinds)
+    natural = stack_rows([corpus.texts(turns), merged, replies])
+    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
+    return _Batch(turns, inside, places, corrupted_places.reply, texts)
 
 
 def _loss(
@@ -100,61 +138,44 @@ def _loss(
     teacher: BiTeacher | None = None,
 ) -> Tensor:
     device = corpus.device
-    windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
-    turns = windows[inside]
-    places = corpus.random_places(which.expand(recipe.merged), generator)
-    one_text = corpus.contexts(places)
-    one_text = keep_tokens(one_text, one_text.ids != BETWEEN)
-    replies = corpus.texts(places.reply)
-    spoil = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
-    kinds = torch.randint(0, len(CORRUPTIONS), spoil.reply.shape, generator=generator, device=device)
-    true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
-    false = spoiled(corpus, spoil, true, words, generator, kinds)
-    natural = stack_rows([corpus.texts(turns), one_text, replies])
-    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
-    vectors = utterance_vectors(network, texts)
-
-    n, m = len(turns), recipe.merged
-    pieces, mask, reply_place = _window_contexts(inside, generator)
-    of_windows = network.context(vectors[:n][pieces], mask)
-    alone = vectors[n : n + m, None]
-    one = torch.zeros(m, UTTERANCES, device=device)
-    one[:, 0] = 1
-    of_merged = network.context(functional.pad(alone, (0, 0, 0, UTTERANCES - 1)), one)
-    contexts = torch.cat([of_windows, of_merged])
+    batch = _sample_batch(corpus, which, words, recipe, generator)
+    vectors = utterance_vectors(network, batch.texts)
+    n, m = len(batch.turns), recipe.merged
+    pieces, mask, reply_place = _window_contexts(batch.inside, generator)
+    contexts = torch.cat([network.context(vectors[:n][pieces], mask), _merged_contexts(network, vectors[n : n + m])])
     candidates = network.reply(torch.cat([vectors[:n], vectors[n + m :]]))
     own = torch.cat([reply_place, torch.arange(n, n + m, device=device)])
-    # What the candidates are: texts that are equal to the true reply are no false ones; spoiled ones equal nothing.
-    spoiled_ones = torch.full((len(kinds),), -1, device=device)
-    known = CandidateInfo(
-        torch.cat([turns, places.reply, spoil.reply - 1]),
-        torch.cat([corpus.same[turns], corpus.same[places.reply], spoiled_ones]),
-        torch.cat([corpus.dialogue[turns], corpus.dialogue[places.reply], corpus.dialogue[spoil.reply]]),
-    )
     logits = scale.exp().clamp(max=_LARGEST_SCALE) * contexts @ candidates.T
-    weigh = known.log_weights(own, recipe)
-    forward = functional.cross_entropy(logits + weigh, own)
-    pairs = torch.arange(len(own), device=device)
-    weigh_back = known.at(own).log_weights(pairs, recipe)
-    backward = functional.cross_entropy(logits[:, own].T + weigh_back, pairs)
+    info, pairs = batch.candidate_info(corpus), torch.arange(len(own), device=device)
+    weights, weights_back = info.log_weights(own, recipe), info.at(own).log_weights(pairs, recipe)
+    forward = functional.cross_entropy(logits + weights, own)
+    backward = functional.cross_entropy(logits[:, own].T + weights_back, pairs)
     loss = (forward + backward) / 2
     if teacher is not None:
-        theirs = teacher.logits(turns, pieces, mask, places)
-        read = n + m  # the spoiled ones, behind them, the teacher has not read
-        ahead = _divergence(logits[:, :read] + weigh[:, :read], theirs + weigh[:, :read])
-        behind = _divergence(logits[:, own].T + weigh_back, theirs[:, own].T + weigh_back)
+        teacher_logits = teacher.logits(batch.turns, pieces, mask, batch.places)
+        read = n + m  # the teacher has not read the corrupted replies behind them
+        ahead = _divergence(logits[:, :read] + weights[:, :read], teacher_logits + weights[:, :read])
+        behind = _divergence(logits[:, own].T + weights_back, teacher_logits[:, own].T + weights_back)
         loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2
     if base is not None and recipe.similarity:
         some = torch.randperm(n, generator=generator, device=device)[:768]
-        mine, before = vectors[some], base[turns[some]].float()
-        loss = loss + recipe.similarity * functional.mse_loss(mine @ mine.T, before @ before.T)
+        now, before = vectors[some], base[batch.turns[some]].float()
+        loss = loss + recipe.similarity * functional.mse_loss(now @ now.T, before @ before.T)
     return loss
 
 
-def _divergence(mine: Tensor, theirs: Tensor) -> Tensor:
-    """How far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
-    mine, theirs = functional.log_softmax(mine, 1), functional.log_softmax(theirs, 1)
-    return functional.kl_div(mine, theirs, reduction="batchmean", log_target=True)
+def _merged_contexts(network: BiEncoder, vectors: Tensor) -> Tensor:
+    """The context vectors of contexts that are one text each."""
+    mask = torch.zeros(len(vectors), UTTERANCES, device=vectors.device)
+    mask[:, 0] = 1
+    contexts: Tensor = network.context(functional.pad(vectors[:, None], (0, 0, 0, UTTERANCES - 1)), mask)
+    return contexts
+
+
+def _divergence(student: Tensor, teacher: Tensor) -> Tensor:
+    """Return how far the student's distribution over each row is from the teacher's (Kullback and Leibler)."""
+    student, teacher = functional.log_softmax(student, 1), functional.log_softmax(teacher, 1)
+    return functional.kl_div(student, teacher, reduction="batchmean", log_target=True)
 
 
 class BiTeacher(NamedTuple):
@@ -167,35 +188,35 @@ class BiTeacher(NamedTuple):
 
     @torch.no_grad()
     def logits(self, turns: Tensor, pieces: Tensor, mask: Tensor, places: ResponsePlaces) -> Tensor:
-        """What the teacher makes of a step: contexts of windows and of places, against turns and replies."""
-        spoken = self.vectors[turns].float()
-        contexts = torch.cat([self.network.context(spoken[pieces], mask), self.contexts(places)])
-        candidates = self.network.reply(torch.cat([spoken, self.vectors[places.reply].float()]))
-        found: Tensor = self.scale * contexts @ candidates.T
-        return found
+        """Return the teacher's logits for a step: contexts of windows and of places, against turns and replies."""
+        turn_vectors = self.vectors[turns].float()
+        contexts = torch.cat([self.network.context(turn_vectors[pieces], mask), self.contexts(places)])
+        candidates = self.network.reply(torch.cat([turn_vectors, self.vectors[places.reply].float()]))
+        products: Tensor = self.scale * contexts @ candidates.T
+        return products
 
     @torch.no_grad()
     def contexts(self, places: ResponsePlaces) -> Tensor:
-        """The vectors of the contexts of places."""
+        """Return the vectors of the contexts of places."""
         back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=places.reply.device)
-        there = back >= places.start[:, None]
+        exists = back >= places.start[:, None]
         before = torch.maximum(back, places.start[:, None])
-        found: Tensor = self.network.context(self.vectors[before].float(), there.float())
-        return found
+        vectors_of_contexts: Tensor = self.network.context(self.vectors[before].float(), exists.float())
+        return vectors_of_contexts
 
 
 def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each turn but a window's first: the places of those before it, newest first; which exist; its own place."""
+    """Return for each turn but a window's first: positions of earlier turns, newest first; which exist; its own."""
     device = inside.device
-    place = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
+    position = (torch.cumsum(inside.flatten().long(), 0) - 1).view(inside.shape)
     rows, columns = torch.nonzero(inside & (torch.arange(inside.shape[1], device=device) > 0), as_tuple=True)
     back = columns[:, None] - 1 - torch.arange(UTTERANCES, device=device)
     mask = back >= 0
-    # A third sees only the last one or two utterances: many files hold no more.
+    # A third has only the last one or two turns, because many files have no more.
     short = torch.rand(len(rows), generator=generator, device=device) < 0.33
     few = torch.randint(1, 3, rows.shape, generator=generator, device=device)
     mask &= ~short[:, None] | (torch.arange(UTTERANCES, device=device) < few[:, None])
-    return place[rows[:, None], back.clamp(min=0)], mask.float(), place[rows, columns]
+    return position[rows[:, None], back.clamp(min=0)], mask.float(), position[rows, columns]
 
 
 class CandidateInfo(NamedTuple):
@@ -206,16 +227,16 @@ class CandidateInfo(NamedTuple):
     dialogue: Tensor
 
     def at(self, places: Tensor) -> CandidateInfo:
-        """Of some of the candidates."""
+        """Return the information of some of the candidates."""
         return CandidateInfo(self.turn[places], self.same[places], self.dialogue[places])
 
     def log_weights(self, own: Tensor, recipe: BiRecipe) -> Tensor:
-        """Added to the logits: 0 for the true reply and for other dialogues, minus much for equal texts."""
-        mine = self.at(own)
-        found = torch.zeros(len(own), len(self.same), device=own.device)
-        together = mine.dialogue[:, None] == self.dialogue
-        before = mine.turn[:, None] > self.turn
-        found = found.masked_fill(together & before, math.log(recipe.earlier))
-        found = found.masked_fill(together & ~before, math.log(recipe.later))
-        found = found.masked_fill((mine.same[:, None] == self.same) & (self.same >= 0), -1e4)
-        return found.scatter(1, own[:, None], 0.0)
+        """Return what is added to the logits: 0 for the true reply and other dialogues, -1e4 for equal texts."""
+        own_info = self.at(own)
+        weights = torch.zeros(len(own), len(self.same), device=own.device)
+        same_dialogue = own_info.dialogue[:, None] == self.dialogue
+        before = own_info.turn[:, None] > self.turn
+        weights = weights.masked_fill(same_dialogue & before, math.log(recipe.earlier))
+        weights = weights.masked_fill(same_dialogue & ~before, math.log(recipe.later))
+        weights = weights.masked_fill((own_info.same[:, None] == self.same) & (self.same >= 0), -1e4)
+        return weights.scatter(1, own[:, None], 0.0)

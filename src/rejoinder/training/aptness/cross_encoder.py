@@ -1,7 +1,7 @@
 """Training of the cross-encoder: the true reply against false ones of several kinds, each with its weight.
 
 It starts from the trained bi-encoder. False replies: of the same corpus, of any corpus, of the same conversation
-(SSREM; with little weight: many would do), and spoiled by rule, the fixed generic reply of IDK among them.
+(SSREM; with little weight, because many would fit), and corrupted by rule, including the generic replies of IDK.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
+    corrupt_replies,
     merge_turns,
     roughen_texts,
-    spoiled,
 )
 
 _SAME_CORPUS = 3  # false replies of the corpus of the true one
-_KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one spoiled
+_KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one corrupted
 
 
 def train_cross_encoder(
@@ -40,9 +40,9 @@ def train_cross_encoder(
     words: TokenProperties,
     recipe: CrossRecipe,
     generator: torch.Generator,
-    said: Callable[[int, float], None],
+    report: Callable[[int, float], None],
 ) -> None:
-    """Train in place; the word embeddings stay the bi-encoder's, which are shared."""
+    """Train in place; the word embeddings, which are shared with the bi-encoder, do not change."""
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
     heads = [*network.gather.parameters(), *network.head.parameters()]
     optimizer = build_optimizer([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
@@ -50,18 +50,18 @@ def train_cross_encoder(
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
-        drawn = draw_step(corpus, weights, words, recipe, generator)
-        loss = gold_loss(pair_log_odds(network, drawn.pairs).view(_KINDS, -1), drawn.weight, recipe)
+        batch = draw_step(corpus, weights, words, recipe, generator)
+        loss = gold_loss(pair_log_odds(network, batch.pairs).view(_KINDS, -1), batch.weight, recipe)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            said(step + 1, float(loss.detach()))
+            report(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
 
 
 class Step(NamedTuple):
-    """The pairs of a step, kind by kind, the true ones first; the weight of each; its places and its replies."""
+    """The pairs of a step, kind by kind, the true ones first; their weights, places and replies."""
 
     pairs: PairRows
     weight: Tensor  # (kinds, places)
@@ -72,7 +72,7 @@ class Step(NamedTuple):
 def draw_step(
     corpus: TokenCorpus, weights: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
 ) -> Step:
-    """A step's places and the replies to each."""
+    """Sample the places of a step and the replies to each."""
     device = corpus.device
     n = recipe.places
     which = torch.multinomial(weights, n, replacement=True, generator=generator)
@@ -88,7 +88,7 @@ def draw_step(
     kinds = torch.randint(0, len(CORRUPTIONS), (n,), generator=generator, device=device)
     natural = stack_rows([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
     rough = roughen_texts(natural, words, generator)
-    false = truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+    false = truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
     weight = torch.tensor(
         [
             recipe.true,
@@ -109,7 +109,7 @@ def draw_step(
 
 
 def gold_loss(logits: Tensor, weight: Tensor, recipe: CrossRecipe) -> Tensor:
-    """The mean loss of the places: of each reply by itself, and of the true one among its place's."""
+    """Return the mean loss of the places: of each reply by itself, and of the true one among all of its place."""
     label = torch.zeros_like(logits)
     label[0] = 1
     loss = (functional.binary_cross_entropy_with_logits(logits, label, reduction="none") * weight).sum(0)

@@ -1,6 +1,6 @@
-"""Cross-encoders that learn from teachers: what the trained bi- and cross-encoder say together, beside the truth.
+"""Cross-encoders that learn from teachers: from the scores of the trained bi- and cross-encoder, and from the truth.
 
-All students of a run read the same steps, so that the teachers read them once.
+All students of a run read the same steps, so that the teachers read them only once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rejoinder.training.packing import pair_log_odds, utterance_vectors
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
 
-_FARTHEST = 10.0  # log-odds of a teacher beyond which it does not matter how sure it is
+_FARTHEST = 10.0  # log-odds of a teacher are clipped to this
 
 
 @dataclass(frozen=True)
 class DistillationRecipe:
-    """What decides the students, beside the data, their starts, the teachers and the seed."""
+    """What decides the students, besides the data, their starts, the teachers and the seed."""
 
     cross: CrossRecipe = field(default_factory=lambda: CrossRecipe(places=192, rate=2e-4))
     gold: float = 0.3  # the weight of the truth
@@ -35,22 +35,22 @@ class DistillationRecipe:
 
 @dataclass(frozen=True)
 class Teachers:
-    """The trained networks and the weights that turn what they say into calibrated log-odds."""
+    """The trained networks and the weights that turn their scores into calibrated log-odds."""
 
     bi: BiTeacher
     cross: CrossEncoder
     calibration: Mapping[str, float]  # of ``both``: bi, cross and bias
 
     @torch.no_grad()
-    def log_odds(self, drawn: Step) -> Tensor:
-        """What the teachers say of each pair of a step: (kinds, places)."""
-        kinds, places = drawn.weight.shape
-        replies = self.bi.network.reply(utterance_vectors(self.bi.network, drawn.replies))
-        cosines = (replies.view(kinds, places, -1) * self.bi.contexts(drawn.places)).sum(-1)
-        odds = pair_log_odds(self.cross, drawn.pairs).view(kinds, places)
+    def log_odds(self, batch: Step) -> Tensor:
+        """Return the teachers' log-odds of each pair of a step: (kinds, places)."""
+        kinds, places = batch.weight.shape
+        replies = self.bi.network.reply(utterance_vectors(self.bi.network, batch.replies))
+        cosines = (replies.view(kinds, places, -1) * self.bi.contexts(batch.places)).sum(-1)
+        odds = pair_log_odds(self.cross, batch.pairs).view(kinds, places)
         weights = self.calibration
-        found: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
-        return found
+        total: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
+        return total
 
 
 def distill_cross_encoders(
@@ -61,9 +61,9 @@ def distill_cross_encoders(
     words: TokenProperties,
     recipe: DistillationRecipe,
     generator: torch.Generator,
-    said: Callable[[int, list[float]], None],
+    report: Callable[[int, list[float]], None],
 ) -> None:
-    """Train the students in place; their word embeddings stay as they are: the bi-encoder's, which are shared."""
+    """Train the students in place; their word embeddings, which are shared with the bi-encoder, do not change."""
     cross = recipe.cross
     learners = []
     for student in students:
@@ -72,29 +72,34 @@ def distill_cross_encoders(
         optimizer = build_optimizer([(list(student.trunk.parameters()), cross.rate), (heads, cross.head_rate)])
         learners.append((student.train(), Schedule(optimizer, cross.steps), WeightAverage(student, cross.average)))
     for step in range(cross.steps):
-        drawn = draw_step(corpus, weights, words, cross, generator)
-        theirs = teachers.log_odds(drawn).clamp(-_FARTHEST, _FARTHEST)
+        batch = draw_step(corpus, weights, words, cross, generator)
+        teacher_odds = teachers.log_odds(batch).clamp(-_FARTHEST, _FARTHEST)
         losses = []
         for student, schedule, average in learners:
-            loss = taught_loss(pair_log_odds(student, drawn.pairs).view_as(theirs), theirs, drawn.weight, recipe)
+            loss = taught_loss(
+                pair_log_odds(student, batch.pairs).view_as(teacher_odds), teacher_odds, batch.weight, recipe
+            )
             schedule.step(loss, student)
             average.update(student)
             losses.append(loss.detach())
         if step % 100 == 99 or step + 1 == cross.steps:
-            said(step + 1, [float(loss) for loss in losses])
+            report(step + 1, [float(loss) for loss in losses])
     for student, _, average in learners:
         average.copy_to(student)
         student.eval()
 
 
-def taught_loss(mine: Tensor, theirs: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
-    """The mean loss of the places: the truth, the teachers' distribution over the replies, and their log-odds."""
+def taught_loss(student_odds: Tensor, teacher_odds: Tensor, weight: Tensor, recipe: DistillationRecipe) -> Tensor:
+    """Return the mean loss of the places: the truth, the teachers' distribution over replies, and their log-odds."""
     among = functional.kl_div(
-        functional.log_softmax(mine, 0), functional.log_softmax(theirs, 0), reduction="sum", log_target=True
+        functional.log_softmax(student_odds, 0),
+        functional.log_softmax(teacher_odds, 0),
+        reduction="sum",
+        log_target=True,
     )
-    distance = (mine - theirs).square().mean()
+    distance = (student_odds - teacher_odds).square().mean()
     return (
-        recipe.gold * gold_loss(mine, weight, recipe.cross)
-        + recipe.among * among / mine.shape[1]
+        recipe.gold * gold_loss(student_odds, weight, recipe.cross)
+        + recipe.among * among / student_odds.shape[1]
         + recipe.odds * distance
     )

@@ -1,4 +1,4 @@
-"""How well the networks tell the true reply from others on held-out dialogues: what choices are made by."""
+"""How well the networks separate the true reply from others on held-out dialogues; recipes are chosen by this."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
-    spoiled,
+    corrupt_replies,
 )
 
-NEGATIVES = 19  # replies of the same corpus beside the true one
+NEGATIVES = 19  # replies of the same corpus besides the true one
 _PASS = 4_096
 
 
 class RawScores(NamedTuple):
-    """The raw scores of each held-out place: the true reply, OTHERS of the same corpus, the spoiled, the next turn."""
+    """The raw scores per held-out place: true reply, NEGATIVES of its corpus, corrupted replies, next turn."""
 
     corpus: NDArray[np.int64]
     bi: NDArray[np.float64]
@@ -41,15 +41,15 @@ class HeldOutSummary:
     top: float  # first of 20
     pairs: float  # against one other
     by_corpus: dict[str, float]
-    spoiled: dict[str, float]
+    corrupted: dict[str, float]
 
 
 def sample_held_out(
-    corpus: TokenCorpus, words: TokenProperties, a_corpus: int, seed: int = 0
+    corpus: TokenCorpus, words: TokenProperties, per_corpus: int, seed: int = 0
 ) -> tuple[ResponsePlaces, list[TokenRows]]:
-    """Places spread evenly over the corpora, and the replies that each is scored with."""
+    """Sample places evenly over the corpora, and the replies to score at each."""
     generator = torch.Generator(corpus.device).manual_seed(seed)
-    which = torch.arange(len(corpus.tokens.corpora), device=corpus.device).repeat_interleave(a_corpus)
+    which = torch.arange(len(corpus.tokens.corpora), device=corpus.device).repeat_interleave(per_corpus)
     places = corpus.random_places(which, generator)
     true = corpus.texts(places.reply, REPLY_TOKENS)
     replies = [true]
@@ -63,7 +63,9 @@ def sample_held_out(
         replies.append(corpus.texts(turns, REPLY_TOKENS))
     for kind in range(len(CORRUPTIONS)):
         kinds = torch.full_like(places.reply, kind)
-        replies.append(truncate_rows(spoiled(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"))
+        replies.append(
+            truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+        )
     after = torch.minimum(places.reply + 1, corpus.first[corpus.dialogue[places.reply] + 1] - 1)
     replies.append(corpus.texts(after, REPLY_TOKENS))
     return places, replies
@@ -75,13 +77,13 @@ def compute_raw_scores(
     cross: CrossEncoder | None,
     corpus: TokenCorpus,
     words: TokenProperties,
-    a_corpus: int,
+    per_corpus: int,
     seed: int = 0,
 ) -> RawScores:
-    """The raw scores of held-out places."""
-    places, replies = sample_held_out(corpus, words, a_corpus, seed)
+    """Return the raw scores of held-out places."""
+    places, replies = sample_held_out(corpus, words, per_corpus, seed)
     n = len(places.reply)
-    which = np.repeat(np.arange(len(corpus.tokens.corpora)), a_corpus)
+    which = np.repeat(np.arange(len(corpus.tokens.corpora)), per_corpus)
     shape = (n, len(replies))
     of_bi = _bi_scores(bi, corpus, places, replies) if bi is not None else np.full(shape, np.nan)
     of_cross = _cross_scores(cross, corpus, places, replies) if cross is not None else np.full(shape, np.nan)
@@ -95,26 +97,26 @@ def _bi_scores(
     back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=corpus.device)
     mask = back >= places.start[:, None]
     turns = torch.maximum(back, places.start[:, None])
-    spoken = _vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
-    contexts = bi.context(spoken, mask.float())
+    turn_vectors = _vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
+    contexts = bi.context(turn_vectors, mask.float())
     scores = [(contexts * bi.reply(_vectors(bi, texts))).sum(-1) for texts in replies]
     return torch.stack(scores, 1).double().cpu().numpy()
 
 
 def _vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
     order = torch.argsort(texts.lengths)
-    found = []
+    vectors = []
     for part in torch.split(order, _PASS):
         width = int(texts.lengths[part].max())
-        found.append(utterance_vectors(bi, TokenRows(texts.ids[part, :width], texts.lengths[part])))
-    return torch.cat(found)[torch.argsort(order)]
+        vectors.append(utterance_vectors(bi, TokenRows(texts.ids[part, :width], texts.lengths[part])))
+    return torch.cat(vectors)[torch.argsort(order)]
 
 
 def _cross_scores(
     cross: CrossEncoder, corpus: TokenCorpus, places: ResponsePlaces, replies: list[TokenRows]
 ) -> NDArray[np.float64]:
     contexts = corpus.contexts(places, CONTEXT_TOKENS)
-    found = []
+    columns = []
     for texts in replies:
         pairs = join_pairs(contexts, texts)
         order = torch.argsort(pairs.lengths)
@@ -124,12 +126,12 @@ def _cross_scores(
             scores.append(
                 pair_log_odds(cross, PairRows(pairs.ids[part, :width], pairs.lengths[part], pairs.kinds[part, :width]))
             )
-        found.append(torch.cat(scores)[torch.argsort(order)])
-    return torch.stack(found, 1).double().cpu().numpy()
+        columns.append(torch.cat(scores)[torch.argsort(order)])
+    return torch.stack(columns, 1).double().cpu().numpy()
 
 
 def summarize_scores(scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]) -> HeldOutSummary:
-    """How often the true reply of a place has the highest score; ties count half."""
+    """Return how often the true reply of a place has the highest score; ties count half."""
     true, others = scores[:, :1], scores[:, 1 : 1 + NEGATIVES]
     wins = (true > others) + 0.5 * (true == others)
     top = (true > others.max(1, keepdims=True))[:, 0]

@@ -1,8 +1,8 @@
-"""The forward pass of MPNet (Song et al. 2020) over texts in BERT's ids, in groups of like length.
+"""The forward pass of MPNet (Song et al. 2020) over texts in BERT's ids, in groups of similar length.
 
-MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows takes. So
-rows are sorted by length and read in groups, each filled up to its longest. Its vocabulary is BERT's behind four marks
-of its own, which is why one tokenised corpus serves both families.
+MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows supports. So
+rows are sorted by length and read in groups, each padded to its longest. Its vocabulary is BERT's after four special
+tokens of its own, so one tokenised corpus can be used for both.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.training.aptness.layers import dropped, linear, normed
+from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
-_OFFSET = 4  # of a word's id behind BERT's
+_OFFSET = 4  # of a word's id from BERT's
 _MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
 _FARTHEST = 128  # tokens apart: from here on all distances have the same bias
-_GROUP_TOKENS = 24_576  # of a group, filling included
+_GROUP_TOKENS = 24_576  # of a group, with padding
 
 
-def ids_of(ids: Tensor) -> Tensor:
-    """MPNet's ids for BERT's."""
-    found = ids + _OFFSET
-    for theirs, ours in _MARKS.items():
-        found = torch.where(ids == theirs, ours, found)
-    return found
+def to_mpnet_ids(ids: Tensor) -> Tensor:
+    """Return MPNet's ids for BERT's."""
+    mapped = ids + _OFFSET
+    for bert_id, mpnet_id in _MARKS.items():
+        mapped = torch.where(ids == bert_id, mpnet_id, mapped)
+    return mapped
 
 
 def distance_bias(trunk: Any, width: int) -> Tensor:
-    """What is added to the attention scores of a row of so many tokens: (heads, queries, keys)."""
+    """Return the bias of the attention scores of a row of so many tokens: (heads, queries, keys)."""
     table: Tensor = trunk.encoder.relative_attention_bias.weight.detach()
     places = torch.arange(width, device=table.device)
     back = places[:, None] - places[None]
@@ -45,8 +45,8 @@ def distance_bias(trunk: Any, width: int) -> Tensor:
     return table[bucket + half * (back < 0)].permute(2, 0, 1)
 
 
-def groups_of(lengths: Tensor) -> Iterator[Tensor]:
-    """The rows, sorted by length, in groups that hold about as many tokens each."""
+def group_by_length(lengths: Tensor) -> Iterator[Tensor]:
+    """Yield the rows, sorted by length, in groups of about the same number of tokens."""
     order = torch.argsort(lengths)
     sizes = lengths[order].tolist()
     begin = 0
@@ -57,63 +57,63 @@ def groups_of(lengths: Tensor) -> Iterator[Tensor]:
             begin = i + 1
 
 
-def states_of_group(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """The last layer's token vectors of a filled-up group; bfloat16 on a GPU."""
+def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
+    """Return the last layer's token vectors of a padded group; bfloat16 on a GPU."""
     kind = torch.bfloat16 if ids.is_cuda else torch.float32
     rows, width = ids.shape
-    words = trunk.embeddings
-    last = words.position_embeddings.num_embeddings - 1  # filling may reach beyond it
+    embeddings = trunk.embeddings
+    last = embeddings.position_embeddings.num_embeddings - 1  # padding may reach beyond it
     positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
-    x = (words.word_embeddings(ids_of(ids)) + words.position_embeddings(positions)).to(kind)
-    x = dropped(normed(x, words.LayerNorm), trunk)
+    x = (embeddings.word_embeddings(to_mpnet_ids(ids)) + embeddings.position_embeddings(positions)).to(kind)
+    x = apply_dropout(apply_norm(x, embeddings.LayerNorm), trunk)
     bias = distance_bias(trunk, width).to(kind)[None].masked_fill(~mask[:, None, None], -1e4)
     heads = trunk.config.num_attention_heads
     for layer in trunk.encoder.layer:
-        own = layer.attention.attn
-        weight = torch.cat([own.q.weight, own.k.weight, own.v.weight]).to(kind)
-        shift = torch.cat([own.q.bias, own.k.bias, own.v.bias]).to(kind)
-        query, key, value = functional.linear(x, weight, shift).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
-        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        out = linear(seen.transpose(1, 2).reshape(rows, width, -1), own.o)
-        x = normed(dropped(out, trunk) + x, layer.attention.LayerNorm)
-        grown = functional.gelu(linear(x, layer.intermediate.dense))
-        x = normed(dropped(linear(grown, layer.output.dense), trunk) + x, layer.output.LayerNorm)
+        attention = layer.attention.attn
+        weight = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight]).to(kind)
+        biases = torch.cat([attention.q.bias, attention.k.bias, attention.v.bias]).to(kind)
+        query, key, value = functional.linear(x, weight, biases).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        out = apply_linear(attended.transpose(1, 2).reshape(rows, width, -1), attention.o)
+        x = apply_norm(apply_dropout(out, trunk) + x, layer.attention.LayerNorm)
+        hidden = functional.gelu(apply_linear(x, layer.intermediate.dense))
+        x = apply_norm(apply_dropout(apply_linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
 
 
 def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
-    """The mean token vector of each text, marks included, in float32."""
+    """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
-    found, order = [], []
-    for rows in groups_of(texts.lengths):
-        ids, mask = _filled(texts, rows)
-        found.append(_mean(states_of_group(trunk, ids, mask), mask))
+    means, order = [], []
+    for rows in group_by_length(texts.lengths):
+        ids, mask = _pad_group(texts, rows)
+        means.append(_mean(compute_group_states(trunk, ids, mask), mask))
         order.append(rows)
-    return torch.cat(found)[torch.argsort(torch.cat(order))]
+    return torch.cat(means)[torch.argsort(torch.cat(order))]
 
 
 def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each pair the first token's vector and the means of the context's and the reply's, in float32."""
-    found, order = [], []
-    for rows in groups_of(pairs.lengths):
-        ids, mask = _filled(pairs, rows)
-        states = states_of_group(trunk, ids, mask)
-        kinds = _widened(pairs.kinds, ids.shape[1])[rows].bool()
+    """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
+    parts, order = [], []
+    for rows in group_by_length(pairs.lengths):
+        ids, mask = _pad_group(pairs, rows)
+        states = compute_group_states(trunk, ids, mask)
+        kinds = _set_width(pairs.kinds, ids.shape[1])[rows].bool()
         means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
-        found.append(torch.stack([states[:, 0].float(), *means]))
+        parts.append(torch.stack([states[:, 0].float(), *means]))
         order.append(rows)
-    first, context, reply = torch.cat(found, 1)[:, torch.argsort(torch.cat(order))]
+    first, context, reply = torch.cat(parts, 1)[:, torch.argsort(torch.cat(order))]
     return first, context, reply
 
 
-def _filled(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The ids of a group and which are real; the width is a multiple of eight, as the kernels like it."""
+def _pad_group(texts: TokenRows | PairRows, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the ids of a group and which are real; the width is a multiple of eight, which suits the kernels."""
     width = -(-int(texts.lengths[rows].max()) // 8) * 8
-    ids = _widened(texts.ids, width)[rows]
+    ids = _set_width(texts.ids, width)[rows]
     return ids, torch.arange(width, device=ids.device) < texts.lengths[rows, None]
 
 
-def _widened(table: Tensor, width: int) -> Tensor:
+def _set_width(table: Tensor, width: int) -> Tensor:
     return functional.pad(table, (0, width - table.shape[1]))  # a negative number cuts off
 
 

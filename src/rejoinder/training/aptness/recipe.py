@@ -1,14 +1,14 @@
 """The recipe of `aptness`: from dialogue corpora and MiniLM to the folder that the package ships.
 
-Trains on the split ``train``, weighs and calibrates on ``valid``, and says in the card what was reached on ``test``. No
-rating is looked at.
+Trains on the split ``train``, chooses weights and calibrates on ``valid``, and reports results on ``test`` in the card.
+No rating is used.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from rejoinder.training.sampling import (
 from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
 from rejoinder.types import Dialogue
 
-# What is read in training is what is read later; two marks stand around an utterance.
+# Training reads as much as scoring later; an utterance has two special tokens around it.
 LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
 
 
@@ -51,17 +51,19 @@ def train_aptness(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train both networks and write their folder; what was measured on ``test``."""
-    on = training_device(device)
+    """Train both networks, write their folder and return what was measured on ``test``."""
+    torch_device = training_device(device)
     folder, tokenizer = open_base_encoder(base)
     splits = read_tokens(dialogues, tokenizer, recipe.corpora)
     check_splits(splits, ("valid", "test"))
     _make_folder(target)
     say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
-    words = TokenProperties.of(tokenizer, read_generic_responses(), on)
-    bi, cross = train_networks(folder, splits["train"], words, recipe, on, say)
-    calibration = calibrate(compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], on), words, recipe.places))
-    test = TokenCorpus(splits["test"], on)
+    words = TokenProperties.of(tokenizer, read_generic_responses(), torch_device)
+    bi, cross = train_networks(folder, splits["train"], words, recipe, torch_device, say)
+    calibration = calibrate(
+        compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], torch_device), words, recipe.places)
+    )
+    test = TokenCorpus(splits["test"], torch_device)
     measured = measure_calibration(
         compute_raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration
     )
@@ -97,31 +99,31 @@ def train_networks(
     lengthen(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
     bi = BiEncoder(trunk).to(device)
     similar = encode_turns(bi, corpus)
-    told = _step_reporter("bi-encoder", recipe.bi.steps, say)
-    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, told)
+    report = _step_reporter("bi-encoder", recipe.bi.steps, say)
+    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, report)
     del similar
     cross = CrossEncoder(copy.deepcopy(bi.trunk)).to(device)
-    told = _step_reporter("cross-encoder", recipe.cross.steps, say)
-    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, told)
+    report = _step_reporter("cross-encoder", recipe.cross.steps, say)
+    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
     return bi, cross
 
 
 def training_device(name: str | None) -> torch.device:
-    """The device of a name; without one what $REJOINDER_DEVICE says, else a GPU where there is one."""
+    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
     if name is None:
         return torch.device(torch_device())
     try:
-        found = torch.device(name)
-        torch.empty(0, device=found)
+        device = torch.device(name)
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
-        found = None
-    if found is None or found.type not in ("cpu", "cuda"):
-        raise InputError(f"there is no device {name!r} to train on; name cuda (where there is one) or cpu")
-    return found
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
+    return device
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder before the training, not after it: so that nothing is lost where that cannot be done."""
+    """Create the folder before the training, so that no training is lost where that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,31 +135,7 @@ def _step_reporter(what: str, steps: int, say: Callable[[str], None]) -> Callabl
 
 
 def _as_json(value: Any) -> Any:
-    """A recipe as JSON holds it."""
+    """Return a recipe as JSON values."""
     if isinstance(value, Mapping):
         return {key: _as_json(part) for key, part in value.items()}
     return list(value) if isinstance(value, tuple) else value
-
-
-def scale_recipe(
-    recipe: AptnessRecipe,
-    bi_steps: int | None = None,
-    cross_steps: int | None = None,
-    batch: float = 1.0,
-    places: int | None = None,
-) -> AptnessRecipe:
-    """The recipe with other numbers of steps, a step's size as a share, and other numbers of held-out places."""
-    bi, cross = recipe.bi, recipe.cross
-    bi = replace(
-        bi,
-        steps=bi_steps or bi.steps,
-        windows=_scale_count(bi.windows, batch),
-        merged=_scale_count(bi.merged, batch),
-        spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
-    )
-    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
-    return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
-
-
-def _scale_count(number: int, share: float) -> int:
-    return max(2, round(number * share))

@@ -1,4 +1,4 @@
-"""Where the training of a generator stands, in two files: arrays and JSON, nothing that can run."""
+"""The checkpoint of a generator's training, in two files: arrays and JSON, and no code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
 
 @dataclass
 class TrainingState:
-    """All that the next step depends on, beside the weights and the moments of the optimiser."""
+    """All that the next step depends on, besides the weights and the moments of the optimiser."""
 
     best: dict[str, Any]
     step: int = 0
@@ -35,23 +35,23 @@ def save_checkpoint(
     folder: Path,
     network: GeneratorNetwork,
     optimizer: torch.optim.Adam,
-    standing: TrainingState,
+    training_state: TrainingState,
     recipe: Any,
     examples: int,
 ) -> None:
-    """Write a checkpoint; the note comes last and names the arrays it belongs to."""
+    """Write a checkpoint; the note is written last and names its arrays."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [name for name, _ in network.named_parameters()]
     moments = optimizer.state_dict()["state"]
     tensors = {f"now.{k}": v for k, v in network.state_dict().items()} | {
-        f"best.{k}": v for k, v in standing.best.items()
+        f"best.{k}": v for k, v in training_state.best.items()
     }
-    for number, state in moments.items():
-        tensors |= {f"{key}.{names[number]}": value for key, value in state.items()}
+    for number, moment_state in moments.items():
+        tensors |= {f"{key}.{names[number]}": value for key, value in moment_state.items()}
     arrays = {k: v.detach().float().cpu().numpy() for k, v in tensors.items()}
-    scratch = folder / f"{ARRAYS}.{standing.step}"
+    scratch = folder / f"{ARRAYS}.{training_state.step}"
     write_tensors(scratch, arrays)
-    note = {k: v for k, v in vars(standing).items() if k != "best"} | {"of": _training_id(recipe, examples)}
+    note = {k: v for k, v in vars(training_state).items() if k != "best"} | {"of": _training_id(recipe, examples)}
     part = folder / (NOTE + ".part")
     part.write_bytes(orjson.dumps(note))
     part.replace(folder / NOTE)
@@ -63,7 +63,7 @@ def save_checkpoint(
 def resume_checkpoint(
     folder: Path, network: GeneratorNetwork, optimizer: torch.optim.Adam, recipe: Any, examples: int
 ) -> TrainingState:
-    """The checkpoint of a folder put into the network and the optimiser; a new start where there is none."""
+    """Load the checkpoint of a folder into the network and the optimiser; return a new state where there is none."""
     if not (folder / NOTE).is_file():
         return TrainingState({name: value.detach().clone() for name, value in network.state_dict().items()})
     try:
@@ -72,7 +72,7 @@ def resume_checkpoint(
             raise InputError(f"{folder}: holds another training (other data or options); name another folder")
         arrays = read_tensors(folder / f"{ARRAYS}.{note['step']}")
     except (KeyError, ValueError):
-        raise InputError(f"{folder / NOTE}: is no checkpoint of a generator; delete it and train anew") from None
+        raise InputError(f"{folder / NOTE}: is not a checkpoint of a generator; delete it and train again") from None
     device = next(network.parameters()).device
     parts: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
@@ -80,17 +80,17 @@ def resume_checkpoint(
         parts.setdefault(kind, {})[rest] = torch.from_numpy(array).to(device)
     network.load_state_dict(parts.pop("now"))
     best = parts.pop("best")
-    known = optimizer.state_dict()
-    known["state"] = {
+    optimizer_state = optimizer.state_dict()
+    optimizer_state["state"] = {
         number: {key: values[name] for key, values in parts.items()}
         for number, (name, _) in enumerate(network.named_parameters())
     }
-    optimizer.load_state_dict(known)
+    optimizer.load_state_dict(optimizer_state)
     return TrainingState(best, **note)
 
 
 def _training_id(recipe: Any, examples: int) -> str:
-    """What is being trained; more steps of it are the same training."""
-    told = asdict(recipe)
-    del told["steps"]
-    return f"{orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()} {examples}"
+    """Return what identifies a training; with more steps, it is the same one."""
+    fields = asdict(recipe)
+    del fields["steps"]
+    return f"{orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()} {examples}"

@@ -1,4 +1,4 @@
-"""What a generator is trained on: every turn but the first of each dialogue, after up to three turns before it."""
+"""The training data of a generator: every turn but the first of each dialogue, after up to three turns before it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Examples:
-    """Contexts and replies as one long row of ids, with where each begins and how long it is."""
+    """Contexts and replies as one long row of ids, with the beginning and the length of each."""
 
     ids: NDArray[np.int32]
     context: NDArray[np.int64]  # examples, 2: begin and length
-    reply: NDArray[np.int64]  # the same; the marks that begin and end a reply are among the ids
+    reply: NDArray[np.int64]  # the same; the tokens that begin and end a reply are among the ids
 
     def __len__(self) -> int:
         return len(self.reply)
 
     @property
     def lengths(self) -> Numbers:
-        """The tokens of each example."""
-        found: Numbers = self.context[:, 1] + self.reply[:, 1]
-        return found
+        """The number of tokens of each example."""
+        total: Numbers = self.context[:, 1] + self.reply[:, 1]
+        return total
 
     def some(self, count: int, seed: int) -> Examples:
-        """A seeded sample, in order; all of them where there are no more."""
+        """Return a seeded sample, in order; all examples where there are not more."""
         if count >= len(self):
             return self
         which = np.sort(np.random.default_rng(seed).permutation(len(self))[:count])
@@ -46,23 +46,23 @@ class Examples:
 
 
 def select_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
-    """The dialogues of a split; a smaller fraction is a part of a larger one, drawn by the dialogues' ids."""
-    found = [d for d in dialogues if d.split == split and len(d.turns) > 1]
-    kept = [d for d in found if _hash_fraction(d.id) < fraction] if fraction < 1 else found
-    if not kept:
+    """Return the dialogues of a split; a smaller fraction is part of a larger one, chosen by the dialogues' ids."""
+    of_split = [d for d in dialogues if d.split == split and len(d.turns) > 1]
+    selected = [d for d in of_split if _hash_fraction(d.id) < fraction] if fraction < 1 else of_split
+    if not selected:
         raise InputError(f"no dialogue of two turns or more has the split {split!r}; a generator needs train and valid")
-    return kept
+    return selected
 
 
 def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Examples:
-    """The examples of dialogues; an empty turn is nobody's reply."""
+    """Return the examples of dialogues; an empty turn is not a reply."""
     turns = iter(reader.ids([turn.text for dialogue in dialogues for turn in dialogue.turns]))
     rows: list[Sequence[int]] = []
     for dialogue in dialogues:
-        said = [next(turns) for _ in dialogue.turns]
-        for place in range(1, len(said)):
-            if said[place]:
-                rows += (reader.joined(said[:place]), (BEGIN, *said[place][: reader.limits.reply_tokens], END))
+        turn_ids = [next(turns) for _ in dialogue.turns]
+        for i in range(1, len(turn_ids)):
+            if turn_ids[i]:
+                rows += (reader.joined(turn_ids[:i]), (BEGIN, *turn_ids[i][: reader.limits.reply_tokens], END))
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
@@ -70,23 +70,23 @@ def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Exam
 
 
 def make_batches(examples: Examples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
-    """Batches of about one length with so many tokens each, filling counted, in an order of the epoch's own."""
+    """Return batches of about one length with so many tokens each, with padding, in an order of the epoch."""
     random = np.random.default_rng((seed, epoch))
     context, reply = examples.context[:, 1], examples.reply[:, 1]
     order = np.lexsort((random.random(len(examples)), reply, context // 4))
-    found, start, widest, longest = [], 0, 0, 0
-    for at, one in enumerate(order.tolist()):
-        wide, long = max(widest, int(context[one])), max(longest, int(reply[one]))
+    batches, start, widest, longest = [], 0, 0, 0
+    for at, example in enumerate(order.tolist()):
+        wide, long = max(widest, int(context[example])), max(longest, int(reply[example]))
         if at > start and (wide + long) * (at - start + 1) > tokens:
-            found.append(order[start:at])
-            start, wide, long = at, int(context[one]), int(reply[one])
+            batches.append(order[start:at])
+            start, wide, long = at, int(context[example]), int(reply[example])
         widest, longest = wide, long
-    found.append(order[start:])
-    return [found[i] for i in random.permutation(len(found))]
+    batches.append(order[start:])
+    return [batches[i] for i in random.permutation(len(batches))]
 
 
 class BatchLoader:
-    """Examples on the device that they are computed on: a batch is gathered there."""
+    """Examples on the device of the network; a batch is gathered there."""
 
     def __init__(self, examples: Examples, device: torch.device) -> None:
         self._examples = examples
@@ -94,13 +94,13 @@ class BatchLoader:
         self._device = device
 
     def batch(self, which: Numbers) -> tuple[Tensor, Tensor, Tensor]:
-        """Contexts and replies with their marks, filled up, and the contexts' lengths on the CPU."""
+        """Return padded contexts and replies with special tokens, and the contexts' lengths on the CPU."""
         context, lengths = self._gather(self._examples.context[which])
         reply, _ = self._gather(self._examples.reply[which])
         return context, reply, lengths
 
     def all(self, tokens: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Every example once."""
+        """Yield every example once, in batches."""
         yield from map(self.batch, make_batches(self._examples, tokens, 0, 0))
 
     def _gather(self, places: NDArray[Any]) -> tuple[Tensor, Tensor]:

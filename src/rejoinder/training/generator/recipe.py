@@ -1,7 +1,7 @@
-"""The recipe of the ten generators of Sato et al. (2020), Appendix B: cross-entropy, Adam at 1e-4, 6,000 tokens a step.
+"""The recipe of the generators of Sato et al. (2020), Appendix B: cross-entropy, Adam at 1e-4, 6,000 tokens per step.
 
-What it keeps is the state with the lowest loss on the split ``valid``. The same seed gives the same network on a CPU,
-and a training that was stopped goes on from its checkpoint to the same end.
+The state with the lowest loss on the split ``valid`` is kept. The same seed gives the same network on a CPU, and a
+training that was stopped continues from its checkpoint to the same result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CITATION = "Sato, Akama, Ouchi, Suzuki and Inui 2020, Appendix B"
 
 @dataclass
 class TrainingRun:
-    """A training on its way."""
+    """A running training."""
 
     recipe: GeneratorRecipe
     network: GeneratorNetwork
@@ -55,35 +55,38 @@ def train_generator(
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train on ``train``, choose on ``valid``, and write the folder; ``step-N`` in it for each snapshot.
+    """Train on ``train``, choose on ``valid``, and write the folder, with a ``step-N`` in it for each snapshot.
 
     ``pieces`` is the ``tokenizer.json`` of another generator, so that several share one vocabulary; without it one is
     learned from all turns of ``train``.
     """
-    on = training_device(device)
-    known = list(dialogues)
-    whole = select_split(known, "train")
+    torch_device = training_device(device)
+    all_dialogues = list(dialogues)
+    training_dialogues = select_split(all_dialogues, "train")
     if pieces is None:
-        pieces = train_tokenizer((t.text for d in whole for t in d.turns), recipe.shape.vocabulary)
+        pieces = train_tokenizer((t.text for d in training_dialogues for t in d.turns), recipe.shape.vocabulary)
     reader = TurnTokenizer(pieces, recipe.limits)
     if reader.size > recipe.shape.vocabulary:
         raise InputError(f"the vocabulary has {reader.size:,} pieces, more than the {recipe.shape.vocabulary:,} wanted")
-    used = select_split(whole, "train", recipe.fraction)
-    examples = build_examples(used, reader)
-    held = build_examples(select_split(known, "valid"), reader).some(recipe.held_out, 0)
-    say(f"{len(examples):,} replies of {len(used):,} dialogues to train on, {len(held):,} held out, on {on}")
-    training = _start_training(recipe, examples, held, on, target, say)
-    corpora = sorted({d.corpus or "" for d in used})
+    used_dialogues = select_split(training_dialogues, "train", recipe.fraction)
+    examples = build_examples(used_dialogues, reader)
+    held_out = build_examples(select_split(all_dialogues, "valid"), reader).some(recipe.held_out, 0)
+    say(
+        f"{len(examples):,} replies of {len(used_dialogues):,} dialogues to train on, {len(held_out):,} held out, "
+        f"on {torch_device}"
+    )
+    training = _start_training(recipe, examples, held_out, torch_device, target, say)
+    corpora = sorted({d.corpus or "" for d in used_dialogues})
     about = {"recipe": asdict(recipe), "corpora": corpora, "licence": weights_licence(corpora), "citation": CITATION}
     _run_training(
         training,
         target,
         sorted(snapshots),
-        lambda folder, told: _write_generator(training, folder, reader, about | told),
+        lambda folder, facts: _write_generator(training, folder, reader, about | facts),
     )
-    standing = training.standing
-    training.network.load_state_dict(standing.best)
-    measured = {"valid_loss": round(standing.best_loss, 4), "step": standing.best_step, "history": standing.history}
+    state = training.standing
+    training.network.load_state_dict(state.best)
+    measured = {"valid_loss": round(state.best_loss, 4), "step": state.best_step, "history": state.history}
     _write_generator(training, target, reader, about | {"measured": measured})
     return measured
 
@@ -91,7 +94,7 @@ def train_generator(
 def _start_training(
     recipe: GeneratorRecipe,
     examples: Examples,
-    held: Examples,
+    held_out: Examples,
     device: torch.device,
     target: Path,
     say: Callable[[str], None],
@@ -100,42 +103,40 @@ def _start_training(
     torch.set_num_threads(count_threads())
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
-        torch.backends.cuda.enable_cudnn_sdp(
-            False
-        )  # it prepares itself anew for each shape, and each batch has another
+        torch.backends.cuda.enable_cudnn_sdp(False)  # it sets itself up for each new shape, and all batches differ
     network = GeneratorNetwork(recipe.shape, PADDING).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
-    standing = resume_checkpoint(target, network, optimizer, recipe, len(examples))
-    if standing.step:
-        say(f"goes on after step {standing.step:,}")
+    state = resume_checkpoint(target, network, optimizer, recipe, len(examples))
+    if state.step:
+        say(f"continues after step {state.step:,}")
     return TrainingRun(
-        recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held, device), examples, standing, say
+        recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held_out, device), examples, state, say
     )
 
 
 def _run_training(
     training: TrainingRun, target: Path, snapshots: list[int], write: Callable[[Path, dict[str, Any]], None]
 ) -> None:
-    recipe, now = training.recipe, training.standing
-    begun, begun_at = time.monotonic(), now.step
-    while now.step < recipe.steps:
-        batches = make_batches(training.examples, recipe.tokens, recipe.seed, now.epoch)
-        for at in range(now.at, len(batches)):
+    recipe, state = training.recipe, training.standing
+    start, first_step = time.monotonic(), state.step
+    while state.step < recipe.steps:
+        batches = make_batches(training.examples, recipe.tokens, recipe.seed, state.epoch)
+        for at in range(state.at, len(batches)):
             loss = _step(training, batches[at])
-            now.step, now.at = now.step + 1, at + 1
-            if now.step in snapshots:
-                write(target / f"step-{now.step}", {"measured": {"valid_loss": held_out_loss(training)}})
-            if now.step % recipe.check == 0 or now.step == recipe.steps:
-                rate = (now.step - begun_at) / (time.monotonic() - begun)
+            state.step, state.at = state.step + 1, at + 1
+            if state.step in snapshots:
+                write(target / f"step-{state.step}", {"measured": {"valid_loss": held_out_loss(training)}})
+            if state.step % recipe.check == 0 or state.step == recipe.steps:
+                rate = (state.step - first_step) / (time.monotonic() - start)
                 _check_held_out(training, target, float(loss), rate)
-            if now.step == recipe.steps:
+            if state.step == recipe.steps:
                 return
-        now.epoch, now.at = now.epoch + 1, 0
+        state.epoch, state.at = state.epoch + 1, 0
 
 
 def _step(training: TrainingRun, which: Any) -> torch.Tensor:
-    now = training.standing
-    torch.manual_seed((training.recipe.seed << 32) + now.step)  # of dropout: what a resumed training must repeat
+    state = training.standing
+    torch.manual_seed((training.recipe.seed << 32) + state.step)  # for dropout, which a resumed training must repeat
     training.network.train()
     loss = _loss(training.network, *training.train.batch(which))
     loss.backward()  # type: ignore[no-untyped-call]
@@ -160,22 +161,22 @@ def _loss(
 
 
 def _check_held_out(training: TrainingRun, target: Path, loss: float, rate: float) -> None:
-    now = training.standing
-    held = held_out_loss(training)
-    now.history.append([now.step, round(loss, 4), round(held, 4)])
-    if held < now.best_loss:
-        now.best_loss, now.best_step = held, now.step
-        now.best = {name: value.detach().clone() for name, value in training.network.state_dict().items()}
+    state = training.standing
+    held_out = held_out_loss(training)
+    state.history.append([state.step, round(loss, 4), round(held_out, 4)])
+    if held_out < state.best_loss:
+        state.best_loss, state.best_step = held_out, state.step
+        state.best = {name: value.detach().clone() for name, value in training.network.state_dict().items()}
     training.say(
-        f"step {now.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held:.3f} "
-        f"(perplexity {math.exp(held):.1f}), {rate:.1f} steps a second"
+        f"step {state.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held_out:.3f} "
+        f"(perplexity {math.exp(held_out):.1f}), {rate:.1f} steps per second"
     )
-    save_checkpoint(target, training.network, training.optimizer, now, training.recipe, len(training.examples))
+    save_checkpoint(target, training.network, training.optimizer, state, training.recipe, len(training.examples))
 
 
 @torch.no_grad()
 def held_out_loss(training: TrainingRun) -> float:
-    """The cross-entropy a token on the held-out examples."""
+    """Return the cross-entropy per token on the held-out examples."""
     training.network.eval()
     total, count = 0.0, 0
     for context, reply, lengths in training.valid.all(4 * training.recipe.tokens):

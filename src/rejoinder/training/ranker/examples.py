@@ -19,7 +19,7 @@ REFERENCE, DISTRACTOR = "reference", "distractor"
 
 @dataclass(frozen=True)
 class StatementExample:
-    """A statement's ids, and whether it matters (None where nobody said)."""
+    """A statement's ids, and whether it matters (None where that is not known)."""
 
     ids: Ids
     relevant: bool | None
@@ -39,7 +39,7 @@ class RankerExample:
     """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known."""
 
     id: str
-    asked: str  # the request's text: examples with one request belong together
+    request_text: str  # examples with one request belong together
     polarity: str
     request: Ids
     goal: Ids
@@ -48,32 +48,32 @@ class RankerExample:
 
 
 def build_examples(
-    questions: Sequence[Question], encode: Encode, marks: SpecialTokens, limits: RankerLimits
+    questions: Sequence[Question], encode: Encode, tokens: SpecialTokens, limits: RankerLimits
 ) -> tuple[list[RankerExample], int]:
-    """The examples of questions, and how many were left out because all their candidates have one grade."""
-    useful = [question for question in questions if len(set(_gains(question))) > 1]
-    known = _TokenTable(encode)
-    known.read([text for question in useful for part in question_texts(question) for text in part])
-    known.read([strip_brackets(str(question.meta.get("goal", ""))) for question in useful])
-    made = [_build_example(question, known, marks, limits) for question in useful]
-    found = [one for one in made if len({candidate.grade for candidate in one.candidates}) > 1]
-    if not found:
-        raise InputError("there is nothing to train a ranker on: no question has candidates of different grades")
-    return found, len(questions) - len(found)
+    """Return the examples of questions, and how many were left out because all their candidates have one grade."""
+    usable = [question for question in questions if len(set(_gains(question))) > 1]
+    token_table = _TokenTable(encode)
+    token_table.read([text for question in usable for part in question_texts(question) for text in part])
+    token_table.read([strip_brackets(str(question.meta.get("goal", ""))) for question in usable])
+    built = [_build_example(question, token_table, tokens, limits) for question in usable]
+    examples = [one for one in built if len({candidate.grade for candidate in one.candidates}) > 1]
+    if not examples:
+        raise InputError("no questions to train a ranker on: none has candidates of different grades")
+    return examples, len(questions) - len(examples)
 
 
 def _gains(question: Question) -> list[float]:
-    """The grades as numbers that nDCG can sum up."""
-    found = rank_grades(question)
-    if found and min(found) < 0:
+    """Return the grades as numbers that nDCG can sum."""
+    gains = rank_grades(question)
+    if gains and min(gains) < 0:
         raise InputError(
-            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+            f"question {question.id}: has the grade {min(gains):g}; grades must not be negative, so add a constant"
         )
-    return found
+    return gains
 
 
 class _TokenTable:
-    """The ids of every text that was read."""
+    """The ids of texts, each encoded once."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
@@ -89,23 +89,25 @@ class _TokenTable:
         return self._ids[text]
 
 
-def _build_example(question: Question, known: _TokenTable, marks: SpecialTokens, limits: RankerLimits) -> RankerExample:
-    situations = {WHOLE: _statements(question, known)}
+def _build_example(
+    question: Question, token_table: _TokenTable, tokens: SpecialTokens, limits: RankerLimits
+) -> RankerExample:
+    situations = {WHOLE: _statements(question, token_table)}
     if not question.situation or any(statement.relevant is not None for statement in question.situation):
-        situations[RELEVANT] = tuple(found for found in situations[WHOLE] if found.relevant)
+        situations[RELEVANT] = tuple(one for one in situations[WHOLE] if one.relevant)
     for count in DISTRACTORS:
         if question.meta.get("expanded") and count in question.meta.get("distractors", {}):
-            situations[count] = _statements(limit_situation([question], count)[0], known)
-    context = [known[strip_brackets(turn.text)] for turn in question.context]
+            situations[count] = _statements(limit_situation([question], count)[0], token_table)
+    context = [token_table[strip_brackets(turn.text)] for turn in question.context]
     return RankerExample(
         question.id,
         " ".join(turn.text for turn in question.context),
         str(question.meta.get("polarity", "")),
-        tuple(request_ids(context, marks, limits)),
-        known[strip_brackets(str(question.meta.get("goal", "")))],
+        tuple(request_ids(context, tokens, limits)),
+        token_table[strip_brackets(str(question.meta.get("goal", "")))],
         tuple(
             CandidateExample(
-                known[strip_brackets(one.text)],
+                token_table[strip_brackets(one.text)],
                 grade,
                 {REFERENCE: question.id, DISTRACTOR: one.id}.get(one.source or ""),
             )
@@ -116,41 +118,43 @@ def _build_example(question: Question, known: _TokenTable, marks: SpecialTokens,
     )
 
 
-def _statements(question: Question, known: _TokenTable) -> tuple[StatementExample, ...]:
-    return tuple(StatementExample(known[strip_brackets(one.text)], one.relevant) for one in question.situation)
+def _statements(question: Question, token_table: _TokenTable) -> tuple[StatementExample, ...]:
+    return tuple(StatementExample(token_table[strip_brackets(one.text)], one.relevant) for one in question.situation)
 
 
 def drop_held_out_references(examples: Sequence[RankerExample]) -> list[RankerExample]:
-    """The examples without candidates that are the references of questions not among them.
+    """Return the examples without candidates that are references of questions that are not among them.
 
-    SUGAR's distractors are references of other questions, also of held-out ones: who trains on those as bad replies
-    learns that the right answers of the test are bad. An example that keeps no two grades is left out.
+    SUGAR's distractors are references of other questions, also of held-out ones: a ranker trained on those as bad
+    replies learns that right answers of the test are bad. An example that keeps only one grade is left out.
     """
     own = {example.id for example in examples}
-    found = []
+    remaining = []
     for example in examples:
-        kept = tuple(one for one in example.candidates if one.written_for is None or one.written_for in own)
-        if len({one.grade for one in kept}) > 1:
-            found.append(replace(example, candidates=kept))
-    return found
+        candidates = tuple(one for one in example.candidates if one.written_for is None or one.written_for in own)
+        if len({one.grade for one in candidates}) > 1:
+            remaining.append(replace(example, candidates=candidates))
+    return remaining
 
 
 def collect_best_responses(examples: Sequence[RankerExample]) -> dict[str, list[tuple[str, CandidateExample]]]:
-    """The best replies of all examples with the request that they answer, by polarity."""
-    found: dict[str, list[tuple[str, CandidateExample]]] = {}
+    """Return the best replies of all examples with the request that they answer, by polarity."""
+    by_polarity: dict[str, list[tuple[str, CandidateExample]]] = {}
     for example in examples:
         best = max(example.candidates, key=lambda one: one.grade)
-        found.setdefault(example.polarity, []).append((example.asked, best))
-    return found
+        by_polarity.setdefault(example.polarity, []).append((example.request_text, best))
+    return by_polarity
 
 
 def add_negatives(
-    example: RankerExample, others: dict[str, list[tuple[str, CandidateExample]]], count: int, drawn: random.Random
+    example: RankerExample, others: dict[str, list[tuple[str, CandidateExample]]], count: int, rng: random.Random
 ) -> RankerExample:
-    """The example with some replies to other requests, of its polarity, among its candidates: as bad as its worst."""
+    """Return the example with replies to other requests of its polarity as more candidates, graded like its worst."""
     pool = others[example.polarity]
     worst = min(one.grade for one in example.candidates)
-    picked = [drawn.choice(pool) for _ in range(count)]
+    sampled = [rng.choice(pool) for _ in range(count)]
     own = {one.ids for one in example.candidates}
-    added = tuple(replace(one, grade=worst) for asked, one in picked if asked != example.asked and one.ids not in own)
+    added = tuple(
+        replace(one, grade=worst) for request, one in sampled if request != example.request_text and one.ids not in own
+    )
     return replace(example, candidates=example.candidates + added)

@@ -1,8 +1,8 @@
 """Requests and offers that belong together, mined from common sense (SUGAR, section 3.2 and Limitations).
 
-Who asks for one thing that a goal needs may be offered another: goals and what they need come from ATOMIC (xNeed read
-backwards, xIntent) and ConceptNet (HasPrerequisite read backwards, MotivatedByGoal). Only verb phrases that stand at
-least five times in the requests of a corpus ("please ...", "could you ...") are asked for.
+A user who asks for one thing that a goal needs may be offered another: goals and what they need come from ATOMIC (xNeed
+read backwards, xIntent) and ConceptNet (HasPrerequisite read backwards, MotivatedByGoal). Requests use only verb
+phrases that occur at least five times in the requests of a corpus ("please ...", "could you ...").
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rejoinder.data.knowledge import read_triples
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.ranker.rows import candidate_row
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, row_tensors
+from rejoinder.training.recipes import RankerRecipe
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
@@ -44,77 +44,79 @@ _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|se
 
 @dataclass(frozen=True)
 class Pursuit:
-    """A goal, what it needs, and what else helps; ``asked`` are those of the needs that people ask for."""
+    """A goal and what helps to reach it; ``requested`` is the part of it that people ask for."""
 
     goal: str
-    asked: tuple[str, ...]
+    requested: tuple[str, ...]
     helps: tuple[str, ...]
 
 
-def mine_pursuits(knowledge: Sequence[Path], dialogues: Iterable[Dialogue], seen: int = MIN_REQUESTS) -> list[Pursuit]:
-    """The pursuits in which somebody may ask for one thing and be offered another."""
+def mine_pursuits(
+    knowledge: Sequence[Path], dialogues: Iterable[Dialogue], min_requests: int = MIN_REQUESTS
+) -> list[Pursuit]:
+    """Return the pursuits in which a user may ask for one thing and be offered another."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in knowledge:
         for triple in read_triples(path):
             for goal, need in _goal_pairs(triple.head, triple.relation, triple.tail):
                 needs[goal].add(need)
-    phrases = {_key(need): need for found in needs.values() for need in found}
+    phrases = {_key(need): need for pursuits in needs.values() for need in pursuits}
     counts = request_counts(dialogues, set(phrases))
-    found = []
+    pursuits = []
     for goal, helps in sorted(needs.items()):
-        asked = tuple(sorted(need for need in helps if counts[_key(need)] >= seen))
-        if asked and len(helps) > 1:
-            found.append(Pursuit(goal, asked, tuple(sorted(helps))))
-    if not found:
+        requested = tuple(sorted(need for need in helps if counts[_key(need)] >= min_requests))
+        if requested and len(helps) > 1:
+            pursuits.append(Pursuit(goal, requested, tuple(sorted(helps))))
+    if not pursuits:
         raise InputError(
-            "nothing could be mined: no verb phrase of the knowledge is asked for five times in the corpus"
+            "nothing could be mined: no verb phrase of the knowledge occurs in five requests of the corpus"
         )
-    return found
+    return pursuits
 
 
 def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
-    """How often each wanted phrase (its words that are not small ones) begins what somebody asks for."""
-    found: Counter[str] = Counter()
+    """Return how often each wanted phrase (without its small words) begins a request."""
+    counts: Counter[str] = Counter()
     for dialogue in dialogues:
         for turn in dialogue.turns:
             for phrase in _REQUEST.findall(turn.text.lower()):
                 words = [word for word in phrase.split() if word not in _SMALL][:_MAX_WORDS]
                 for end in range(1, len(words) + 1):
                     if (key := " ".join(words[:end])) in wanted:
-                        found[key] += 1
-    return found
+                        counts[key] += 1
+    return counts
 
 
 def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]]:
-    """(goal, need) of a triple, where it has them."""
-    both = {
+    """Yield (goal, need) of a triple, where it has them."""
+    texts = {
         "xNeed": (head, tail),
         "xIntent": (tail, head),
         "HasPrerequisite": (head, tail),
         "MotivatedByGoal": (tail, head),
     }.get(relation)
-    if both is None:
+    if texts is None:
         return
-    goal, need = (_phrase(text) for text in both)
+    goal, need = (_phrase(text) for text in texts)
     if goal and need and goal != need:
         yield goal, need
 
 
 def _phrase(text: str) -> str:
-    """A verb phrase without "to" and persons; nothing where it is a state, too long, or has a gap."""
-    found = " ".join(text.lower().strip().rstrip(".").split())
-    spoken_of = _SUBJECT.sub("", found)
-    if spoken_of != found:  # "PersonX opens a window": to open a window
-        first, _, rest = spoken_of.partition(" ")
-        found = f"{_base_verb(first)} {rest}".strip()
-    found = _PERSON.sub("someone", _TO.sub("", found)).strip()
-    words = found.split()
-    fits = 1 <= len(words) <= _MAX_WORDS and "_" not in found and not _STATE.match(found)
-    return found if fits else ""
+    """Return a verb phrase without "to" and persons; "" where it is a state, too long, or has a gap."""
+    phrase = " ".join(text.lower().strip().rstrip(".").split())
+    without_subject = _SUBJECT.sub("", phrase)
+    if without_subject != phrase:  # "PersonX opens a window": to open a window
+        first, _, rest = without_subject.partition(" ")
+        phrase = f"{_base_verb(first)} {rest}".strip()
+    phrase = _PERSON.sub("someone", _TO.sub("", phrase)).strip()
+    words = phrase.split()
+    fits = 1 <= len(words) <= _MAX_WORDS and "_" not in phrase and not _STATE.match(phrase)
+    return phrase if fits else ""
 
 
 def _base_verb(verb: str) -> str:
-    """A verb without the ending of the third person, as far as its letters tell."""
+    """Return a verb without the ending of the third person, as far as its spelling shows."""
     irregular = {"goes": "go", "does": "do", "has": "have", "is": "be"}
     if verb in irregular:
         return irregular[verb]
@@ -150,44 +152,46 @@ _OFFER_COUNT, _QUESTIONS, _GOAL_SHARE = 6, 64, 0.3
 
 
 def train_on_pursuits(
-    start: RankerStart, mined: Pursuits, recipe: RankerRecipe, place: torch.device, drawn: random.Random
+    start: RankerStart, mined: Pursuits, recipe: RankerRecipe, device: torch.device, rng: random.Random
 ) -> str:
-    """Train the reader for some steps; what came of it, in one line."""
+    """Train the reader for some steps and return the result in one line."""
     offers = {help_ for one in mined for help_ in one.helps}
     mined = [one for one in mined if len(one.helps) < len(offers)]
     if not mined:
         raise InputError("the mined pursuits all need the same things, so none has a wrong offer; give more knowledge")
-    network = start.reader.to(place)
+    network = start.reader.to(device)
     steps = RankerOptimizer(network, recipe.mined, recipe.mined_rate, recipe)
-    known: dict[str, Ids] = {}
+    token_ids: dict[str, Ids] = {}
     loss = torch.zeros(())
     for _ in range(recipe.mined):
-        texts = [_make_question(drawn, mined) for _ in range(_QUESTIONS)]
-        flat = list(dict.fromkeys(text for parts in texts for text in parts if text not in known))
-        known.update(zip(flat, map(tuple, start.encode(flat)), strict=True))
+        texts = [_make_question(rng, mined) for _ in range(_QUESTIONS)]
+        flat = list(dict.fromkeys(text for parts in texts for text in parts if text not in token_ids))
+        token_ids.update(zip(flat, map(tuple, start.encode(flat)), strict=True))
         rows = [
-            candidate_row([known[goal]] if goal else [], known[asked], known[offer], start.marks, recipe.limits)
-            for goal, asked, *offers in texts
+            candidate_row(
+                [token_ids[goal]] if goal else [], token_ids[request], token_ids[offer], start.marks, recipe.limits
+            )
+            for goal, request, *offers in texts
             for offer in offers
         ]
         network.train()
-        with autocast_half(place):
-            scores = network(*row_tensors(rows, start.marks.padding, place)).float().view(-1, _OFFER_COUNT)
+        with autocast_half(device):
+            scores = network(*row_tensors(rows, start.marks.padding, device)).float().view(-1, _OFFER_COUNT)
         loss = -functional.log_softmax(scores, 1)[:, 0].mean()
         steps.step([loss])
     return f"{recipe.mined} steps on {len(mined):,} mined pursuits: loss {float(loss.detach()):.3f}"
 
 
-def _make_question(drawn: random.Random, mined: Pursuits) -> tuple[str, ...]:
-    """The goal (mostly not told), a request, the offer that serves the goal, and offers of other pursuits."""
-    one = drawn.choice(mined)
-    asked = drawn.choice(one.asked)
-    helps = drawn.choice([help_ for help_ in one.helps if help_ != asked])
-    wording = drawn.choice(_OFFERS)
+def _make_question(rng: random.Random, mined: Pursuits) -> tuple[str, ...]:
+    """Return the goal (mostly ""), a request, the offer that serves the goal, and offers of other pursuits."""
+    pursuit = rng.choice(mined)
+    request = rng.choice(pursuit.requested)
+    helps = rng.choice([help_ for help_ in pursuit.helps if help_ != request])
+    wording = rng.choice(_OFFERS)
     others: list[str] = []
     while len(others) < _OFFER_COUNT - 1:
-        other = drawn.choice(drawn.choice(mined).helps)
-        if other not in one.helps:
+        other = rng.choice(rng.choice(mined).helps)
+        if other not in pursuit.helps:
             others.append(wording.format(other))
-    goal = _GOAL.format(one.goal) if drawn.random() < _GOAL_SHARE else ""
-    return (goal, drawn.choice(_REQUESTS).format(asked), wording.format(helps), *others)
+    goal = _GOAL.format(pursuit.goal) if rng.random() < _GOAL_SHARE else ""
+    return (goal, rng.choice(_REQUESTS).format(request), wording.format(helps), *others)

@@ -1,4 +1,4 @@
-"""What the training of a ranker starts from, and how it ends: the embedded networks, or any encoder of transformers."""
+"""What the training of a ranker starts from and writes: the embedded networks, or any encoder of transformers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import EMBEDDED, RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.steps import freeze_words
+from rejoinder.training.recipes import RankerRecipe
 
 if TYPE_CHECKING:
     from rejoinder.training.ranker.chooser import ReadingPlan
@@ -37,12 +37,12 @@ class RankerStart:
 
     @property
     def encode(self) -> Callable[[Sequence[str]], list[list[int]]]:
-        """The ids of texts."""
+        """A function that returns the ids of texts."""
         return self.tokenizer.pieces
 
 
 def open_start(recipe: RankerRecipe) -> RankerStart:
-    """What a recipe starts from."""
+    """Return what a recipe starts from."""
     shipped = require_model("aptness")
     card = aptness_card.read_card(shipped)
     words = WordTable(shipped / aptness_card.EMBEDDINGS, card.dimensions)
@@ -53,7 +53,7 @@ def open_start(recipe: RankerRecipe) -> RankerStart:
         return RankerStart(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits)
     if recipe.kind != "cross":
         raise InputError(
-            "a situated ranker starts from the embedded networks; leave out --encoder, or take --kind cross"
+            "a situated ranker starts from the embedded networks; leave out the encoder, or choose the kind cross"
         )
     from rejoinder.models.ranker.transformers import find_special_tokens, fit_limits, open_hub_reader
 

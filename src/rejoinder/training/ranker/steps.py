@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import pad
-from rejoinder.training.ranker.recipe import RankerRecipe
+from rejoinder.training.recipes import RankerRecipe
 
-_SCORING_ROWS = 256  # at a time, where nothing is learned
-_TOKENS = 3_072  # at a time on a CPU, where something is: more takes gigabytes, and is no faster
+_SCORING_ROWS = 256  # at a time, without gradients
+_TOKENS = 3_072  # at a time on a CPU, with gradients: more takes gigabytes and is not faster
 
 
 def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """The ids, which of them are real, and which belong to the candidate."""
+    """Return the ids, which of them are real, and which belong to the candidate."""
     tokens, mask = pad([row.ids for row in rows], padding)
     begins = np.array([row.reply_at for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
@@ -28,9 +28,9 @@ def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> 
 
 
 def split_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
-    """What a step computes at a time, each question by the lengths of its rows: all of it on a GPU, some on a CPU.
+    """Split a step into what is computed at a time: all on a GPU, parts on a CPU; ``lengths`` are those of the rows.
 
-    Questions of about the same length go together.
+    Questions of about the same length are together.
     """
     if device.type != "cpu":
         return [list(range(len(lengths)))]
@@ -47,7 +47,7 @@ def split_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[
 
 
 class RankerOptimizer:
-    """AdamW with a linear warm-up and a linear way down, and a bound on the gradient."""
+    """AdamW with a linear warm-up and a linear decay, and a bound on the gradient."""
 
     def __init__(self, network: Any, steps: int, rate: float, recipe: RankerRecipe) -> None:
         self._network = network
@@ -62,7 +62,7 @@ class RankerOptimizer:
         self._norm = recipe.norm
 
     def step(self, losses: Iterable[Tensor]) -> Tensor:
-        """One step down the sum of losses, which are computed one after the other; the sum."""
+        """Take one step on the sum of losses, which are computed one after the other, and return the sum."""
         total = torch.zeros(())
         for loss in losses:
             loss.backward()  # type: ignore[no-untyped-call]
@@ -75,39 +75,39 @@ class RankerOptimizer:
 
 
 def freeze_words(network: Any) -> None:
-    """Keep the words' vectors, which are shared with `aptness`, as they are."""
+    """Do not train the word vectors, which are shared with `aptness`."""
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
 
 
 def autocast_half(device: torch.device) -> Any:
-    """bfloat16 on a GPU and on a CPU that computes it fast, float32 elsewhere."""
+    """Return a context for bfloat16 on a GPU and on a CPU that is fast in it, float32 elsewhere."""
     fast = device.type == "cuda" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     return torch.autocast(device.type, torch.bfloat16, enabled=fast)
 
 
 @torch.no_grad()
 def score_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
-    """The score of each row; rows of about the same length together."""
+    """Return the score of each row; rows of about the same length are computed together."""
     network.eval()
     order = np.argsort([len(row.ids) for row in rows], kind="stable")
-    found = np.empty(len(rows))
+    scores = np.empty(len(rows))
     for start in range(0, len(rows), _SCORING_ROWS):
         batch = order[start : start + _SCORING_ROWS]
         # In float32: bfloat16 keeps so few digits that candidates would tie.
-        found[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
-    return found
+        scores[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+    return scores
 
 
 def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float, of: int | None = None) -> Tensor:
-    """The mean of max(0, margin - (better - worse)) over all pairs of candidates of one question with unlike grades.
+    """Return the mean of max(0, margin - (better - worse)) over pairs of candidates of a question with other grades.
 
-    Where these are only some of the questions of a step, ``of`` is how many pairs all of them have.
+    Where these are only some of the questions of a step, ``of`` is the number of pairs of all of them.
     """
     pairs = better_pairs(grades, questions)
-    lost = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
-    return lost.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
+    losses = torch.relu(margin - (scores[:, None] - scores[None])) * pairs
+    return losses.sum() / (pairs.sum() if of is None else torch.tensor(of)).clamp(min=1)
 
 
 def better_pairs(grades: Tensor, questions: Tensor) -> Tensor:
-    """Whether one candidate is better than another of its question."""
+    """Return whether one candidate is better than another of its question, as a matrix."""
     return (questions[:, None] == questions[None]) & (grades[:, None] > grades[None])

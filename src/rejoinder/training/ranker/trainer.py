@@ -1,8 +1,8 @@
 """The recipe of a ranker: questions with graded candidates to a folder that `rejoinder rank` reads.
 
-A *cross* ranker reads every statement that it is given (SUGAR's transformer rankers). A *situated* one first learns
-which statements matter; its reader then learns from what a chooser that was trained on other questions would have it
-read. The epoch with the highest nDCG@3 on the held-out questions is kept.
+A *cross* ranker reads every statement of its input (SUGAR's transformer rankers). A *situated* one first learns which
+statements matter; its reader then learns from the statements that a chooser trained on other questions chooses. The
+epoch with the highest nDCG@3 on the held-out questions is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from rejoinder.training.ranker.examples import (
     drop_held_out_references,
 )
 from rejoinder.training.ranker.mining import Pursuits, train_on_pursuits
-from rejoinder.training.ranker.recipe import RankerRecipe
 from rejoinder.training.ranker.start import RankerStart, open_start, write_ranker
 from rejoinder.training.ranker.steps import (
     RankerOptimizer,
@@ -45,6 +44,7 @@ from rejoinder.training.ranker.steps import (
     score_rows,
     split_batch,
 )
+from rejoinder.training.recipes import RankerRecipe
 from rejoinder.types import Question
 
 Reporter = Callable[[str], None]
@@ -60,43 +60,46 @@ def train_ranker(
     device: str | None = None,
     say: Reporter = print,
 ) -> dict[str, Any]:
-    """Train on ``train``, keep the epoch that is best on ``valid``, write the folder; what was measured."""
-    begun = time.time()
-    place = training_device(device)
+    """Train on ``train``, keep the epoch that is best on ``valid``, write the folder and return what was measured."""
+    start_time = time.time()
+    torch_device = training_device(device)
     _check_questions(train, valid, recipe)
     torch.manual_seed(recipe.seed)
-    drawn = random.Random(recipe.seed)
+    rng = random.Random(recipe.seed)
     start = open_start(recipe)
     recipe = replace(recipe, limits=start.limits)
     examples, same = build_examples(train, start.encode, start.marks, recipe.limits)
     fair = [question for question in valid if question.meta.get("has_bad") is not False]  # as the paper does
-    held, _ = build_examples(fair or valid, start.encode, start.marks, recipe.limits)
-    learned = drop_held_out_references(examples) if recipe.own else examples
-    if not learned:
+    held_out, _ = build_examples(fair or valid, start.encode, start.marks, recipe.limits)
+    training_examples = drop_held_out_references(examples) if recipe.own else examples
+    if not training_examples:
         raise InputError(
-            "there is nothing to train a ranker on: no question keeps candidates of different grades without those "
-            "that were written for other questions; train on them too with --all-candidates"
+            "no questions to train a ranker on: none has candidates of different grades without those that were "
+            "written for other questions; train on these too (own=False in the recipe)"
         )
-    say(f"{len(learned):,} questions to train on ({same} with one grade left out), {len(held)} held out, on {place}")
+    say(
+        f"{len(training_examples):,} questions to train on ({same} with one grade left out), {len(held_out)} held out, "
+        f"on {torch_device}"
+    )
     if mined is not None and recipe.mined:
-        say(train_on_pursuits(start, mined, recipe, place, drawn))
-    reading = _plan_reading(start, learned, held, recipe, place, drawn, say)
-    measured = _fit(start, learned, held, reading, recipe, place, drawn, say)
-    measured |= reading.measured | {"seconds": round(time.time() - begun), "questions": len(learned)}
+        say(train_on_pursuits(start, mined, recipe, torch_device, rng))
+    reading = _plan_reading(start, training_examples, held_out, recipe, torch_device, rng, say)
+    measured = _fit(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
+    measured |= reading.measured | {"seconds": round(time.time() - start_time), "questions": len(training_examples)}
     write_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
 
 
 def _check_questions(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
-    """Raise where a question stands twice, or has not what a cross ranker is to be shown."""
-    seen: set[str] = set()
+    """Raise where a question occurs twice, or lacks the input of a cross ranker."""
+    known_ids: set[str] = set()
     for question in (*train, *valid):
-        if question.id in seen:
+        if question.id in known_ids:
             raise InputError(
-                f"question {question.id} stands twice among those to train on and the held-out ones; give each "
-                "question an id of its own, and hold none out that is trained on"
+                f"question {question.id} occurs twice among the training and the held-out questions; give each "
+                "question an id of its own, and do not train on held-out ones"
             )
-        seen.add(question.id)
+        known_ids.add(question.id)
     if recipe.kind == "cross":
         limit_situation([*train, *valid], recipe.given)
 
@@ -104,47 +107,49 @@ def _check_questions(train: Sequence[Question], valid: Sequence[Question], recip
 def _plan_reading(
     start: RankerStart,
     examples: Sequence[RankerExample],
-    held: Sequence[RankerExample],
+    held_out: Sequence[RankerExample],
     recipe: RankerRecipe,
-    place: torch.device,
-    drawn: random.Random,
+    device: torch.device,
+    rng: random.Random,
     say: Reporter,
 ) -> ReadingPlan:
     if recipe.kind == "cross":
         return read_every_statement(recipe.given)
-    return plan_situated_reading(start, examples, held, recipe, place, drawn, say)
+    return plan_situated_reading(start, examples, held_out, recipe, device, rng, say)
 
 
 def _fit(
     start: RankerStart,
     examples: Sequence[RankerExample],
-    held: Sequence[RankerExample],
+    held_out: Sequence[RankerExample],
     reading: ReadingPlan,
     recipe: RankerRecipe,
-    place: torch.device,
-    drawn: random.Random,
+    device: torch.device,
+    rng: random.Random,
     say: Reporter,
 ) -> dict[str, Any]:
-    """Train the reader; it ends as it was after its best epoch."""
-    network = start.reader.to(place)
+    """Train the reader, which ends with the weights of its best epoch, and return what was measured."""
+    network = start.reader.to(device)
     steps = RankerOptimizer(network, recipe.epochs * math.ceil(len(examples) / recipe.batch), recipe.rate, recipe)
     order = list(examples)
     others = collect_best_responses(examples)
     best: tuple[float, dict[str, float], int, Any] = (-1.0, {}, 0, None)
     for epoch in range(1, recipe.epochs + 1):
-        drawn.shuffle(order)
-        lost = []
-        for at in range(0, len(order), recipe.batch):
-            batch = [add_negatives(one, others, recipe.negatives, drawn) for one in order[at : at + recipe.batch]]
-            lost.append(steps.step(_losses(start, batch, reading, recipe, place, drawn)))
-        found = measure_held_out(start, held, reading, recipe, place)
-        mean = float(np.mean(list(found.values())))
-        told = ", ".join(f"{given} {value:.3f}" for given, value in found.items())
-        say(f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(lost).mean()):.3f}, held-out nDCG@3 {told}")
+        rng.shuffle(order)
+        losses = []
+        for first in range(0, len(order), recipe.batch):
+            batch = [add_negatives(one, others, recipe.negatives, rng) for one in order[first : first + recipe.batch]]
+            losses.append(steps.step(_losses(start, batch, reading, recipe, device, rng)))
+        measured = measure_held_out(start, held_out, reading, recipe, device)
+        mean = float(np.mean(list(measured.values())))
+        figures = ", ".join(f"{input_name} {value:.3f}" for input_name, value in measured.items())
+        say(
+            f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(losses).mean()):.3f}, held-out nDCG@3 {figures}"
+        )
         if mean > best[0]:
-            best = (mean, found, epoch, copy.deepcopy(network.state_dict()))
+            best = (mean, measured, epoch, copy.deepcopy(network.state_dict()))
     network.load_state_dict(best[3])
-    return {"held_out_ndcg3": {given: round(value, 4) for given, value in best[1].items()}, "epoch": best[2]}
+    return {"held_out_ndcg3": {input_name: round(value, 4) for input_name, value in best[1].items()}, "epoch": best[2]}
 
 
 def _losses(
@@ -152,56 +157,60 @@ def _losses(
     batch: Sequence[RankerExample],
     reading: ReadingPlan,
     recipe: RankerRecipe,
-    place: torch.device,
-    drawn: random.Random,
+    device: torch.device,
+    rng: random.Random,
 ) -> Iterator[torch.Tensor]:
-    """The parts of a batch's loss."""
+    """Yield the parts of a batch's loss."""
     rows: list[list[PairRow]] = []
-    given = drawn.choice(reading.inputs)  # one for the batch: rows of about the same length
+    input_name = rng.choice(reading.inputs)  # one for the batch: rows of about the same length
     for example in batch:
         rows.append([])
-        by_goal = example.goal and recipe.goal and drawn.random() < recipe.goal
+        by_goal = example.goal and recipe.goal and rng.random() < recipe.goal
         for c, candidate in enumerate(example.candidates):
-            statements = list(reading.read(example, c, given))
-            drawn.shuffle(statements)
+            statements = list(reading.read(example, c, input_name))
+            rng.shuffle(statements)
             request = example.goal if by_goal else example.request
             rows[-1].append(candidate_row(statements, request, candidate.ids, start.marks, recipe.limits))
     graded = [[one.grade for one in example.candidates] for example in batch]
     pairs = int(better_pairs(*_collect_grades(graded, range(len(batch)))).sum())
     start.reader.train()
-    for part in split_batch([[len(row.ids) for row in of] for of in rows], place):
-        grades, questions = (found.to(place) for found in _collect_grades(graded, part))
-        with autocast_half(place):
-            read = row_tensors([row for n in part for row in rows[n]], start.marks.padding, place)
-            scores = start.reader(*read).float()
+    for part in split_batch([[len(row.ids) for row in question_rows] for question_rows in rows], device):
+        grades, questions = (values.to(device) for values in _collect_grades(graded, part))
+        with autocast_half(device):
+            tensors = row_tensors([row for n in part for row in rows[n]], start.marks.padding, device)
+            scores = start.reader(*tensors).float()
         yield margin_loss(scores, grades, questions, recipe.margin, pairs)
 
 
 def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The grades of the candidates of some questions, and which question each is of."""
-    found = torch.tensor([[grade, n] for n in part for grade in graded[n]])
-    return found[:, 0], found[:, 1]
+    """Return the grades of the candidates of some questions, and the question of each."""
+    pairs = torch.tensor([[grade, n] for n in part for grade in graded[n]])
+    return pairs[:, 0], pairs[:, 1]
 
 
 def measure_held_out(
-    start: RankerStart, held: Sequence[RankerExample], reading: ReadingPlan, recipe: RankerRecipe, place: torch.device
+    start: RankerStart,
+    held_out: Sequence[RankerExample],
+    reading: ReadingPlan,
+    recipe: RankerRecipe,
+    device: torch.device,
 ) -> dict[str, float]:
-    """nDCG@3 on held-out questions, by input."""
-    found = {}
-    for given in dict.fromkeys(reading.inputs):
-        some = [example for example in held if given == REQUEST or given in example.situations]
+    """Return nDCG@3 on held-out questions, by input."""
+    by_input = {}
+    for input_name in dict.fromkeys(reading.inputs):
+        usable = [example for example in held_out if input_name == REQUEST or input_name in example.situations]
         rows = [
-            candidate_row(reading.read(example, c, given), example.request, one.ids, start.marks, recipe.limits)
-            for example in some
+            candidate_row(reading.read(example, c, input_name), example.request, one.ids, start.marks, recipe.limits)
+            for example in usable
             for c, one in enumerate(example.candidates)
         ]
         if not rows:
             continue
-        scores = score_rows(start.reader, rows, start.marks.padding, place)
-        at, values = 0, []
-        for example in some:
+        scores = score_rows(start.reader, rows, start.marks.padding, device)
+        first, values = 0, []
+        for example in usable:
             n = len(example.candidates)
-            values.append(ndcg([one.grade for one in example.candidates], scores[at : at + n].tolist()))
-            at += n
-        found[given] = float(np.mean(values))
-    return found
+            values.append(ndcg([one.grade for one in example.candidates], scores[first : first + n].tolist()))
+            first += n
+        by_input[input_name] = float(np.mean(values))
+    return by_input

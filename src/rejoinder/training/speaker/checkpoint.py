@@ -1,4 +1,4 @@
-"""Where a training of SSREM, RSREM or RUBER stands, in a file: arrays and numbers, nothing that can run."""
+"""The checkpoint of a training of SSREM, RSREM or RUBER, in one file: arrays and numbers, and no code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKPOINT = "checkpoint.npz"
 
 @dataclass
 class ScorerState:
-    """Where a training stands: all that its next step depends on."""
+    """The state of a training: all that its next step depends on."""
 
     weights: dict[str, Array]
     means: dict[str, Array]
@@ -35,7 +35,7 @@ class ScorerState:
 
     @classmethod
     def at_start(cls, weights: dict[str, Array]) -> ScorerState:
-        """Before the first step."""
+        """Return the state before the first step."""
         zeros = [{name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2)]
         copy = {name: array.copy() for name, array in weights.items()}
         return cls(weights, zeros[0], zeros[1], copy)
@@ -45,10 +45,10 @@ _ARRAYS = ("weights", "means", "spreads", "best")
 
 
 def save_state(path: Path, state: ScorerState, of: str) -> None:
-    """Write a checkpoint; ``of`` names what is being trained. It is whole or not there."""
-    told = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
-    told["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
-    note = np.frombuffer(orjson.dumps({**told, "of": of}), np.uint8)
+    """Write a checkpoint, which appears whole or not at all; ``of`` names what is being trained."""
+    fields = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
+    fields["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
+    note = np.frombuffer(orjson.dumps({**fields, "of": of}), np.uint8)
     arrays = {f"{part}.{name}": array for part in _ARRAYS for name, array in getattr(state, part).items()}
     scratch = path.with_suffix(".part")
     with scratch.open("wb") as file:
@@ -59,14 +59,16 @@ def save_state(path: Path, state: ScorerState, of: str) -> None:
 def load_state(path: Path, of: str) -> ScorerState:
     """Read a checkpoint; one of another training is an error."""
     try:
-        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as held:
-            told: dict[str, Any] = orjson.loads(held["note"].tobytes())
+        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            note: dict[str, Any] = orjson.loads(archive["note"].tobytes())
             parts: dict[str, Any] = {
-                part: {n.partition(".")[2]: held[n] for n in held if n.startswith(part + ".")} for part in _ARRAYS
+                part: {n.partition(".")[2]: archive[n] for n in archive if n.startswith(part + ".")} for part in _ARRAYS
             }
     except (OSError, ValueError, KeyError, BadZipFile):
-        raise InputError(f"{path}: is no checkpoint of a training; delete it and train anew") from None
-    if told.pop("of") != of:
-        raise InputError(f"{path}: is of another training (other data or options); give those, or another folder")
-    told["best_loss"] = float("inf") if told["best_loss"] is None else told["best_loss"]
-    return ScorerState(**parts, **told)
+        raise InputError(f"{path}: is not a checkpoint of a training; delete it and train again") from None
+    if note.pop("of") != of:
+        raise InputError(
+            f"{path}: belongs to another training (other data or options); use those, or name another folder"
+        )
+    note["best_loss"] = float("inf") if note["best_loss"] is None else note["best_loss"]
+    return ScorerState(**parts, **note)

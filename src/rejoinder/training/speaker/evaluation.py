@@ -1,4 +1,4 @@
-"""How well a scorer tells the true reply from those of the speaker sets (Bak and Oh 2020, section 6)."""
+"""How well a scorer separates the true reply from those of the speaker sets (Bak and Oh 2020, section 6)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _BATCH_PLACES = 2_048
 class SetScores:
     """f of the true reply of each place and of one reply from each set (NaN where a set has none)."""
 
-    turns: Numbers  # the true replies, as the corpus numbers them; each as often as was drawn
+    turns: Numbers  # the true replies, as the corpus numbers them; each once per draw
     scores: Array  # (n, 5), in the order of COLUMNS
 
 
 @dataclass(frozen=True)
 class SetDistance:
-    """How far a set lies from the true replies, over the places that have a reply from it."""
+    """How far a set is from the true replies, over the places that have a reply from it."""
 
     n: int
     mean: float  # of the set's scores
@@ -46,7 +46,7 @@ class SetDistance:
 
 @dataclass(frozen=True)
 class ScorerEvaluation:
-    """What a scorer tells apart on some places."""
+    """How well a scorer separates true replies from others on some places."""
 
     places: int
     true: float  # mean score of the true replies
@@ -63,42 +63,46 @@ def score_sets(
     draws: int = 1,
     exclusive: bool = False,
 ) -> SetScores:
-    """Score the places of a split with replies from each set; ``exclusive`` takes the sets without the smaller ones."""
+    """Score the places of a split with replies from each set; ``exclusive``: the sets without the smaller ones."""
     turns = select_split_turns(vectors, split, scorer.card.views)
     kinds = [SpeakerSet(name, exclusive and name in ("same_partner", "same_speaker")) for name in SETS]
     sample = vectors.corpus.speakers.sample
-    found = []
+    scores = []
     for draw in range(draws):
         for start in range(0, len(turns), _BATCH_PLACES):
             part = turns[start : start + _BATCH_PLACES]
             views = context_views(vectors, part, scorer.card.views)
-            drawn = [part]
-            drawn += [sample(of, part, 1, draw_keys(part, seed + draw, salt))[:, 0] for salt, of in enumerate(kinds)]
-            found.append(np.stack([scorer.raw(views, vectors.replies(replies)) for replies in drawn], axis=1))
-    return SetScores(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *found]))
+            replies_of_column = [part]
+            replies_of_column += [
+                sample(kind, part, 1, draw_keys(part, seed + draw, salt))[:, 0] for salt, kind in enumerate(kinds)
+            ]
+            scores.append(
+                np.stack([scorer.raw(views, vectors.replies(replies)) for replies in replies_of_column], axis=1)
+            )
+    return SetScores(np.tile(turns, draws), np.concatenate([np.zeros((0, len(COLUMNS))), *scores]))
 
 
-def evaluate_scores(told: SetScores) -> ScorerEvaluation:
-    """Means, gaps and how often the true reply wins."""
-    scores = told.scores
+def evaluate_scores(set_scores: SetScores) -> ScorerEvaluation:
+    """Return means, gaps and how often the true reply wins."""
+    scores = set_scores.scores
     true = scores[:, 0]
-    whole = ~np.isnan(scores).any(axis=1)
-    first = np.asarray((scores[whole, :1] > scores[whole, 1:]).all(axis=1))
+    complete = ~np.isnan(scores).any(axis=1)
+    first = np.asarray((scores[complete, :1] > scores[complete, 1:]).all(axis=1))
     return ScorerEvaluation(
         len(scores),
         float(true.mean()) if len(true) else float("nan"),
         {name: _measure_set(true, scores[:, column]) for column, name in enumerate(COLUMNS) if column},
         float(first.mean()) if len(first) else float("nan"),
-        int(whole.sum()),
+        int(complete.sum()),
     )
 
 
 def _measure_set(true: Array, other: Array) -> SetDistance:
-    there = ~np.isnan(other)
-    n = int(there.sum())
+    exists = ~np.isnan(other)
+    n = int(exists.sum())
     if not n:
         return SetDistance(0, *[float("nan")] * 5)
-    true, other = true[there], other[there]
+    true, other = true[exists], other[exists]
     spread = float(np.sqrt((true.var() + other.var()) / 2))
     won = float(np.mean((true > other) + 0.5 * (true == other)))
     gap = float(true.mean() - other.mean())
@@ -108,19 +112,22 @@ def _measure_set(true: Array, other: Array) -> SetDistance:
 
 
 def auc(true: Array, other: Array) -> float:
-    """How probable it is that one of ``true`` is above one of ``other``; ties count half (Mann and Whitney 1947)."""
+    """Return how probable it is that one of ``true`` is above one of ``other``; ties count half (Mann-Whitney 1947)."""
     ranks = midranks(np.concatenate([true, other]).astype(np.float64))
     return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
 
 
 def card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
-    """What a card says of it."""
+    """Return the figures of an evaluation for a card."""
     return {
         "places": measured.places,
         "first_of_five": _round(measured.first),
-        "mean": {TRUE: _round(measured.true), **{name: _round(of.mean) for name, of in measured.sets.items()}},
-        "gap": {name: _round(of.gap) for name, of in measured.sets.items()},
-        "auc": {name: _round(of.auc) for name, of in measured.sets.items()},
+        "mean": {
+            TRUE: _round(measured.true),
+            **{name: _round(distance.mean) for name, distance in measured.sets.items()},
+        },
+        "gap": {name: _round(distance.gap) for name, distance in measured.sets.items()},
+        "auc": {name: _round(distance.auc) for name, distance in measured.sets.items()},
     }
 
 
@@ -132,10 +139,10 @@ _PLACES = 20_000  # for f
 _REFERENCED = 400  # for g, which costs more
 
 
-def bounds_of(
+def compute_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """The bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
+    """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
     metric = parse(reference)
     if metric.needs != {"references"}:
         raise SpecError(f"g compares a reply with references only; {reference!r} needs {sorted(metric.needs)}")
@@ -153,16 +160,16 @@ def bounds_of(
 
 
 def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
-    """The true replies of some places, and one from each set; -1 where there is none."""
-    drawn = [
+    """Return the true replies of some places, and one from each set; -1 where there is none."""
+    negatives = [
         corpus.speakers.sample(SpeakerSet(name), turns, 1, draw_keys(turns, seed, salt))[:, 0]
         for salt, name in enumerate(SETS)
     ]
-    return [turns, *drawn]
+    return [turns, *negatives]
 
 
 def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
-    """Each reply with the true one as its reference."""
+    """Return each reply with the true one as its reference."""
     pairs = []
     for column, replies in enumerate(_replies(corpus, turns, seed)):
         for turn, reply in zip(turns.tolist(), replies.tolist(), strict=True):
@@ -175,7 +182,9 @@ def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
 def _find_bounds(values: Array, name: str) -> tuple[float, float]:
     known = values[~np.isnan(values)]
     if not len(known):
-        raise InputError(f"{name} can say nothing of the replies in training, so it has no bounds; take another one")
+        raise InputError(f"{name} has no scores of the replies in training, so it has no bounds; choose another one")
     if known.min() == known.max():
-        raise InputError(f"{name} says the same of all replies in training, so it has no bounds; give more dialogues")
+        raise InputError(
+            f"{name} gives all replies in training the same score, so it has no bounds; give more dialogues"
+        )
     return round(float(known.min()), 6), round(float(known.max()), 6)

@@ -1,7 +1,7 @@
-"""The training loop of SSREM, RSREM and RUBER: Adam (Kingma and Ba 2015) over places drawn in an order of their own.
+"""The training loop of SSREM, RSREM and RUBER: Adam (Kingma and Ba 2015) over places in a random order.
 
-What happens at a step follows from the seed, the epoch and the step alone. So a training that was killed goes on from
-its last checkpoint to the very weights that it would have come to.
+A step depends only on the seed, the epoch and the step. So a training that was killed continues from its last
+checkpoint to exactly the same weights.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class LossResult(NamedTuple):
 
 
 def classification_loss(scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
-    """Minus the log-likelihood of the true reply among those that are there (Bak and Oh 2020, equations 4 and 5).
+    """Return minus the log-likelihood of the true reply among those that exist (Bak and Oh 2020, equations 4 and 5).
 
-    The likelihood goes by exp(f / temperature); the paper's temperature is 1.
+    The likelihood is proportional to exp(f / temperature); the paper's temperature is 1.
     """
     odds = np.where(there, scores / temperature, -np.inf)
     odds = odds - odds.max(axis=1, keepdims=True)
@@ -47,10 +47,10 @@ def classification_loss(scores: Array, there: NDArray[np.bool_], temperature: fl
 
 
 def ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STEP) -> LossResult:
-    """How far each two replies are from their order: true, same conversation, partner, speaker, random.
+    """Return how far replies are from this order: true, same conversation, partner, speaker, random.
 
-    A pair whose sets stand d apart in that order must be apart by d steps; what is missing counts, as a mean over the
-    pairs of a row. This is the ranking loss that the paper names as its next step (section 8).
+    Two replies whose sets are d apart in that order must differ by d steps; the loss is what is missing, as a mean over
+    the pairs of a row. This is the ranking loss that the paper names as its next step (section 8).
     """
     k = scores.shape[1]
     slopes = np.zeros_like(scores)
@@ -67,7 +67,7 @@ def ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STE
 
 
 def margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> LossResult:
-    """How far the true reply is from being ahead of each negative by a margin (Tao et al. 2018)."""
+    """Return how far the true reply is from being ahead of each negative by a margin (Tao et al. 2018)."""
     behind = np.where(there[:, 1:], ahead - scores[:, :1] + scores[:, 1:], 0)
     short = (behind > 0).astype(scores.dtype)
     count = np.maximum(there[:, 1:].sum(axis=1, keepdims=True), 1)
@@ -77,17 +77,17 @@ def margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) 
 
 
 def compute_loss(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
-    """The loss of a name."""
+    """Return the loss of a name."""
     if name == "classification":
         return classification_loss(scores, there, temperature)
     return ranking_loss(scores, there) if name == "ranking" else margin_loss(scores, there)
 
 
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
-_LEAST_RATE = 0.02  # of the first; the rate falls evenly from the first step to the last
+_LEAST_RATE = 0.02  # of the first rate; the rate falls linearly from the first step to the last
 _CHECKPOINT_SECONDS = 30.0  # between two checkpoints in mid-epoch
 _REPORT_SECONDS = 2.0  # seconds between two lines of progress
-_BATCHES_AHEAD = 16  # batches whose negatives are drawn together
+_BATCHES_AHEAD = 16  # batches whose negatives are sampled together
 
 
 class TrainingProblem(Protocol):
@@ -95,35 +95,35 @@ class TrainingProblem(Protocol):
 
     @property
     def n(self) -> int:
-        """How many places there are to train on."""
+        """The number of places to train on."""
         ...
 
-    def drawn(self, places: Numbers, epoch: int) -> Numbers:
-        """The negatives of some places in an epoch."""
+    def negatives(self, places: Numbers, epoch: int) -> Numbers:
+        """Return the negatives of some places in an epoch."""
         ...
 
-    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
-        """The places as a network reads them."""
+    def rows(self, places: Numbers, negatives: Numbers) -> PlaceRows:
+        """Return the places as a network reads them."""
         ...
 
     def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
-        """The loss of a batch's scores."""
+        """Return the loss of a batch's scores."""
         ...
 
     def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
-        """The loss over held-out places; for a likelihood, minus its logarithm."""
+        """Return the loss over held-out places; for a likelihood, minus its logarithm."""
         ...
 
 
 @dataclass(frozen=True)
 class TrainingPace:
-    """How a training steps."""
+    """The settings of a training's steps."""
 
     epochs: int
     batch: int
     rate: float
     pull: float  # of the weights back to their start
-    patience: int  # epochs without a better held-out loss after which it ends
+    patience: int  # stop after so many epochs without a better held-out loss
     seed: int
 
 
@@ -133,23 +133,23 @@ def train_weights(
     state: ScorerState,
     start: Weights,
     pace: TrainingPace,
-    keep: Callable[[ScorerState], None],
+    save: Callable[[ScorerState], None],
     say: Callable[[str], None],
 ) -> ScorerState:
-    """Train to the end, from wherever the state stands; ``start``: the first weights, ``keep``: writes a checkpoint."""
+    """Train from a state to the end; ``start``: the first weights, ``keep``: writes a checkpoint."""
     while state.epoch < pace.epochs and state.epoch - state.best_epoch <= pace.patience:
-        begun = time.perf_counter()
-        _run_epoch(network, problem, state, start, pace, keep, say)
+        start_time = time.perf_counter()
+        _run_epoch(network, problem, state, start, pace, save, say)
         held_out = problem.held_out(network, state.weights)
         loss = state.lost / problem.n
         if held_out < state.best_loss:
             state.best_loss, state.best_epoch = held_out, state.epoch
             state.best = {name: array.copy() for name, array in state.weights.items()}
         state.history.append({"train": round(loss, 6), "valid": round(held_out, 6)})
-        spent = time.perf_counter() - begun
-        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {spent:.1f} s")
+        seconds = time.perf_counter() - start_time
+        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {seconds:.1f} s")
         state.epoch, state.begin, state.lost = state.epoch + 1, 0, 0.0
-        keep(state)
+        save(state)
     return state
 
 
@@ -159,43 +159,43 @@ def _run_epoch(
     state: ScorerState,
     start: Weights,
     pace: TrainingPace,
-    keep: Callable[[ScorerState], None],
+    save: Callable[[ScorerState], None],
     say: Callable[[str], None],
 ) -> None:
     order = np.random.default_rng([pace.seed, state.epoch]).permutation(problem.n)
     total = pace.epochs * -(-problem.n // pace.batch)
-    kept = told = begun = time.perf_counter()
+    last_checkpoint = last_report = start_time = time.perf_counter()
     from_here = state.begin
     ahead = pace.batch * _BATCHES_AHEAD
     while state.begin < problem.n:
-        # Blocks begin at multiples of their size, wherever a training goes on.
+        # Blocks begin at multiples of their size, wherever a training continues.
         block = order[state.begin : (state.begin // ahead + 1) * ahead]
-        drawn = problem.drawn(block, state.epoch)
+        all_negatives = problem.negatives(block, state.epoch)
         for begin in range(0, len(block), pace.batch):
-            places, negatives = block[begin : begin + pace.batch], drawn[begin : begin + pace.batch]
+            places, negatives = block[begin : begin + pace.batch], all_negatives[begin : begin + pace.batch]
             rows = problem.rows(places, negatives)
-            found = network.scores(state.weights, rows.contexts, rows.replies)
-            lost = problem.loss(found.scores, rows)
-            slopes = lost.slopes.astype(rows.contexts.dtype)
-            gradient = network.gradient(state.weights, rows.contexts, rows.replies, found, slopes)
+            output = network.scores(state.weights, rows.contexts, rows.replies)
+            result = problem.loss(output.scores, rows)
+            slopes = result.slopes.astype(rows.contexts.dtype)
+            gradient = network.gradient(state.weights, rows.contexts, rows.replies, output, slopes)
             _step(state, gradient, start, pace, total)
-            state.lost += lost.loss * len(places)
+            state.lost += result.loss * len(places)
             state.begin += len(places)
             now = time.perf_counter()
-            if now - told > _REPORT_SECONDS:
-                rate = (state.begin - from_here) / (now - begun)
+            if now - last_report > _REPORT_SECONDS:
+                rate = (state.begin - from_here) / (now - start_time)
                 done = 100 * state.begin / problem.n
                 say(
                     f"epoch {state.epoch + 1}, {done:.0f}%: loss {state.lost / state.begin:.4f}, {rate:,.0f} contexts/s"
                 )
-                told = now
-            if now - kept > _CHECKPOINT_SECONDS:
-                keep(state)
-                kept = now
+                last_report = now
+            if now - last_checkpoint > _CHECKPOINT_SECONDS:
+                save(state)
+                last_checkpoint = now
 
 
 def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
-    """One step of Adam; the pull back to the start stands apart from the gradient (Loshchilov and Hutter 2019)."""
+    """Take one step of Adam; the pull back to the start is not part of the gradient (Loshchilov and Hutter 2019)."""
     rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
     state.step += 1
     first, second = (1 - decay**state.step for decay in _DECAYS)
@@ -203,5 +203,5 @@ def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingP
         mean, spread, weights = state.means[name], state.spreads[name], state.weights[name]
         mean += (1 - _DECAYS[0]) * (slope - mean)
         spread += (1 - _DECAYS[1]) * (slope * slope - spread)
-        moved = mean / (first * (np.sqrt(spread / second) + _SMALL)) + pace.pull * (weights - start[name])
-        weights -= np.float32(rate) * moved
+        change = mean / (first * (np.sqrt(spread / second) + _SMALL)) + pace.pull * (weights - start[name])
+        weights -= np.float32(rate) * change

@@ -1,7 +1,6 @@
 """The recipes of SSREM, RSREM (Bak and Oh 2020) and RUBER (Tao et al. 2018): dialogues to a folder; needs no torch.
 
-Trains on the split ``train``, stops by ``valid``, and says in the card what was reached on ``test``. No rating is
-looked at.
+Trains on the split ``train``, stops by ``valid``, and reports results on ``test`` in the card. No rating is used.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
+from rejoinder.files import sha256_of_parts
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.models.speaker import model as cards
 from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
@@ -23,14 +23,14 @@ from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_n
 from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_state, save_state
-from rejoinder.training.speaker.evaluation import bounds_of, card_figures, evaluate_scores, score_sets
+from rejoinder.training.speaker.evaluation import card_figures, compute_bounds, evaluate_scores, score_sets
 from rejoinder.training.speaker.places import (
     PlaceRows,
     VectorInputs,
     check_sets,
-    copies,
     mean_vector,
     remove_inputs,
+    sample_copies,
     sample_negatives,
     select_split_turns,
 )
@@ -38,12 +38,12 @@ from rejoinder.training.speaker.steps import Loss, LossResult, TrainingPace, com
 from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
-_SHORT_VECTOR = 100  # numbers a vector
+_SHORT_VECTOR = 100  # dimensions
 
 
 @dataclass(frozen=True)
 class ScorerRecipe:
-    """All that decides a scorer, beside the dialogues and V."""
+    """All that decides a scorer, besides the dialogues and the vectors V."""
 
     kind: Kind = "ssrem"
     seed: int = 0
@@ -60,7 +60,7 @@ class ScorerRecipe:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InputError(f"a scorer is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise InputError(f"the kind of a scorer must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
         if self.loss is None:
             object.__setattr__(self, "loss", "margin" if self.kind == "ruber" else "classification")
         allowed = {"ssrem": ("classification", "ranking"), "rsrem": ("classification",), "ruber": ("margin",)}[
@@ -70,31 +70,31 @@ class ScorerRecipe:
             raise InputError(f"{self.kind} is trained with the loss {' or '.join(allowed)}, not {self.loss!r}")
 
     def plain(self) -> dict[str, Any]:
-        """As a card says it."""
+        """Return the recipe as it is written to a card."""
         return {**asdict(self), "views": [list(view) for view in self.views]}
 
     @property
     def pace(self) -> TrainingPace:
-        """How the training steps."""
+        """The settings of the training's steps."""
         return TrainingPace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
 
 
-def make_recipe(kind: Kind, encoder: str, **chosen: Any) -> ScorerRecipe:
-    """The recipe of a scorer over some V, with what is chosen otherwise; short vectors are learned faster."""
-    few = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
-    return ScorerRecipe(kind, **{**few, **chosen})
+def make_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
+    """Return the recipe of a scorer for an encoder's vectors, with other choices; short vectors have a higher rate."""
+    defaults = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
+    return ScorerRecipe(kind, **{**defaults, **choices})
 
 
 SPLITS = ("train", "valid", "test")
 REFERENCES: dict[Kind, str] = {"ssrem": "sentence_mover", "rsrem": "sentence_mover", "ruber": "ruber_g"}
-CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # of the published ones, those with lasting speakers
-_HELD_OUT = 20_000  # places of ``valid`` that the held-out loss goes by
+CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # the published corpora with lasting speakers
+_HELD_OUT = 20_000  # places of ``valid`` for the held-out loss
 _HELD_OUT_SEED = 2**40  # its negatives are never those of an epoch
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPlaces:
-    """The places of a training as its loop asks for them."""
+    """The places of a training, for its loop."""
 
     recipe: ScorerRecipe
     corpus: Corpus
@@ -105,24 +105,24 @@ class TrainingPlaces:
 
     @property
     def n(self) -> int:
-        """How many places there are to train on."""
+        """The number of places to train on."""
         return len(self.train)
 
-    def drawn(self, places: Numbers, epoch: int) -> Numbers:
-        """The negatives of some places in an epoch."""
+    def negatives(self, places: Numbers, epoch: int) -> Numbers:
+        """Return the negatives of some places in an epoch."""
         return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
 
-    def rows(self, places: Numbers, drawn: Numbers) -> PlaceRows:
-        """Some places as a network reads them."""
-        return self.inputs.rows(self.train[places], drawn)
+    def rows(self, places: Numbers, negatives: Numbers) -> PlaceRows:
+        """Return some places as a network reads them."""
+        return self.inputs.rows(self.train[places], negatives)
 
     def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
-        """The loss of a batch."""
-        # A copy is the worst of negatives wherever the order of the sets counts.
+        """Return the loss of a batch."""
+        # A copy is the worst negative where the order of the sets counts.
         return compute_loss(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
 
     def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
-        """The loss over ``valid``, its negatives always the same."""
+        """Return the loss over ``valid``, with the same negatives each time."""
         total = 0.0
         for start in range(0, len(self.valid), self.recipe.batch):
             turns = self.valid[start : start + self.recipe.batch]
@@ -132,11 +132,11 @@ class TrainingPlaces:
 
     def _negatives(self, turns: Numbers, seed: int) -> Numbers:
         corpus = self.corpus
-        found = sample_negatives(corpus, self.recipe.kind, turns, seed)
+        negatives = sample_negatives(corpus, self.recipe.kind, turns, seed)
         if not self.recipe.copies:
-            return found
+            return negatives
         most = max(view.turns for view in self.recipe.views)
-        return np.concatenate([found, copies(corpus, turns, seed, most)[:, None]], axis=1)
+        return np.concatenate([negatives, sample_copies(corpus, turns, seed, most)[:, None]], axis=1)
 
 
 def train_scorer(
@@ -149,31 +149,33 @@ def train_scorer(
     resume: bool = False,
     say: Callable[[str], None] = print,
 ) -> ScorerCard:
-    """Train a scorer and write its folder; with ``resume``, go on from the folder's checkpoint where it has one."""
-    opened = open_utterance_vectors(encoder)
+    """Train a scorer and write its folder; with ``resume``, continue from the folder's checkpoint where it has one."""
+    utterance_vectors = open_utterance_vectors(encoder)
     corpus = read_corpus(dialogues, corpora, recipe.seed)
-    vectors = open_turn_vectors(corpus, opened, say)
+    vectors = open_turn_vectors(corpus, utterance_vectors, say)
     if not (resume and (target / CHECKPOINT).is_file()):
         remove_inputs(target)  # of another training
     places = prepare_places(recipe, vectors, target, say)
-    state = train_places(places, target, opened, resume, say)
+    state = train_places(places, target, utterance_vectors, resume, say)
     weights = {**state.best, cards.MEAN_NAME: places.mean}
     names = sorted({str(name) for _, name in corpus.groups if name is not None})
     about = {
         "recipe": recipe.plain(),
         "data": {name: LICENCES.get(name, "not known") for name in names},
         "places": {"train": places.n, "valid": len(places.valid)},
-        "licence": derived_licence(names, opened),
+        "licence": derived_licence(names, utterance_vectors),
         "citation": "Tao et al. 2018" if recipe.kind == "ruber" else "Bak and Oh 2020",
         "history": state.history,
         "best_epoch": state.best_epoch + 1,
     }
-    unbound = ScorerCard(recipe.kind, encoder, opened.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about)
-    scorer = SpeakerScorer(unbound, weights, opened)
-    say("bounds of f and g over places of training")
-    bounds = bounds_of(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
+    draft_card = ScorerCard(
+        recipe.kind, encoder, utterance_vectors.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about
+    )
+    scorer = SpeakerScorer(draft_card, weights, utterance_vectors)
+    say("computing the bounds of f and g over training places")
+    bounds = compute_bounds(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
     about["measured"] = evaluate_by_corpus(scorer, vectors)
-    card = cards.write_scorer(target, replace(unbound, bounds=bounds), weights)
+    card = cards.write_scorer(target, replace(draft_card, bounds=bounds), weights)
     (target / CHECKPOINT).unlink(missing_ok=True)
     remove_inputs(target)
     return card
@@ -182,52 +184,54 @@ def train_scorer(
 def prepare_places(
     recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: Callable[[str], None]
 ) -> TrainingPlaces:
-    """The places of the splits ``train`` and ``valid``; what they are read from is kept in a folder."""
+    """Return the places of the splits ``train`` and ``valid``; their vectors are kept in a folder."""
     train, valid = (select_split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
     say(check_sets(vectors.corpus, recipe.kind, train))
     if not len(valid):
         raise InputError(
-            "no dialogue of the split 'valid' has two turns that say something known; give more dialogues, or say in "
-            "'split' which are held out"
+            "no dialogue of the split 'valid' has two turns with known words; give more dialogues, or set the "
+            "'split' of those to hold out"
         )
-    kept = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
+    held_out = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
     mean = mean_vector(vectors, train)
     folder.mkdir(parents=True, exist_ok=True)
-    inputs = VectorInputs(vectors, np.sort(np.concatenate([train, kept])), recipe.views, mean, folder)
-    return TrainingPlaces(recipe, vectors.corpus, train, kept, mean, inputs)
+    inputs = VectorInputs(vectors, np.sort(np.concatenate([train, held_out])), recipe.views, mean, folder)
+    return TrainingPlaces(recipe, vectors.corpus, train, held_out, mean, inputs)
 
 
 def train_places(
-    places: TrainingPlaces, target: Path, opened: UtteranceVectors, resume: bool, say: Callable[[str], None]
+    places: TrainingPlaces, target: Path, utterance_vectors: UtteranceVectors, resume: bool, say: Callable[[str], None]
 ) -> ScorerState:
-    """Train over places, with a checkpoint in a folder; the state at the end has the best weights."""
+    """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
     recipe, network = places.recipe, build_network(places.recipe.kind)
-    of = _training_digest(recipe, opened, places.corpus)
+    training_digest = _training_digest(recipe, utterance_vectors, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
-    start = network.start(opened.dimensions, len(recipe.views), recipe.scale, random)
+    start = network.start(utterance_vectors.dimensions, len(recipe.views), recipe.scale, random)
     state = ScorerState.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
-        state = load_state(path, of)
+        state = load_state(path, training_digest)
         done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
-        say(f"going on {done if state.epoch < recipe.epochs else 'after the last epoch'}")
-    return train_weights(network, places, state, start, recipe.pace, lambda at: save_state(path, at, of), say)
+        say(f"continuing {done if state.epoch < recipe.epochs else 'after the last epoch'}")
+    return train_weights(
+        network, places, state, start, recipe.pace, lambda current: save_state(path, current, training_digest), say
+    )
 
 
-def _training_digest(recipe: ScorerRecipe, opened: UtteranceVectors, corpus: Corpus) -> str:
-    """What a training is, for its checkpoint."""
-    parts = [orjson.dumps(recipe.plain()).decode(), opened.digest, corpus.digest]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def _training_digest(recipe: ScorerRecipe, vectors: UtteranceVectors, corpus: Corpus) -> str:
+    """Return what identifies a training, for its checkpoint."""
+    parts = [orjson.dumps(recipe.plain()).decode(), vectors.digest, corpus.digest]
+    return sha256_of_parts(parts, "\n")
 
 
 def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
-    """The dialogues of some corpora (of all, where none is named), each with a split."""
-    found = list(dict.fromkeys(corpora))
+    """Return the dialogues of some corpora (of all, where none is named), each with a split."""
+    names = list(dict.fromkeys(corpora))
     try:
-        return Corpus.of(_with_split(dialogues, found, seed))
+        return Corpus.of(_with_split(dialogues, names, seed))
     except InputError as error:
-        if found and "no dialogues" in str(error):
-            raise InputError(f"the files have no dialogue of the corpora {', '.join(found)}; name others") from None
+        if names and "no dialogues" in str(error):
+            raise InputError(f"the files have no dialogues of the corpora {', '.join(names)}; name others") from None
         raise
 
 
@@ -238,13 +242,13 @@ def _with_split(dialogues: Iterable[Dialogue], corpora: Sequence[str], seed: int
 
 
 def assign_split(name: str, seed: int = 0) -> str:
-    """The split of a dialogue that has none: of ten, eight to learn from, one to stop by, one to report on."""
+    """Return the split of a dialogue that has none: of ten, eight are for train, one for valid, one for test."""
     number = int.from_bytes(hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest(), "little")
     return ("valid", "test", *["train"] * 8)[number % 10]
 
 
 def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
-    """The licence of weights that come from corpora and from vectors: the stricter one, where both are known."""
+    """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
     of_data = weights_licence(corpora)
     if "not known" in (of_data, vectors.licence):
         return "not known"
@@ -252,13 +256,17 @@ def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
 
 
 def evaluate_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
-    """What is told apart on the split ``test`` of each corpus."""
-    told = score_sets(scorer, vectors, "test")
+    """Return the figures on the split ``test`` of each corpus."""
+    set_scores = score_sets(scorer, vectors, "test")
     corpus = vectors.corpus
-    of = np.array([name for _, name in corpus.groups], object)[corpus.group[corpus.dialogue[told.turns]]]
-    names = sorted({str(name) for name in of})
+    corpus_names = np.array([name for _, name in corpus.groups], object)[
+        corpus.group[corpus.dialogue[set_scores.turns]]
+    ]
+    names = sorted({str(name) for name in corpus_names})
     return {
-        name: card_figures(evaluate_scores(replace(told, turns=told.turns[mine], scores=told.scores[mine])))
+        name: card_figures(
+            evaluate_scores(replace(set_scores, turns=set_scores.turns[rows], scores=set_scores.scores[rows]))
+        )
         for name in names
-        if (mine := of.astype(str) == name).any()
+        if (rows := corpus_names.astype(str) == name).any()
     }
