@@ -1,4 +1,4 @@
-"""A little English grammar by word lists: words, denials, subject, tense; what they do not settle is None."""
+"""Basic English grammar from word lists: words, negations, subject, tense; None where the lists cannot decide."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case, contractions written out ("didn't you" as well)."""
+    """Return the words of a text in lower case, with contractions written out (also in "didn't you")."""
     return tokenize(_NEGATED_QUESTION.sub(r"\1 not", expand(text)), "words")
 
 
 def split_english_sentences(text: str) -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part]
 
 
 def count_negations(text: str) -> int:
-    """How many words of a text say no; "No" or "Not" at its beginning is an answer and does not count."""
+    """Return the number of negations in a text; a leading "No" or "Not" is an answer and does not count."""
     words = split_words(text)
     return sum(word in NEGATIONS for word in (words[1:] if words[:1] in (("no",), ("not",)) else words))
 
 
 def find_answer(text: str) -> Literal["yes", "no"] | None:
-    """Whether a text begins with a yes or a no."""
+    """Return whether a text begins with a yes or a no; None if with neither."""
     first = split_words(text)[:1]
     if first and first[0] in ("yes", "yeah", "yep", "sure", "certainly"):
         return "yes"
@@ -51,7 +51,7 @@ def find_answer(text: str) -> Literal["yes", "no"] | None:
 
 
 def stem(word: str) -> str:
-    """A word without its ending."""
+    """Return the stem of a word."""
     return _stemmer()(word)
 
 
@@ -64,9 +64,9 @@ def _stemmer() -> Callable[[str], str]:
 
 
 Person: TypeAlias = Literal["speaker", "hearer", "others"]
-# A sentence that begins with one of these has a noun for its subject.
+# A sentence that begins with one of these has a noun as its subject.
 _DETERMINERS = frozenset("a an the this that these those my your his her its our their some any no every".split())
-_PHRASES = re.compile(r"\b(?:thank you|see you|excuse me|you know|i mean|i see)\b[,.]?", re.IGNORECASE)  # about nobody
+_PHRASES = re.compile(r"\b(?:thank you|see you|excuse me|you know|i mean|i see)\b[,.]?", re.IGNORECASE)  # about no one
 _ADDRESS = re.compile(r"^\w+,\s+(?=\w)")  # "Tom, you ..."
 _ANSWERING_PERSON: dict[Person | None, Person | None] = {
     "hearer": "speaker",
@@ -77,13 +77,13 @@ _ANSWERING_PERSON: dict[Person | None, Person | None] = {
 
 
 def find_subject(text: str) -> Person | None:
-    """Whom the first sentence that tells is about: the speaker, the hearer, or others (persons; not what is "it")."""
+    """Return whom a text is about, by its first sentence that shows it: speaker, hearer or other people (not "it")."""
     told = (_ADDRESS.sub("", _PHRASES.sub("", one)) for one in split_english_sentences(text))
     return next((found for one in told if (found := _subject_of_words(split_words(one)))), None)
 
 
 def find_expected_subject(text: str) -> Person | None:
-    """Whom an answer to a question is about, where the question says: who is asked "do you" answers with "I"."""
+    """Return whom the answer to a question is about, if the question shows it: "do you" is answered with "I"."""
     asked = [one for one in split_english_sentences(text) if one.endswith("?")][-1:]
     found = find_subject(asked[0].rpartition(", ")[2]) if asked else None
     return _ANSWERING_PERSON[found]
@@ -112,7 +112,7 @@ def _subject_of_words(words: tuple[str, ...]) -> Person | None:
 
 
 def _may_begin(word: str) -> bool:
-    """Whether a word can stand where a pronoun, an auxiliary or a request begins a clause."""
+    """Whether a clause can begin with this word as a pronoun, an auxiliary, a request or an adverb."""
     return word in SPEAKER | OTHERS | AUXILIARIES | {"you", "it"} or word in load_verbs() or is_adverb(word)
 
 
@@ -128,14 +128,14 @@ _PAST = frozenset(
     took tore understood was went were woke won wore wrote
     """.split()
 )
-# Also nouns, adjectives or a direction: a verb only behind a pronoun.
+# Also nouns, adjectives or a direction: verbs only after a pronoun.
 _AMBIGUOUS_PAST = frozenset("bit bound lay left rose shot".split())
 _DOUBLED_CONSONANT = re.compile(r"([bdgklmnprt])\1ed$")
 _PRONOUNS = SPEAKER | OTHERS | {"you", "it"}
 
 
 def find_tense(text: str) -> Tense | None:
-    """The tense of the first verb that shows one."""
+    """Return the tense of the first verb that shows one."""
     return next((found for one in split_english_sentences(text) if (found := _tense_of_words(split_words(one)))), None)
 
 
@@ -166,7 +166,7 @@ def _follows_subject(words: tuple[str, ...], place: int) -> bool:
 
 @functools.cache
 def base_of_past(word: str) -> str | None:
-    """The verb whose regular past a word is."""
+    """Return the verb of which a word is the regular past form; None if it is not one."""
     if not word.endswith("ed") or len(word) < 4:
         return None
     found = [word[:-2], word[:-1], *([word[:-3] + "y"] if word.endswith("ied") else [])]
