@@ -1,4 +1,4 @@
-"""BERTScore (Zhang et al. 2020): each token with the nearest token of the other text, by contextual vectors."""
+"""BERTScore (Zhang et al. 2020): each token matched with the nearest token of the other text, by contextual vectors."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from rejoinder.types import Pair
 
 
 class ContextualTokens(NamedTuple):
-    """The vectors of a text's tokens at length 1, and which of them are its own and not special."""
+    """The vectors of a text's tokens, scaled to length 1, and which of them are not special tokens."""
 
     vectors: Vectors
     own: NDArray[np.bool_]
 
 
 def contextual(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
-    """The tokens of each text; of a blank text none is its own."""
+    """Return the tokens of each text; a blank text has only special ones."""
     return _contextual(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
 
 
-@lru_cache(maxsize=1)  # precision and recall of the same pairs are mostly asked for one after the other
+@lru_cache(maxsize=1)  # precision and recall of the same pairs are often computed one after the other
 def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
-    # To a byte-level tokeniser (RoBERTa) a space makes the first word a word like the others, as in the bert-score
-    # package; other tokenisers do not see it.
+    # With a byte-level tokeniser (RoBERTa), a leading space makes the first word a word like the others, as in the
+    # bert-score package; other tokenisers ignore it.
     spaced = [" " + text.strip() for text in texts]
     return [_join_special(tokens) for tokens in load_encoder(encoder, cache=False).encode_tokens(spaced, layer)]
 
@@ -51,7 +51,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[ContextualTokens], part: Part) -> Array:
-    """One part of BERTScore for every reply (row) and reference (column), all tokens compared at once.
+    """Return one part of BERTScore for every reply (row) and reference (column), all tokens compared at once.
 
     Every text has at least one token of its own.
     """
@@ -65,7 +65,7 @@ def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[Con
 
 
 def _harmonic(precision: Array, recall: Array) -> Array:
-    """The harmonic mean; it is defined for numbers above 0 and goes to 0 with either."""
+    """Return the harmonic mean, or 0 where either number is not above 0."""
     above = (precision > 0) & (recall > 0)
     found: Array = np.where(above, 2 * precision * recall, 0.0) / np.where(above, precision + recall, 1.0)
     return found
@@ -77,7 +77,7 @@ def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
 
 
 def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts: NDArray[np.intp]) -> Array:
-    """The mean over each text's own tokens (rows of ``best``), in double precision."""
+    """Return the mean over each text's own tokens (rows of ``best``), in double precision."""
     own = np.concatenate([text.own for text in texts])
     sums = np.add.reduceat(best * own[:, None].astype(np.float64), starts, axis=0)
     found: Array = sums / np.add.reduceat(own.astype(np.int64), starts)[:, None]
@@ -86,18 +86,18 @@ def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts:
 
 # The layers that the bert-score package (0.3.13) chose by correlation with human ratings of WMT 2016.
 CHOSEN_LAYERS = {"bert-base-uncased": 9, "roberta-large": 17}
-_MOST_CHARACTERS = 200_000  # of texts whose token vectors are in memory together: about 80 MB of 384 numbers a token
+_MOST_CHARACTERS = 200_000  # of texts whose token vectors are in memory together: about 80 MB at 384 numbers per token
 
 
 @dataclass(frozen=True)
 class Bertscore(Metric):
-    """How near a reply's tokens come to those of the best reference, each paired with its nearest, by cosine.
+    """How close a reply's tokens are to those of the best reference, each matched with its nearest, by cosine.
 
-    ``precision`` is the mean over the reply's tokens, ``recall`` over the reference's, ``f1`` their harmonic mean (0
-    where one is not above 0); the best reference is sought for each by itself. Special tokens may be matched to but
-    are not counted; there are no idf weights and no rescaling. ``encoder`` names an encoder of the catalog, a folder,
-    or ``hf:NAME``; ``layer`` counts from 1 (0 is the embedding), None is the one that the authors chose for the model,
-    else the last. NaN without references.
+    ``precision`` is the mean over the reply's tokens, ``recall`` over the reference's, ``f1`` their harmonic mean (0 if
+    either is not above 0); the best reference is chosen for each part separately. Special tokens can be matched but are
+    not counted; there are no idf weights and no rescaling. ``encoder`` is an encoder from the catalog, a folder, or
+    ``hf:NAME``; ``layer`` counts from 1 (0 is the embedding), None is the layer that the authors chose for the model
+    or, for other models, the last. NaN without references.
     """
 
     part: Part = "f1"
@@ -113,10 +113,10 @@ class Bertscore(Metric):
     def __post_init__(self) -> None:
         check_choice("bertscore", "part", self.part, Part)
         if self.layer is not None and (type(self.layer) is not int or self.layer < 0):
-            raise SpecError(f"bertscore: layer must be a whole number from 0 on, not {self.layer!r}")
+            raise SpecError(f"bertscore: layer must be a whole number of at least 0, not {self.layer!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """BERTScore of each response against the reference that suits it best."""
+        """Return the BERTScore of each response against its best reference."""
         scores = [NAN] * len(pairs)
         for groups in _blocks(pairs):
             texts = list(dict.fromkeys(text for group in groups for text in group.texts))
@@ -131,11 +131,11 @@ class Bertscore(Metric):
         return scores
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is longer than the encoder reads."""
+        """Return which pairs contain a text that is too long for the encoder."""
         return find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
-        """The digest of the encoder, and the layer where it was left open."""
+        """Return the digest of the encoder, and the layer if it was not given."""
         layer = {"taken": "last layer" if self._layer == -1 else f"layer {self._layer}"} if self.layer is None else {}
         return {**encoder_details(self.encoder), **layer}
 
@@ -148,7 +148,7 @@ class Bertscore(Metric):
 
 @dataclass(frozen=True)
 class _Group:
-    """The replies to one set of references, each with its place among all pairs."""
+    """The replies to one set of references, each with its index among all pairs."""
 
     references: tuple[str, ...]
     replies: list[tuple[int, str]]
@@ -159,7 +159,7 @@ class _Group:
 
 
 def _blocks(pairs: Sequence[Pair]) -> Iterator[list[_Group]]:
-    """The pairs by their references, as many at a time as memory should hold."""
+    """Yield the pairs grouped by their references, as many at a time as should be in memory."""
     groups: dict[tuple[str, ...], _Group] = {}
     for place, pair in enumerate(pairs):
         references = tuple(reference.text for reference in pair.item.references)
