@@ -43,8 +43,7 @@ class Alignment(NamedTuple):
 class _Row(NamedTuple):
     """A word of the reference that has candidates, and what is still ahead when the search reaches it.
 
-        Its group is the set of positions that words compete for, directly or through others; a group is even if all of
-        its
+    Its group is the set of positions that words compete for, directly or through others; a group is even if all of its
     words match all of its positions.
     """
 

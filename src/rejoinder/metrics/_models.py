@@ -28,7 +28,6 @@ def find_truncated(pairs: Sequence[Pair], encoder: str) -> list[bool]:
     texts = [[pair.response.text, *(r.text for r in pair.item.references)] for pair in pairs]
     cut = iter(load_encoder(encoder).truncated([text for of_pair in texts for text in of_pair]))
     # A sum, because any() would leave some of a pair's texts in the iterator.
-
     return [sum(next(cut) for _ in of_pair) > 0 for of_pair in texts]
 
 

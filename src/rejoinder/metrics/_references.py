@@ -19,8 +19,7 @@ def best_over_references(
 ) -> list[float]:
     """Return the largest similarity of each reply to any of its references.
 
-        ``similarities`` compares replies and references one to one, with NaN where it has no result; a pair whose
-        results
+    ``similarities`` compares replies and references one to one, with NaN where it has no result; a pair whose results
     are all NaN is NaN.
     """
     replies = [pair.response.text for pair in pairs for _ in pair.item.references]
