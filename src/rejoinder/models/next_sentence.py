@@ -1,7 +1,7 @@
-"""A pretrained next-sentence head (Devlin et al. 2019): how probable it is that one text follows another.
+"""A pretrained next-sentence head (Devlin et al. 2019): the probability that one text follows another.
 
-The folder is one of transformers with such a head (``BertForNextSentencePrediction``); the pair is read as
-``[CLS] first [SEP] second [SEP]`` in float32, on the GPU where there is one.
+The folder is a transformers folder with such a head (``BertForNextSentencePrediction``); the pair is read as
+``[CLS] first [SEP] second [SEP]`` in float32, on the GPU if there is one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IS_NEXT = 0  # of the head's two classes
 
 
 class PairIds(NamedTuple):
-    """A pair as the head reads it: its ids, where the second text begins, and whether a text lost a part."""
+    """A pair as the head reads it: its ids, where the second text begins, and whether a text was cut."""
 
     ids: tuple[int, ...]
     second_at: int
@@ -55,7 +55,7 @@ class NextSentence:
         self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
 
     def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
-        """How probable it is that each second text follows its first."""
+        """Return the probability that each second text follows its first."""
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
         found = np.empty(len(distinct))
@@ -65,7 +65,7 @@ class NextSentence:
         return found[[place[pair] for pair in pairs]]
 
     def truncated(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         return [pair.cut for pair in self._pairs(firsts, seconds)]
 
     def _pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
@@ -74,7 +74,7 @@ class NextSentence:
         return [self._joined(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
 
     def _joined(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
-        """The first text loses its beginning, the second its end, and neither below half of the room."""
+        """Join two texts: the first loses its beginning, the second its end, but each keeps up to half of the room."""
         room = self.max_tokens - _SPECIAL_TOKENS
         after = second[: max(room // 2, room - len(first))]
         before = first[max(0, len(first) - (room - len(after))) :]
@@ -94,7 +94,7 @@ class NextSentence:
 
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
-    """The head of a folder, opened once in a process as long as the folder does not change."""
+    """Open the head in a folder, once per process unless the folder changes."""
     return _open(folder, name, (folder / "config.json").stat().st_mtime_ns)
 
 
@@ -118,30 +118,30 @@ def _open_network(folder: Path) -> Any:
             network, found = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe
             )
-    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+    except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened as a next-sentence head by transformers ({reason})") from None
-    if absent := sorted(found["missing_keys"]):  # transformers would go on with random numbers
+    if absent := sorted(found["missing_keys"]):  # transformers would continue with random numbers
         raise InputError(
-            f"{folder}: has no whole next-sentence head ({absent[0]} is missing); name a model that was saved with "
+            f"{folder}: has no complete next-sentence head ({absent[0]} is missing); use a model that was saved with "
             "one, such as bert-base-uncased"
         )
     return network.eval()
 
 
 def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
-    """The ids of what a pair begins with and of what ends each text."""
+    """Return the ids of the tokens that begin a pair and that end each text."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(serialized)
     first, between = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if first is None or between is None:
-        raise InputError(f"{folder}: its tokeniser has no [CLS] and [SEP], which a next-sentence head reads")
+        raise InputError(f"{folder}: its tokeniser lacks [CLS] or [SEP], which a next-sentence head needs")
     return first, between
 
 
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
-    """The pairs of a BERT of the catalog or of a folder, opened once in a process as long as it does not change."""
+    """Open a BERT from the catalog or a folder as a pair encoder, once per process unless the folder changes."""
     folder, mark = find_encoder_folder(HUB_PREFIX + name.removeprefix(HUB_PREFIX))
     return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
 
@@ -152,7 +152,7 @@ def _open_pairs(name: str, folder: Path, changed: int) -> NextSentencePairEncode
 
 
 class NextSentencePairEncoder(NextSentence):
-    """A frozen BERT with its pooling layer; the turns of a context are joined by spaces, as in the paper."""
+    """A frozen BERT with its pooling layer, as a pair encoder; turns are joined by spaces, as in the paper."""
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
@@ -162,7 +162,7 @@ class NextSentencePairEncoder(NextSentence):
         self.digest = hashlib.sha256(f"pooled {self.digest}".encode()).hexdigest()
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""
         texts = [_joined(context) for context in contexts]
         known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
@@ -179,7 +179,7 @@ class NextSentencePairEncoder(NextSentence):
         return found
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         return self.truncated([_joined(context) for context in contexts], replies)
 
 

@@ -1,4 +1,4 @@
-"""Named arrays in one file of the safetensors format, written and read with numpy alone: nothing in it can run."""
+"""Named arrays in a safetensors file, written and read with numpy only; such a file cannot contain code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, in memory."""
+    """Return the arrays of a file, in memory."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -48,7 +48,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
         body = memoryview(raw)[8 + size :]
         return {name: _read_array(body, told) for name, told in header.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: is not a file of arrays in the safetensors format") from None
+        raise InputError(f"{path}: is not a valid safetensors file") from None
 
 
 def _read_array(body: memoryview, told: Mapping[str, Any]) -> NDArray[Any]:

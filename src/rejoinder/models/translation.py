@@ -1,7 +1,7 @@
-"""Translation by any sequence-to-sequence model of a local folder: sampled, the same for the same text and seed.
+"""Translation by any sequence-to-sequence model in a local folder: sampled, the same for the same text and seed.
 
-Only safetensors are read, nothing is fetched, no remote code is run. A model that needs to be told its languages is
-one whose folder says so (``forced_bos_token_id`` of its generation settings).
+Only safetensors are read, nothing is downloaded, no remote code is run. A model that needs a target language must have
+it in its folder (``forced_bos_token_id`` in the generation settings).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rejoinder.models.language_model.prompt_format import Ids
 
 MAX_ROWS = 64
 MAX_TOKENS = 4_096
-_MAX_TEXT_TOKENS = 256  # tokens of a text that are read, and of a translation
+_MAX_TEXT_TOKENS = 256  # of a text, and of a translation
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Translator:
     tokenizer: Any = field(repr=False, compare=False)
 
     def translate(self, texts: Sequence[str], temperature: float = 0.9, seed: int = 0) -> list[str]:
-        """Each text in the model's other language, drawn at a temperature (0: the likeliest tokens).
+        """Return each text in the model's target language, sampled at a temperature (0: the most likely tokens).
 
-        A translation depends on its text and the seed, not on the batch. An empty text stays empty; one beyond 256
-        tokens loses its end.
+        A translation depends on its text and the seed, not on the batch. An empty text stays empty; a text of more than
+        256 tokens loses its end.
         """
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
@@ -59,7 +59,7 @@ class Translator:
         return min(_MAX_TEXT_TOKENS, int(named) - 1)
 
     def _written(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
-        """The ids of a translation of each row, which may be twice as long and a little more, whatever its batch."""
+        """Return the ids of a translation of each row, at most about twice as long as the row, whatever the batch."""
         import torch
         from transformers import LogitsProcessorList
 
@@ -87,10 +87,10 @@ class Translator:
 
 
 def open_translator(name: str) -> Translator:
-    """The translator of a folder, or of a name in the hub's local cache, opened once as long as it does not change."""
+    """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes."""
     folder = Path(name) if Path(name).is_dir() else _find_in_hub_cache(name)
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: is no model folder (it has no config.json)")
+        raise InputError(f"{folder}: is not a model folder (it has no config.json)")
     return _open(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
@@ -102,7 +102,7 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", "a translation model") from None
     if not any(folder.glob("*.safetensors")):
-        raise InputError(f"{folder}: has no weights in safetensors; save them with save_pretrained of transformers")
+        raise InputError(f"{folder}: has no safetensors weights; save them with transformers' save_pretrained")
     opened: Any = transformers.AutoModelForSeq2SeqLM
     tokens: Any = transformers.AutoTokenizer
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -116,13 +116,13 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
     if absent := sorted(found["missing_keys"]):
-        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
+        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]}); get the model again")
     network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, folder_digest(folder), network, tokenizer)
 
 
 def _find_in_hub_cache(name: str) -> Path:
-    """The folder of a model that another program fetched from the hub."""
+    """Return the folder of a model that another program downloaded from the hub."""
     problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
     try:
         from huggingface_hub import snapshot_download
@@ -130,5 +130,5 @@ def _find_in_hub_cache(name: str) -> Path:
         return Path(snapshot_download(name, local_files_only=True))
     except ImportError:
         raise InputError(problem) from None
-    except Exception:  # not there, or not a name: the library has a class for each
+    except Exception:  # not there, or not a valid name: the library has a class for each
         raise InputError(problem) from None

@@ -1,4 +1,4 @@
-"""The bi-encoder's score of replies: the cosine of a context's vector and the reply's, from vectors of utterances."""
+"""The bi-encoder's score of replies: the cosine of a context's and a reply's vector, from vectors of utterances."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.batching import Rows
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
-_BATCH_ROWS = 128  # rows of a head's batch
+_BATCH_ROWS = 128  # rows per batch of a head
 
 
 class BiScorer:
-    """The heads of a folder; the utterances' vectors come from an encoder, which keeps them."""
+    """The heads in a folder; the vectors of utterances come from an encoder, which caches them."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
         cards.check_files(folder, card, CONTEXT, REPLY)
@@ -27,14 +27,14 @@ class BiScorer:
         self._reply = open_session(folder / REPLY)
 
     def scores(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Numbers:
-        """A cosine each; no context and no reply may be without an utterance."""
+        """Return the cosine of each pair; no context and no reply may be blank."""
         last = [tuple(context[-self._limits.utterances :]) for context in contexts]
         of_context, of_reply = self._context_vectors(encoder, last), self._reply_vectors(encoder, replies)
         found: Numbers = np.einsum("nd,nd->n", of_context, of_reply, dtype=np.float64)
         return found
 
     def cut(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs have an utterance, among those that are looked at, that cannot be read whole."""
+        """Return which pairs have an utterance, among those that are used, that is too long to be read in full."""
         read = [[*context[-self._limits.utterances :], reply] for context, reply in zip(contexts, replies, strict=True)]
         distinct = list(dict.fromkeys(text for texts in read for text in texts))
         long = {text for text, is_cut in zip(distinct, encoder.truncated(distinct), strict=True) if is_cut}

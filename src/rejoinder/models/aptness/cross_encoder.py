@@ -16,7 +16,7 @@ from rejoinder.models.batching import Rows, batches, pad
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
 Output: TypeAlias = Literal["log_odds", "features"]
-_CACHE_SIZE = 50_000  # pairs whose log-odds are remembered in a process
+_CACHE_SIZE = 50_000  # pairs whose log-odds are cached in a process
 
 
 class PairRow(NamedTuple):
@@ -27,7 +27,7 @@ class PairRow(NamedTuple):
 
 
 def build_pair_row(context: Sequence[Ids], reply: Ids, marks: SpecialTokens, limits: AptnessLimits) -> PairRow:
-    """A pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
+    """Return a pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
     before: list[int] = []
     for utterance in context:
         before += [marks.between, *utterance] if before else utterance
@@ -43,7 +43,7 @@ def is_too_long(context: Sequence[Ids], reply: Ids, limits: AptnessLimits) -> bo
 
 
 class CrossScorer:
-    """The pair's graph of a folder."""
+    """The graph for pairs in a folder."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
         cards.check_files(folder, card, CROSS, EMBEDDINGS)
@@ -52,7 +52,7 @@ class CrossScorer:
         self._kept: dict[PairRow, float] = {}
 
     def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
-        """The log-odds of each pair; the last ones are remembered, for `aptness` asks for them under two names."""
+        """Return the log-odds of each pair; recent ones are cached, because `aptness` uses them in two models."""
         rows = self._rows(contexts, replies)
         new = [row for row in dict.fromkeys(rows) if row not in self._kept]
         if len(self._kept) + len(new) > _CACHE_SIZE:
@@ -62,7 +62,7 @@ class CrossScorer:
         return np.array([self._kept[row] for row in rows], np.float64)
 
     def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
-        """The vector of each pair before the head."""
+        """Return the vector of each pair before the head."""
         rows = self._rows(contexts, replies)
         place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
         found: Vectors = self._compute(list(place), "features")[[place[row] for row in rows]]
@@ -73,7 +73,7 @@ class CrossScorer:
         return [build_pair_row(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
 
     def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
-        """What the graph says of each row; rows of about the same length are computed together."""
+        """Return the graph's output for each row; rows of similar length are computed together."""
         width = int(self._card.networks["cross"]["hidden_size"])
         found = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
 

@@ -1,7 +1,7 @@
-"""The networks of `aptness` as a folder that needs no torch.
+"""Export of the networks of `aptness` to a folder that needs no torch.
 
-The folder holds the utterance's graph, the two heads, the pair's graph, one tokeniser, the word embeddings once for
-both networks, and the card. All matrices are int8, computed in float32.
+The folder contains the graph for utterances, the two heads, the graph for pairs, one tokeniser, the word embeddings
+that both networks share, and the card. All matrices are stored as int8 and computed in float32.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def export_pair(
     """Write both networks into the folder ``target``; the same networks give the same bytes.
 
     ``tokenizer`` is the text of a ``tokenizer.json``; ``calibration`` has the weights of the features for ``both``,
-    ``bi`` and ``cross`` (see ``aptness_calibration``); ``card`` says licence, base, seed, data and what was measured.
+    ``bi`` and ``cross`` (see ``calibration.py``); ``card`` has the licence, base, seed, data and measured results.
     """
     check_calibration(calibration)
     bi, cross = _copy_to_cpu(bi), _copy_to_cpu(cross)
@@ -63,7 +63,7 @@ def export_pair(
     plain, marks = _prepare_tokenizer(tokenizer)
     _check_positions(bi, cross, limits)
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # a folder without a card is not used until it is complete
     (target / cards.TOKENIZER).write_text(plain, encoding="utf-8", newline="")
     small, scales = quantize_matrix(words, axis=0)
     (target / cards.EMBEDDINGS).write_bytes(small.tobytes() + scales.tobytes())
@@ -82,7 +82,7 @@ def export_pair(
 
 
 class _UtteranceGraph(nn.Module):
-    """The bi-encoder with its tokens' vectors beside the utterances'."""
+    """The bi-encoder with token vectors as a second output."""
 
     def __init__(self, bi: BiEncoder) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _UtteranceGraph(nn.Module):
 
 
 class _PairGraph(nn.Module):
-    """The cross-encoder with its features beside the log-odds."""
+    """The cross-encoder with its features as a second output."""
 
     def __init__(self, cross: CrossEncoder) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
 
 
 def _copy_to_cpu(network: Any) -> Any:
-    """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
+    """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
     network = copy.deepcopy(network).to("cpu", torch.float32).eval()
     if network.trunk.config.model_type != "bert":
         raise InputError(f"the trunk must be a BERT, not {network.trunk.config.model_type}")
@@ -138,15 +138,15 @@ def _copy_to_cpu(network: Any) -> Any:
 
 
 def _find_shared_words(bi: BiEncoder, cross: CrossEncoder) -> Any:
-    """The word embeddings, which both networks must have alike: they are stored once."""
+    """Return the word embeddings, which must be the same in both networks: they are stored once."""
     words, others = bi.state_dict()[WORD_EMBEDDINGS], cross.state_dict()[WORD_EMBEDDINGS]
     if words.shape != others.shape or not torch.equal(words, others):
-        raise InputError("the word embeddings of the two networks differ; freeze them in training, or copy them over")
+        raise InputError("the word embeddings of the two networks differ; freeze them during training, or copy them")
     return words.numpy()
 
 
 def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
-    """The tokeniser without padding and cutting, and the ids of its marks."""
+    """Return the tokeniser without padding and truncation, and the ids of its special tokens."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(serialized)
@@ -155,7 +155,7 @@ def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
     ids = []
     for name in ("[CLS]", "[SEP]", "[unused0]", "[PAD]"):
         if (found := tokenizer.token_to_id(name)) is None:
-            raise InputError(f"the tokeniser has no {name}, which marks a place in a text")
+            raise InputError(f"the tokeniser has no special token {name}, which is required")
         ids.append(found)
     return tokenizer.to_str(), SpecialTokens(*ids)
 
@@ -164,7 +164,7 @@ def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: AptnessLimits) 
     for network, needed in ((bi, limits.utterance_tokens), (cross, limits.context_tokens + limits.reply_tokens + 3)):
         if network.trunk.config.max_position_embeddings < needed:
             raise InputError(
-                f"a trunk of {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
+                f"a trunk with {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
             )
 
 

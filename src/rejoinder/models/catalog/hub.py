@@ -1,7 +1,7 @@
-"""Files out of a model hub: weights in safetensors, the tokeniser and the configuration; no pickle, no code.
+"""Files from a model hub: safetensors weights, the tokeniser and the configuration; no pickles, no code.
 
 A file that the catalog pins must have the pinned sha256. The others are checked against the digest that the hub lists
-(sha256 of large files, git's own of small ones), and the manifest keeps what was found: trust on first use.
+(sha256 for large files, git's own for small ones) and recorded in the manifest: trust on first use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAX_BYTES = 2**23
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file as the hub lists it; ``sha256`` is None for a small one, which has ``blob``, git's sha1, instead."""
+    """A file as listed by the hub; ``sha256`` is None for a small file, which has ``blob``, git's sha1, instead."""
 
     name: str
     size: int
@@ -48,21 +48,21 @@ class HubFile:
 
 @dataclass(frozen=True)
 class HubListing:
-    """What a revision resolves to, and its files."""
+    """The commit of a revision, and its files."""
 
     commit: str
     files: tuple[HubFile, ...]
 
 
 def list_hub_files(hub: Hub, mirror: str | None = None, patience: RetryPolicy = DEFAULT_RETRY_POLICY) -> HubListing:
-    """The files of a repository at the revision that the catalog names."""
+    """Return the files of a repository at the revision in the catalog."""
     base = (mirror or HOST).rstrip("/")
     url = f"{base}/api/models/{hub.repository}/revision/{quote(hub.revision, safe='')}?blobs=true"
     try:
         found = orjson.loads(_read_url(url, patience))
         return HubListing(str(found["sha"]), tuple(_parse_file(one) for one in found["siblings"]))
     except (KeyError, TypeError, ValueError):
-        raise FetchError(f"{url}: is not the list of a repository's files") from None
+        raise FetchError(f"{url}: is not the file list of a repository") from None
 
 
 def _parse_file(one: dict[str, Any]) -> HubFile:
@@ -84,8 +84,8 @@ def _read_url(url: str, patience: RetryPolicy) -> bytes:
         except (TransientError, OSError, http.client.HTTPException) as met:
             trouble = met
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or name another server "
-        "with --mirror"
+        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or use another server "
+        "(mirror)"
     )
 
 
@@ -105,7 +105,7 @@ def fetch_repository(
     progress: Progress | None = None,
     patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> list[str]:
-    """Bring the wanted files into ``folder``; the names of those whose digest was not known beforehand."""
+    """Download the needed files into ``folder``; return the names of those whose digest was not known in advance."""
     found = list_hub_files(hub, mirror, patience)
     wanted = _select_files(hub, found.files)
     done, total = 0, sum(file.size for file in wanted)
@@ -131,18 +131,18 @@ def _select_files(hub: Hub, listed: tuple[HubFile, ...]) -> list[HubFile]:
         pickles = ", ".join(file.name for file in listed if _PICKLES.fullmatch(file.name)) or "other files"
         raise FetchError(
             f"{hub.repository} has no safetensors (only {pickles}), and pickles are not opened; convert it to "
-            "safetensors elsewhere and name that folder instead"
+            "safetensors elsewhere and use that folder instead"
         )
     missing = sorted(set(hub.pins) - {file.name for file in listed})
     if missing:
-        raise FetchError(f"{hub.repository}: the revision {hub.revision} has no {', '.join(missing)}; nothing was kept")
+        raise FetchError(f"{hub.repository}: revision {hub.revision} has no {', '.join(missing)}; nothing was saved")
     return weights + [file for file in listed if _CONFIGURATION.fullmatch(file.name) and file.size]
 
 
 def _fetch_small(
     remote: File, blob: str | None, folder: Path, mirror: str, patience: RetryPolicy, progress: Progress
 ) -> None:
-    """Fetch a file that is known by git's digest only; it is too small to go on with a part of it."""
+    """Download a file of which only git's digest is known; it is too small to resume a partial download."""
     target = folder / remote.path
     if target.is_file() and _git_digest(target) == blob:
         return
@@ -153,11 +153,11 @@ def _fetch_small(
     download(url, part, remote.size, patience, progress)
     if _git_digest(part) != blob:
         part.unlink()
-        raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")
+        raise FetchError(f"{url}: is not the file that the hub lists; nothing was saved")
     os.replace(part, target)
 
 
 def _git_digest(path: Path) -> str:
-    """Git's digest of a file."""
+    """Return git's digest of a file."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,9 +1,9 @@
 """DELOREAN decoding (Qin et al. 2020, counterfactual setup; SCARCE, appendix B.2): a text rewritten to fit a context.
 
-The output is a row of distributions over tokens, as many as the text has. A backward pass pulls them towards the text
+The output is a sequence of distributions over tokens, as long as the text. A backward pass pulls them towards the text
 by the gradient of the content loss, the cross-entropy of the text; a forward pass reads them after the context, one by
-one, and mixes in what the language model expects there. No weight changes. The context waits in a key-value cache, and
-texts for different contexts go together.
+one, and mixes in what the language model expects there. No weights change. The context stays in a key-value cache, and
+texts for different contexts are processed together.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rejoinder.types import Turn
 if TYPE_CHECKING:
     import torch
 
-VERSION = 1  # of the arithmetic: another one gives other texts
-MAX_TOKENS = 32_768  # of contexts and outputs at once, filling counted: what bounds the key-value cache
-MAX_LOGITS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight are held at a time
+VERSION = 1  # of the arithmetic: another version gives other texts
+MAX_TOKENS = 32_768  # of contexts and outputs at once, padding included: this limits the key-value cache
+MAX_LOGITS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight copies exist at a time
 BATCH_ROWS = {"cuda": 256, "cpu": 8}  # on two cores, more rows at once gain nothing
 
 
 class DeloreanTask(NamedTuple):
-    """A text, and the context that it should fit."""
+    """A text and the context that it should fit."""
 
     context: tuple[Turn, ...]
     text: str
 
 
 class DeloreanResult(NamedTuple):
-    """What came of a job: the text, the rounds it took, and the content loss around each backward pass.
+    """The result of a task: the text, the number of rounds, and the content loss before and after each backward pass.
 
-    The loss is in nats a token. Nothing in it (text None) where there was nothing to adapt: a text without tokens, or
-    one that is too long.
+    The loss is in nats per token. The result is empty (text None) if the text could not be adapted: it has no tokens or
+    is too long.
     """
 
     text: str | None = None
@@ -54,7 +54,7 @@ def adapt(
     settings: DeloreanSettings | None = None,
     batch_size: int | None = None,
 ) -> list[DeloreanResult]:
-    """The jobs' texts, each rewritten to fit its context, in order."""
+    """Return the texts, each rewritten to fit its context, in order."""
     found = {i: one for batch in adapt_batches(model, jobs, settings, batch_size) for i, one in batch}
     return [found[i] for i in range(len(jobs))]
 
@@ -65,9 +65,10 @@ def adapt_batches(
     settings: DeloreanSettings | None = None,
     batch_size: int | None = None,
 ) -> Iterator[list[tuple[int, DeloreanResult]]]:
-    """The number of each job and what came of it, batch by batch: texts of about one length together.
+    """Yield batches of results, each with the index of its task; texts of similar length are processed together.
 
-    Neither the batch nor its order changes a result beyond rounding. Without a ``batch_size``: 256 on a GPU, else 8.
+    Neither the batch nor its order changes a result beyond rounding. The default ``batch_size`` is 256 on a GPU,
+    otherwise 8.
     """
     settings = settings or DeloreanSettings()
     texts = [model.reply_ids(job.text) for job in jobs]
@@ -80,7 +81,7 @@ def adapt_batches(
         for i, ids in enumerate(texts)
         if 0 < len(ids) <= longest
     }
-    # The places of an output are read one after the other, so their number counts before the context's length.
+    # The positions of an output are read one after the other, so their number counts more than the context's length.
     rows = sorted(kept, key=lambda i: (-len(texts[i]), -len(kept[i]), i))
     size = batch_size or BATCH_ROWS.get(model.network.device.type, 8)
     banned = _token_penalties(model)
@@ -100,7 +101,7 @@ def _adapt_batch(
     settings: DeloreanSettings,
     banned: torch.Tensor,
 ) -> list[DeloreanResult]:
-    """Texts after contexts, rewritten together; a context that occurs many times is read once."""
+    """Return texts rewritten together to fit their contexts; a context that occurs many times is read once."""
     import torch
 
     device = model.network.device
@@ -123,7 +124,7 @@ def _context_ids(model: LanguageModel, jobs: Sequence[DeloreanTask]) -> list[Con
 
 
 def _token_penalties(model: LanguageModel) -> torch.Tensor:
-    """What is added to logits that are read: an output has its text's length, so nothing ends it early."""
+    """Return what is added to logits: an output has the length of its text, so tokens that end a text are excluded."""
     import torch
 
     weights = model.network.get_input_embeddings().weight

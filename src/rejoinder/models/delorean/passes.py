@@ -1,7 +1,7 @@
-"""The passes of DELOREAN over a batch of outputs: backward to the text, forward from the context, again and again.
+"""The passes of DELOREAN over a batch of outputs: alternately backward to the text and forward from the context.
 
-An output is (places, vocabulary) logits, always as log-probabilities: logits are the same up to a number a place, and
-the length of a step must not hang on that number.
+An output is (positions, vocabulary) logits, always as log-probabilities: logits are only defined up to a constant per
+position, and the length of a step must not depend on it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """The texts that outputs are pulled towards: ids (rows, places), filled up on the right, and which are real."""
+    """The texts that outputs are pulled towards: ids (rows, positions), padded on the right, and which are real."""
 
     ids: torch.Tensor
     real: torch.Tensor
 
     @classmethod
     def of(cls, texts: Sequence[Ids], device: torch.device) -> Target:
-        """The texts in one tensor."""
+        """Put the texts into one tensor."""
         import torch
 
         width = max(map(len, texts))
@@ -38,13 +38,13 @@ class Target:
         return cls(ids, torch.arange(width, device=device) < lengths[:, None])
 
     def rows(self, indices: torch.Tensor) -> Target:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Target(self.ids[indices], self.real[indices])
 
 
 @dataclass
 class OutputHistory:
-    """What a row came to, round by round."""
+    """The ids of a row after each round, and its content loss before and after the backward pass."""
 
     ids: list[Ids] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
@@ -54,7 +54,7 @@ class OutputHistory:
 def rewrite(
     network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
 ) -> list[OutputHistory]:
-    """Backward and forward passes in turn; a row that comes out as in the round before leaves the batch."""
+    """Alternate backward and forward passes; a row that did not change in a round leaves the batch."""
     import torch
 
     outputs = [OutputHistory() for _ in range(len(target.ids))]
@@ -84,9 +84,9 @@ def rewrite(
 def initial_logits(
     network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
 ) -> torch.Tensor:
-    """The first logits, (rows, places, vocabulary), always as log-probabilities.
+    """Return the first logits, (rows, positions, vocabulary), always as log-probabilities.
 
-    ``greedy``: what the model expects after the context and its own likeliest tokens (SCARCE). ``original``: what it
+    ``greedy``: what the model expects after the context and its own most likely tokens (SCARCE). ``original``: what it
     expects after the context and the text's own tokens, mixed once in a forward pass (the authors' released code).
     """
     import torch
@@ -104,16 +104,17 @@ def initial_logits(
 
 
 def content_loss(logits: torch.Tensor, target: Target) -> torch.Tensor:
-    """The mean cross-entropy of each text under its output, in nats a token."""
+    """Return the mean cross-entropy of each text under its output, in nats per token."""
     chosen = logits.gather(-1, target.ids[..., None])[..., 0]
     return -(chosen * target.real).sum(dim=1) / target.real.sum(dim=1)
 
 
 def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -> torch.Tensor:
-    """The logits after gradient steps down the content loss.
+    """Return the logits after gradient descent on the content loss.
 
-    The loss is a function of the logits alone, so its gradient is known: the probabilities less the text, over the
-    number of tokens; that number falls out, as a step has the length of ``step_size`` times the norm of the logits.
+    The loss depends only on the logits, so its gradient has a closed form: the probabilities minus the one-hot text,
+    divided by the number of tokens. That number cancels, because a step has the length of ``step_size`` times the norm
+    of the logits.
     """
     real = target.real[..., None]
     logits = logits * real
@@ -129,7 +130,7 @@ def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -
 def forward(
     network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, banned: torch.Tensor
 ) -> torch.Tensor:
-    """The logits as the language model goes on from the context, each place mixed with its own (Qin et al., eq. 3)."""
+    """Return the logits mixed, position by position, with what the language model expects (Qin et al., eq. 3)."""
     import torch
 
     expected, mixed = reading.logits.log_softmax(dim=-1), []
@@ -144,5 +145,5 @@ def forward(
 
 
 def likeliest_tokens(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
-    """The likeliest token of each place."""
+    """Return the most likely token at each position."""
     return (logits + banned).argmax(dim=-1)

@@ -1,8 +1,8 @@
 """DynaEval's network (Zhang et al. 2021) as its authors released it: a graph over the utterances of a dialogue.
 
-Every utterance sends messages to those around it. A message is weighed by an attention of the sender over its
-neighbours, and goes through a matrix that depends on who speaks and whether it goes forward or back. The released code
-has no activation between its two convolutions, and its score has no bounds.
+Every utterance sends messages to those around it. A message is weighted by the sender's attention over its neighbours
+and multiplied by a matrix that depends on who speaks and whether it goes forward or back. The released code has no
+activation between its two convolutions, and its score is unbounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RELATIONS = 2 * _SPEAKERS**2  # who sends, who receives, forward or back
 
 @dataclass(frozen=True)
 class DynaEvalSizes:
-    """What the shapes of the weights say."""
+    """The sizes of the network, from the shapes of the weights."""
 
     sentence: int
     narrowed: tuple[int, ...]
@@ -54,7 +54,7 @@ class DynaEvalNetwork(nn.Module):
         self.score = nn.Linear(sizes.hidden, 1)
 
     def forward(self, utterances: Tensor, speakers: Tensor, past: int, future: int) -> Tensor:
-        """The score of one dialogue: (utterances, numbers) and who speaks (0 or 1) to a single number."""
+        """Return the score of one dialogue from (utterances, dimensions) and who speaks (0 or 1)."""
         for layer in self.narrow:
             utterances = layer(utterances)
         states = self.order(utterances.unsqueeze(0))[0].squeeze(0)
@@ -67,9 +67,9 @@ class DynaEvalNetwork(nn.Module):
         return found
 
     def _weights(self, states: Tensor, past: int, future: int) -> Tensor:
-        """How much a sender gives to each utterance in its window; nothing where the window is empty.
+        """Return how much a sender gives to each utterance in its window; 0 if the window is empty.
 
-        The released code takes -1, which means "all" for the edges, as a number here: the window loses the sender.
+        In the released code -1, which means "all" for the edges, is used as a number here: the window loses the sender.
         """
         scores = states @ self.attention @ states.T
         seen = offset_mask(len(states), -past, future)
@@ -77,7 +77,7 @@ class DynaEvalNetwork(nn.Module):
         return torch.where(seen, found, 0.0)
 
     def _relational(self, states: Tensor, weights: Tensor, speakers: Tensor) -> Tensor:
-        """The first convolution: what comes in over all edges, summed, and what an utterance keeps of itself."""
+        """The first convolution: the sum of the messages over all edges, plus the utterance's own part."""
         place = torch.arange(len(states))
         back = (place[:, None] >= place[None, :]).long()  # an utterance to itself counts as going back
         relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + back
@@ -88,19 +88,19 @@ class DynaEvalNetwork(nn.Module):
 
 
 def offset_mask(n: int, low: int, high: int) -> Tensor:
-    """Which places lie from ``low`` to ``high`` after each place."""
+    """Return which positions are from ``low`` to ``high`` after each position."""
     place = torch.arange(n)
     distance = place[None, :] - place[:, None]
     return (distance >= low) & (distance <= high)
 
 
 def neighbour_mask(n: int, past: int, future: int) -> Tensor:
-    """1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
+    """Return 1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
     return offset_mask(n, -n if past == -1 else -past, n if future == -1 else future).float()
 
 
 def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
-    """The network of the authors' checkpoint; what is missing or has another shape is told."""
+    """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
     network = DynaEvalNetwork(read_sizes(weights, path))
     found: DynaEvalNetwork = fill_network(
         network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
@@ -109,7 +109,7 @@ def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
 
 
 def read_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:
-    """How large the network of a checkpoint is."""
+    """Return the sizes of a checkpoint's network."""
     first, sentence = weight_shape(weights, "ds_1.weight", path)
     narrowed: tuple[int, ...] = (first,)
     if "ds_2.weight" in weights:  # an earlier version of the released code narrows twice
@@ -131,7 +131,7 @@ _MODULES = {"order": "rnn.rnn", "itself": "gcn.conv2.lin", "hidden": "clf.lin1",
 
 
 def checkpoint_name(name: str) -> str:
-    """What the authors' checkpoint calls a parameter of our network."""
+    """Return the name of one of our parameters in the authors' checkpoint."""
     if name in _NAMES:
         return _NAMES[name]
     first, _, rest = name.partition(".")

@@ -1,4 +1,4 @@
-"""What a transformers folder says about its encoder: how long a text may be, how tokens become one vector."""
+"""What a transformers folder says about its encoder: the longest text, and how tokens become one vector."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.encoder.card import Pooling
 
-_UNSET = 10**9  # tokenisers write a huge number where they know no limit
+_UNSET = 10**9  # tokenisers write a huge number if they have no limit
 
 
 @dataclass(frozen=True)
 class EncoderShape:
-    """What the files beside the weights decide."""
+    """What the files next to the weights determine."""
 
     max_tokens: int
     pooling: Pooling
@@ -26,11 +26,11 @@ class EncoderShape:
 
 
 def read_shape(folder: Path) -> EncoderShape:
-    """The shape of the encoder in a transformers or sentence-transformers folder."""
+    """Return the shape of the encoder in a transformers or sentence-transformers folder."""
     config = _read_json(folder / "config.json", required=True)
     positions = int(config.get("max_position_embeddings", 512))
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # these count positions from the padding id on
+        positions -= 2  # these count positions from the padding id
     limits = [
         _read_json(folder / "sentence_bert_config.json").get("max_seq_length"),
         _read_json(folder / "tokenizer_config.json").get("model_max_length"),
@@ -45,7 +45,7 @@ def read_shape(folder: Path) -> EncoderShape:
         if key.startswith("pooling_mode_") and on is True and key not in _POOLING_KEYS
     ]
     if other:
-        raise InputError(f"{folder}: pools by {', '.join(other)}; only the mean and the first token are known here")
+        raise InputError(f"{folder}: pools by {', '.join(other)}; only the mean and the first token are supported")
     return EncoderShape(min(max_tokens, positions), "first" if first else "mean", int(config.get("pad_token_id") or 0))
 
 
@@ -53,7 +53,7 @@ _POOLING_KEYS = ("pooling_mode_cls_token", "pooling_mode_mean_tokens")
 
 
 def weights_digest(folder: Path) -> str:
-    """The sha256 of a folder's weights and configuration, whatever else lies there."""
+    """Return the sha256 of a folder's only weights file; of several, a digest of them and the configuration."""
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
@@ -66,7 +66,7 @@ def _read_json(path: Path, required: bool = False) -> dict[str, Any]:
         found = orjson.loads(path.read_bytes())
     except OSError:
         if required:
-            raise InputError(f"{path}: no such file; a transformers folder has one") from None
+            raise InputError(f"{path}: no such file; a transformers folder needs one") from None
         return {}
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None

@@ -1,8 +1,8 @@
-"""The cache of embeddings: each distinct text is encoded once, in whichever run, process or metric it turns up.
+"""The cache of embeddings: each distinct text is encoded once, across runs, processes and metrics.
 
-One SQLite file a model digest, in ``<cache>/embeddings``: a vector stands under blake2b(side, text), with a checksum.
-SQLite makes it safe against a killed process and against several at once; a file that is damaged, or a vector whose
-checksum is wrong, is encoded anew. Only time is lost with it.
+There is one SQLite file per model digest, in ``<cache>/embeddings``, with a vector and a checksum under
+blake2b(side, text). SQLite makes it safe if a process is killed or several write at once; a damaged file, or a vector
+with a wrong checksum, is computed again. Losing the cache only costs time.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from rejoinder.errors import RejoinderError
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 
-_CHUNK = 2_048  # texts that are encoded between two writes: what a killed process may lose
-_KEYS_PER_QUERY = 500  # keys in one question; SQLite allows 999 in its oldest builds
-_LOCK_TIMEOUT = 60.0  # seconds for another process that writes
+_CHUNK = 2_048  # texts encoded between two writes: the most that a killed process can lose
+_KEYS_PER_QUERY = 500  # SQLite's oldest builds allow 999
+_LOCK_TIMEOUT = 60.0  # seconds to wait for another process that writes
 _CHECKSUM_BYTES = 4
 
 
 class CachedEncoder:
-    """An encoder that looks its vectors up before it computes them."""
+    """An encoder that looks up vectors before it computes them."""
 
     def __init__(self, encoder: Encoder, folder: Path) -> None:
         self._encoder = encoder
@@ -35,13 +35,13 @@ class CachedEncoder:
         self.dimensions, self.max_tokens = encoder.dimensions, encoder.max_tokens
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         keys = self._keys(texts, cut)
         distinct = dict(zip(keys, texts, strict=True))
         place = {key: i for i, key in enumerate(distinct)}
         vectors = np.empty((len(distinct), self.dimensions), np.float32)
         known = self._store.get(list(distinct), vectors)
-        # Of about the same length together, so that a chunk can be cut into even batches.
+        # Sorted by length, so that a chunk can be split into even batches.
         missing = sorted((key for key in distinct if key not in known), key=lambda key: len(distinct[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
@@ -51,17 +51,17 @@ class CachedEncoder:
         return vectors[[place[key] for key in keys]]
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The vectors of each text's tokens; equal texts are encoded once, but not kept (they are large)."""
+        """Return the vectors of each text's tokens; equal texts are encoded once, but not cached (they are large)."""
         distinct = list(dict.fromkeys(texts))
         found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
         return [found[text] for text in texts]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._encoder.truncated(texts)
 
     def _keys(self, texts: Sequence[str], cut: Side) -> list[bytes]:
-        """A text that is read whole has one vector, whichever end it would lose if it were longer."""
+        """Return the cache keys; a text that is read in full has one vector, whichever side would be cut."""
         if cut == "right":
             return [_key(text, cut) for text in texts]
         distinct = list(dict.fromkeys(texts))
@@ -70,14 +70,14 @@ class CachedEncoder:
 
 
 class VectorCache:
-    """Vectors by key in one SQLite file, which is opened for each call: processes and threads need not agree."""
+    """Vectors by key in one SQLite file, opened for each call, so that processes and threads need no coordination."""
 
     def __init__(self, path: Path, dimensions: int) -> None:
         self._path = path
         self._dimensions = dimensions
 
     def get(self, keys: Sequence[bytes], into: Vectors) -> set[bytes]:
-        """Write the vectors that are kept into their rows of ``into``; the keys that were found."""
+        """Write the cached vectors into their rows of ``into``; return the keys that were found."""
         if not self._path.exists():
             return set()
         place = {key: i for i, key in enumerate(keys)}
@@ -96,7 +96,7 @@ class VectorCache:
         return found
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors; all of them or, when the process is killed, none."""
+        """Store vectors; all of them or, if the process is killed, none."""
         rows = [(key, _add_checksum(vector.tobytes())) for key, vector in zip(keys, vectors, strict=True)]
         try:
             self._put(rows)
@@ -114,7 +114,7 @@ class VectorCache:
 
     def _open(self) -> sqlite3.Connection:
         store = sqlite3.connect(self._path, timeout=_LOCK_TIMEOUT)
-        # A log that is written ahead lets readers read while one writes; its last pages may be lost with the power.
+        # A write-ahead log lets others read during a write; its last pages may be lost in a power failure.
         store.execute("PRAGMA journal_mode=WAL")
         store.execute("PRAGMA synchronous=NORMAL")
         store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -128,7 +128,7 @@ class VectorCache:
         return np.frombuffer(raw, "<f4", offset=_CHECKSUM_BYTES)
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        """Away with a damaged file; anything else (a full disk, a lock that never opens) is for the user."""
+        """Delete a damaged file; raise on anything else (a full disk, a lock that is not released)."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             raise _cache_error(self._path, str(error)) from None
         for path in (self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))):
@@ -137,8 +137,8 @@ class VectorCache:
 
 def _cache_error(path: Path, reason: str | None) -> RejoinderError:
     return RejoinderError(
-        f"{path}: embeddings cannot be kept there ({reason}); free some space, delete it, or move the cache "
-        "with REJOINDER_CACHE"
+        f"{path}: embeddings cannot be stored ({reason}); free some space, delete the file, or set REJOINDER_CACHE "
+        "to another folder"
     )
 
 

@@ -1,4 +1,4 @@
-"""An encoder of a transformers folder, with torch: any layer, on the GPU where there is one."""
+"""An encoder from a transformers folder, with torch: any layer, on the GPU if there is one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.models.encoder.onnx import separate_special_tokens
 from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 
-# Where a layer's output is the model's last state when the layers after it are left out: no norm follows the stack.
+# Models whose later layers can be left out, because no norm follows the stack: a layer's output is then the last state.
 _TRUNCATABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 
 
@@ -44,7 +44,7 @@ class TransformersEncoder:
         self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
@@ -53,9 +53,9 @@ class TransformersEncoder:
         return found
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
+        """Return the vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
         if not -self.layers - 1 <= layer <= self.layers:
-            raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1 from the end), not {layer}")
+            raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1, -2, ... from the end), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
         found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
         with self._up_to(layer) as left:
@@ -67,11 +67,11 @@ class TransformersEncoder:
 
     @property
     def has_pooler(self) -> bool:
-        """Whether the network has a layer after its first token (of BERT: dense and tanh, for the next sentence)."""
+        """Whether the network has a pooler on its first token (in BERT: dense and tanh, for the next sentence)."""
         return getattr(self._model, "pooler", None) is not None
 
     def encode_pooled(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """The first token of each text behind the network's pooler, as it is (not normalised)."""
+        """Return the first token of each text after the network's pooler, not normalised."""
         ids = self._tokenizer.ids(texts, cut)
         found = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
@@ -80,7 +80,7 @@ class TransformersEncoder:
         return found
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, tokens: Any, mask: Any, layer: int) -> Vectors:
@@ -97,7 +97,7 @@ class TransformersEncoder:
 
     @contextmanager
     def _up_to(self, layer: int) -> Iterator[int]:
-        """Within it, layers after the wanted one are not computed where that can be; which one to ask for then."""
+        """Skip the layers after the wanted one if possible; yield the index of the layer to read."""
         wanted = layer if layer >= 0 else self.layers + 1 + layer
         if wanted in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
             yield -1 if wanted == self.layers else wanted
@@ -111,13 +111,13 @@ class TransformersEncoder:
 
 
 def open_network(folder: Path, **form: Any) -> Any:
-    """The encoder's network in float32: from safetensors only, local files only, none of the folder's own code."""
+    """Open the encoder's network in float32: only from local safetensors, without running the folder's own code."""
     try:
         import torch
         from transformers import AutoModel
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", f"the encoder in {folder}") from None
-    # AutoModel would look for a pickle or ask a hub where there are no safetensors.
+    # Without safetensors, AutoModel would look for a pickle or contact a hub.
     if not any(folder.glob("*.safetensors")):
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
     network_class: Any = AutoModel
@@ -127,19 +127,19 @@ def open_network(folder: Path, **form: Any) -> Any:
             network, found = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe, **form
             )
-    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+    except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened by transformers ({reason})") from None
-    # transformers would go on with random numbers; the pooler, which many encoders come without, is then left out.
+    # transformers would continue with random numbers. A missing pooler is left out: many encoders come without one.
     if absent := sorted(key for key in found["missing_keys"] if not key.startswith("pooler.")):
-        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on)")
+        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]})")
     if found["missing_keys"]:
         network.pooler = None
     return network.eval()
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> TextTokenizer:
-    """The folder's ``tokenizer.json``, or what transformers makes of the older files."""
+    """Return the tokeniser of the folder's ``tokenizer.json``, or the one that transformers builds from older files."""
     if (folder / cards.TOKENIZER).is_file():
         return read_tokenizer(folder / cards.TOKENIZER, max_tokens)
     from transformers import AutoTokenizer

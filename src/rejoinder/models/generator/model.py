@@ -1,6 +1,6 @@
-"""A trained generator from its folder: how likely replies are after a context, and replies of its own.
+"""A trained generator: how likely replies are after a context, and replies that it generates.
 
-A folder holds ``generator.json`` (shape, limits, card), ``tokenizer.json`` and ``model.safetensors``.
+Its folder contains ``generator.json`` (shape, limits, card), ``tokenizer.json`` and ``model.safetensors``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _FORBIDDEN = (PADDING, UNKNOWN, BEGIN, TURN)
 
 @torch.no_grad()
 def generate_responses(network: GeneratorNetwork, contexts: Tensor, beam: int, length: int) -> list[list[int]]:
-    """The ids of a reply to each context, of at least one piece."""
+    """Return the ids of a reply to each context, at least one token each."""
     memory = network.encode(contexts)
     return _search_greedily(network, memory, length) if beam == 1 else _search_beam(network, memory, beam, length)
 
 
 def _next_log_probabilities(network: GeneratorNetwork, memory: Any, ids: Tensor) -> Tensor:
-    """Log-probabilities of what follows each prefix; the prefix is short, so it is read anew."""
+    """Return the log-probabilities of the next token; the prefix is short, so it is read again each time."""
     logits = network.logits(network.decode(memory, ids)[:, -1]).float()
     logits[:, list(_FORBIDDEN)] = -torch.inf
     if ids.shape[1] == 1:
@@ -51,7 +51,7 @@ def _search_greedily(network: GeneratorNetwork, memory: Any, length: int) -> lis
     ended = torch.zeros(rows, dtype=torch.bool, device=ids.device)
     for _ in range(length):
         chosen = _next_log_probabilities(network, memory, ids).argmax(-1)
-        # A row that has ended goes on with its end: as a filling it would be hidden from itself.
+        # A row that has ended continues with its end token: padding would be masked even for itself.
         chosen = torch.where(ended, END, chosen)
         ids = torch.cat([ids, chosen[:, None]], dim=1)
         ended |= chosen == END
@@ -61,7 +61,7 @@ def _search_greedily(network: GeneratorNetwork, memory: Any, length: int) -> lis
 
 
 def _search_beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> list[list[int]]:
-    """The best of a beam by log-probability a token; what has ended stays with its score."""
+    """Return the best of a beam by log-probability per token; a finished row stays with its score."""
     rows, device = memory.states.shape[0], memory.states.device
     wide = memory.rows(torch.arange(rows, device=device).repeat_interleave(beam))
     ids = torch.full((rows * beam, 1), BEGIN, device=device)
@@ -96,12 +96,12 @@ def _cut_at_end(row: list[int]) -> list[int]:
 CARD_FILE, TOKENIZER, WEIGHTS = "generator.json", "tokenizer.json", "model.safetensors"
 FORMAT = 1
 _MAX_ROWS = 512
-_MAX_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each piece of the vocabulary
+_MAX_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each entry of the vocabulary
 
 
 @dataclass(frozen=True)
 class GeneratorCard:
-    """What decides a generator beside its weights and its vocabulary, and where it comes from."""
+    """What determines a generator besides its weights and its vocabulary, and where it comes from."""
 
     shape: GeneratorShape
     limits: GeneratorLimits
@@ -112,7 +112,7 @@ class GeneratorCard:
 
 @dataclass(frozen=True)
 class Generator:
-    """A network with its vocabulary, ready to score and to write."""
+    """A network with its vocabulary, ready to score and to generate."""
 
     network: GeneratorNetwork = field(repr=False, compare=False)
     reader: TurnTokenizer = field(repr=False, compare=False)
@@ -123,9 +123,9 @@ class Generator:
     def losses(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MAX_ROWS
     ) -> list[list[float]]:
-        """The softmax cross-entropy a token of each reply to each context, the end of the reply counted as one.
+        """Return the softmax cross-entropy per token of each reply to each context; the end of a reply is a token too.
 
-        A context is read once, whatever the number of its replies; an empty reply is NaN.
+        A context is read once, however many replies it has; an empty reply is NaN.
         """
         sources = [self.reader.context(turns) for turns in contexts]
         targets = [[self.reader.reply(text) for text in texts] for texts in replies]
@@ -144,7 +144,7 @@ class Generator:
         return found
 
     def replies(self, contexts: Sequence[Sequence[str]], *, beam: int = 1, rows: int = 128) -> list[str]:
-        """A reply to each context, written greedily or by a beam; the batch changes none."""
+        """Return a reply to each context, generated greedily or by beam search, independent of the batch."""
         sources = [self.reader.context(turns) for turns in contexts]
         found = [""] * len(sources)
         room = _MAX_TOKENS[self.device.type]
@@ -173,7 +173,7 @@ class Generator:
 def save_generator(
     folder: Path, network: GeneratorNetwork, tokenizer: str, limits: GeneratorLimits, about: dict[str, Any]
 ) -> None:
-    """Write a folder; the card comes last."""
+    """Write a generator into a folder; the card is written last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
     arrays = {name: value.detach().float().cpu().numpy() for name, value in network.state_dict().items()}
@@ -185,13 +185,13 @@ def save_generator(
 
 
 def read_card(folder: Path) -> GeneratorCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name a folder of: rejoinder train generator"
+            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train generator"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
@@ -202,15 +202,15 @@ def read_card(folder: Path) -> GeneratorCard:
             **{**found, "shape": GeneratorShape(**found["shape"]), "limits": GeneratorLimits(**found["limits"])}
         )
     except (AttributeError, KeyError, TypeError):
-        raise InputError(f"{path}: is not a card of a generator in format {FORMAT}; train it again") from None
+        raise InputError(f"{path}: is not the card of a generator in format {FORMAT}; train it again") from None
 
 
 def load_generator(folder: Path, device: str | None = None) -> Generator:
-    """The generator of a folder, on a GPU where there is one."""
+    """Load the generator of a folder, on a GPU if there is one."""
     card = read_card(folder)
     for name, digest in card.files.items():
         if sha256_of(folder / name) != digest:
-            raise InputError(f"{folder / name}: is not the file of its card; train the generator again")
+            raise InputError(f"{folder / name}: does not match its card; train the generator again")
     on = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
@@ -221,5 +221,5 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
 
 @lru_cache(maxsize=2)
 def open_generator(folder: str) -> Generator:
-    """The generator of a folder, opened once."""
+    """Return the generator of a folder, loaded once per process."""
     return load_generator(Path(folder))

@@ -18,14 +18,14 @@ from rejoinder.models.generator.shape import GeneratorShape
 
 
 class EncodedContext(NamedTuple):
-    """A context as the decoder sees it."""
+    """A context as the decoder reads it."""
 
     states: Tensor  # rows, tokens, dim
-    filling: Tensor  # rows, tokens: what only fills a row up
+    filling: Tensor  # rows, tokens: which are padding
     last: Any = None  # the recurrent state at the context's end
 
     def rows(self, which: Tensor) -> EncodedContext:
-        """Some rows, or rows several times."""
+        """Return some of the rows, each as often as it is named."""
         last = self.last
         if isinstance(last, tuple):
             last = tuple(part[:, which] for part in last)
@@ -47,21 +47,21 @@ class GeneratorNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
 
     def encode(self, ids: Tensor, lengths: Tensor | None = None) -> EncodedContext:
-        """Read contexts, filled up on the right; lengths that are known on the CPU spare a GPU a halt."""
+        """Encode contexts, padded on the right; lengths that are on the CPU already avoid waiting for the GPU."""
         filling = ids == self.padding
         known = (~filling).sum(1).cpu() if lengths is None else lengths
         return self.body.encode(self._embed(ids), filling, known)
 
     def decode(self, memory: EncodedContext, ids: Tensor) -> Tensor:
-        """What the decoder knows after each token of the replies: rows, tokens, dim."""
+        """Return the decoder's hidden vector after each token of the replies: rows, tokens, dim."""
         return self.body.decode(memory, self._embed(ids))
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The weight of every token as the next one."""
+        """Return the logits of every token as the next one."""
         return nn.functional.linear(hidden, self.words.weight, self.bias)
 
     def forward(self, context: Tensor, reply: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Hidden vectors of replies after contexts."""
+        """Return the hidden vectors of replies after contexts."""
         return self.decode(self.encode(context, lengths), reply)
 
     def _embed(self, ids: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ class RecurrentBody(nn.Module):
         self.join = nn.Linear(2 * shape.dim, shape.dim) if shape.attention else None
 
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
-        """Read word vectors; what fills a row up is skipped."""
+        """Encode word vectors; padding is skipped."""
         packed = nn.utils.rnn.pack_padded_sequence(self.dropout(words), lengths, batch_first=True, enforce_sorted=False)
         found, last = self.encoder(packed)
         states, _ = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, total_length=words.shape[1])
@@ -116,11 +116,11 @@ class TransformerBody(nn.Module):
         )
 
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
-        """Read word vectors; what fills a row up is not looked at."""
+        """Encode word vectors; padding is masked."""
         return EncodedContext(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
-        """Read replies, each token with those before it."""
+        """Decode replies, each token from those before it."""
         later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
         return self.decoder(  # type: ignore[no-any-return]
             self._placed(words),
@@ -135,7 +135,7 @@ class TransformerBody(nn.Module):
 
 
 def position_encoding(length: int, dim: int, device: Any = None) -> Tensor:
-    """Sines and cosines of each place."""
+    """Return the sines and cosines of each position."""
     at = torch.arange(length, device=device, dtype=torch.float32)[:, None]
     rates = torch.exp(torch.arange(0, dim, 2, device=device, dtype=torch.float32) * (-math.log(10_000.0) / dim))
     return torch.stack([torch.sin(at * rates), torch.cos(at * rates)], dim=-1).flatten(1)

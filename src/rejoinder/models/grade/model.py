@@ -1,6 +1,6 @@
-"""GRADE (Huang et al. 2020): the authors' checkpoint over pairs of context and reply.
+"""GRADE (Huang et al. 2020): the authors' checkpoint applied to pairs of context and reply.
 
-The folder holds what the authors publish, in their places or flat, and what their code takes from elsewhere
+The folder contains what the authors publish, in their subfolders or flat, and what their code takes from elsewhere
 (docs/adapters.md).
 """
 
@@ -40,7 +40,7 @@ class PairTokenizer:
     size: int  # of the vocabulary
 
     def read(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
-        """The token ids of a pair, and to which of the two each belongs; the longer of the two loses its end."""
+        """Return the token ids of a pair, and to which of the two each belongs; the longer text loses its end."""
         before, said = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
         second = [*said, self.separator] if said else []
         return [*before, self.separator, *second], [0] * (len(before) + 1) + [1] * len(second)
@@ -57,7 +57,7 @@ class PairTokenizer:
 
 
 def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
-    """Both lists with ends taken from the longer one (the second, where they are equal) until they fit together."""
+    """Shorten the longer list (the second, if they are equal) at its end until both fit together."""
     a, b = len(first), len(second)
     while a + b > most:
         a, b = (a - 1, b) if a > b else (a, b - 1)
@@ -65,7 +65,7 @@ def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[
 
 
 def read_pair_tokenizer(path: Path) -> PairTokenizer:
-    """The tokeniser of a ``vocab.txt``."""
+    """Return the tokeniser of a ``vocab.txt``."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     lines = read_lines(path)
@@ -83,7 +83,7 @@ _CHECKPOINT = "model_eval_best_*.ckpt"
 
 
 def open_grade(folder: str | None = None) -> GradeModel:
-    """The model of a folder, or of ``<cache>/models/grade``; opened once in a process."""
+    """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
     found = checkpoint_folder("grade", folder, SOURCE)
     path = find_file(found, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
     return _open(found, path, path.stat().st_mtime_ns)
@@ -110,12 +110,10 @@ class GradeModel:
         self.nodes = self._network.near.in_features // self.dimensions
         known = int(self._network.bert.config.vocab_size)
         if known != self._tokens.size:
-            raise InputError(
-                f"{vocabulary}: has {self._tokens.size:,} tokens, but the checkpoint's BERT knows {known:,}"
-            )
+            raise InputError(f"{vocabulary}: has {self._tokens.size:,} tokens, but the checkpoint's BERT has {known:,}")
 
     def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], keep: float, seed: int) -> list[float]:
-        """The coherence of each pair; ``keep`` is the share of the graph's edges that a seeded draw leaves."""
+        """Return the coherence of each pair; ``keep`` is the share of the graph's edges kept by a seeded choice."""
         import torch
 
         tokens = [self._tokens.read(*pair) for pair in zip(contexts, replies, strict=True)]
@@ -132,18 +130,18 @@ class GradeModel:
         return [float(value) for value in found]
 
     def cut(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs have more words, tokens or keywords than are read."""
+        """Return which pairs have more words, tokens or keywords than are read."""
         return [
             self._tokens.is_cut(context, reply) or sum(map(len, self._keywords(context, reply))) > self.nodes - 2
             for context, reply in zip(contexts, replies, strict=True)
         ]
 
     def keywords(self, text: str) -> list[str]:
-        """The keywords of an utterance."""
+        """Return the keywords of an utterance."""
         return self._rarity.keywords(self._english.words(text))
 
     def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> KeywordGraph:
-        """The graph of a pair's keywords."""
+        """Return the graph of a pair's keywords."""
         return build_graph(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
 
     def _keywords(self, context: Sequence[str], reply: str) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Log-probabilities of replies, token by token: a context is read once, and its cache serves all its replies."""
+"""Log-probabilities of replies, token by token: a context is read once, and its cache is used for all its replies."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ Values: TypeAlias = NDArray[np.float64]
 
 
 class LikelihoodRequest(NamedTuple):
-    """A reply to be scored after a context, both as token ids; the context is not empty."""
+    """A reply to be scored after a context, both as token ids; the context must not be empty."""
 
     context: Ids
     reply: Ids
 
 
 class TokenScores(NamedTuple):
-    """The tokens of a reply with the natural log-probability of each, given its context and the tokens before."""
+    """The tokens of a reply with the natural log-probability of each, given the context and the previous tokens."""
 
     tokens: tuple[str, ...]
     log_probabilities: Values
-    context_tokens: int  # that were read
-    context_cut: int  # tokens that the context lost at its beginning
-    reply_cut: int  # tokens that the reply lost at its end: it did not fit even alone
+    context_tokens: int  # as many as were read
+    context_cut: int  # tokens cut from the beginning of the context
+    reply_cut: int  # tokens cut from the end of the reply: it did not fit even alone
 
     @property
     def total(self) -> float:
-        """The log-probability of the reply; NaN where it has no tokens."""
+        """Return the log-probability of the reply; NaN if it has no tokens."""
         return float(self.log_probabilities.sum()) if len(self.tokens) else math.nan
 
     @property
     def mean(self) -> float:
-        """The log-probability per token; NaN where there are none. The perplexity is exp(-mean)."""
+        """Return the log-probability per token; NaN if there are none. The perplexity is exp(-mean)."""
         return float(self.log_probabilities.mean()) if len(self.tokens) else math.nan
 
 
 def response_log_probabilities(
     network: Any, requests: Sequence[LikelihoodRequest], most_rows: int, most_tokens: int
 ) -> list[Values]:
-    """The natural log-probability of each token of each reply; at most so many rows and tokens at once."""
+    """Return the natural log-probability of each token of each reply, at most so many rows and tokens at once."""
     import torch
 
     found: dict[LikelihoodRequest, Values] = {}
@@ -74,7 +74,7 @@ def response_log_probabilities(
 def _score_rows(
     network: Any, reading: Reading, rows: Sequence[tuple[int, LikelihoodRequest]]
 ) -> Iterator[tuple[LikelihoodRequest, Values]]:
-    """The replies of some rows of a reading, all in one pass."""
+    """Score the replies of some rows of a reading in one pass."""
     import torch
 
     own = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
@@ -91,7 +91,7 @@ def _score_rows(
 
 
 def _pick_log_probabilities(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """The log-probability of one token at each place, without a second copy of all logits."""
+    """Return the log-probability of one token at each position, without a second copy of all logits."""
     import torch
 
     return logits.gather(-1, ids[..., None])[..., 0] - torch.logsumexp(logits, dim=-1)

@@ -1,4 +1,4 @@
-"""`nup` without torch: a fine-tuned encoder that tells whether a reply is the next utterance, from its folder."""
+"""`nup` without torch: a fine-tuned encoder that predicts whether a reply is the next utterance."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class NupCard:
-    """How the network of a folder is used, and where it comes from."""
+    """How to use the network of a folder, and where it comes from."""
 
     files: dict[str, str]  # name: sha256
     marks: SpecialTokens
-    limits: AptnessLimits  # only those of a pair count
+    limits: AptnessLimits  # only those for pairs are used
     about: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of all that decides a score."""
+        """Return the digest of everything that determines a score."""
         decides = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
         return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def default_folder() -> Path:
-    """Where a network lies that was trained without naming a folder."""
+    """Return the folder of a network that was trained without naming a folder."""
     return cache_home() / "nup"
 
 
 def read_card(folder: Path) -> NupCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name a folder that nup was trained into"
+            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train nup"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
@@ -70,25 +70,25 @@ def read_card(folder: Path) -> NupCard:
 
 
 def write_card(folder: Path, card: NupCard) -> None:
-    """Write the card of a folder; the last file of a training."""
+    """Write the card of a folder, the last file of a training run."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
 
 
 class NupModel:
-    """The exported network of a folder."""
+    """The exported network in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.card = read_card(folder)
         for name in (GRAPH, TOKENIZER):
             if sha256_of(folder / name) != self.card.files.get(name):
-                raise InputError(f"{folder / name}: is not the file of its card; train it again: rejoinder train nup")
+                raise InputError(f"{folder / name}: does not match its card; train it again: rejoinder train nup")
         self.digest = self.card.digest()
         self._tokenizer = read_tokenizer(folder / TOKENIZER, self.card.limits.utterance_tokens)
         self._session = open_session(folder / GRAPH)
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
-        """How probable it is that each reply is the next utterance; NaN where a context or a reply says nothing."""
+        """Return the probability that each reply is the next utterance; NaN if the context or the reply is blank."""
         found = np.full(len(replies), np.nan)
         rows = {
             i: self._row(context, reply)
@@ -112,7 +112,7 @@ class NupModel:
         return found
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs have more tokens than are read."""
+        """Return which pairs have more tokens than are read."""
         limits = self.card.limits
         before = self._tokenizer.pieces([" ".join(context) for context in contexts])
         said = self._tokenizer.pieces(list(replies))
@@ -126,17 +126,17 @@ class NupModel:
 
 
 def open_nup(folder: str | None = None) -> NupModel:
-    """The network of a folder, or the one that ``rejoinder train nup`` left in the cache."""
+    """Open the network in a folder, or by default the one that ``rejoinder train nup`` stored in the cache."""
     found = default_folder() if folder is None else Path(folder)
     if folder is None and not (found / CARD_FILE).is_file():
         raise RejoinderError(
-            "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or name its "
+            "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or give its "
             "folder: nup(folder='FOLDER')"
         )
     try:
         changed = (found / CARD_FILE).stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading will say what is wrong
+        changed = 0  # reading will report what is wrong
     return _open(found, changed)
 
 

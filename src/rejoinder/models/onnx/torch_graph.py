@@ -1,7 +1,7 @@
-"""An exported graph computed by torch: for a machine whose torch knows CUDA and whose onnxruntime does not.
+"""An exported graph computed by torch: for machines whose torch supports CUDA but whose onnxruntime does not.
 
-It has the operations that our exporters write (opset 17); whatever depends on no input is computed once, at opening.
-Sizes and shapes stay on the CPU, so that the GPU is not waited for.
+It has the operations that our exporters use (opset 17); what does not depend on an input is computed once, at loading.
+Sizes and shapes stay on the CPU, so that nothing waits for the GPU.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.onnx.torch_operations import OPERATIONS
 
-_SMALL = 64  # numbers; what is not larger is a size, a shape or a scalar, and stays on the CPU
+_SMALL = 64  # elements; a tensor this small is a size, a shape or a scalar, and stays on the CPU
 
 
 class UnknownOperationError(InputError):
-    """A graph asks for what is not in our list."""
+    """A graph needs an operation that is not implemented here."""
 
 
 class _Step(NamedTuple):
@@ -27,7 +27,7 @@ class _Step(NamedTuple):
     given: tuple[str, ...]
     settings: dict[str, Any]
     results: tuple[str, ...]
-    last: tuple[str, ...]  # what nobody needs afterwards
+    last: tuple[str, ...]  # names that are not needed afterwards
 
 
 class TorchGraph:
@@ -51,7 +51,7 @@ class TorchGraph:
         self._known |= {name: known[name] for name in self._outputs if name in known}
 
     def run(self, outputs: Sequence[str] | None, given: Mapping[str, Any]) -> list[Any]:
-        """What the graph gives for arrays, as arrays."""
+        """Return the outputs of the graph for the given arrays, as arrays."""
         torch = self._torch
         values: dict[str, Any] = {"": None, **self._known}
         values |= {
@@ -70,7 +70,7 @@ class TorchGraph:
         return tensor if tensor.numel() <= _SMALL else tensor.to(self._device)
 
     def _plan(self, nodes: Sequence[Any], known: dict[str, Any], path: Path) -> list[_Step]:
-        """The steps that depend on an input; what the others give is put into ``known``."""
+        """Return the steps that depend on an input; the results of the others are put into ``known``."""
         steps: list[_Step] = []
         known[""] = None
         for node in nodes:
@@ -97,7 +97,7 @@ class TorchGraph:
 
 
 def _node_attributes(node: Any) -> dict[str, Any]:
-    """The attributes of a node as plain values."""
+    """Return the attributes of a node as plain values."""
     from onnx import AttributeProto, helper, numpy_helper
 
     found: dict[str, Any] = {}

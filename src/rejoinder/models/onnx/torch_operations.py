@@ -1,4 +1,4 @@
-"""The operations of ONNX (opset 17) that our exporters write, in torch."""
+"""The operations of ONNX (opset 17) that our exporters use, in torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DTYPES = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: 
 
 
 def _on_same_device(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Both where the one is that is not on the CPU."""
+    """Return both on the device of the one that is not on the CPU."""
     if one.device == other.device:
         return one, other
     return (one.to(other.device), other) if one.device.type == "cpu" else (one, other.to(one.device))
@@ -55,7 +55,7 @@ def _squeeze(data: Tensor, axes: Tensor | None = None) -> Tensor:
 
 
 def _expand(data: Tensor, shape: Tensor) -> Tensor:
-    # Both sides may be wider: a size of 1 leaves the other's.
+    # Either side may be wider: a size of 1 takes the other's.
     return data.expand(np.broadcast_shapes(tuple(data.shape), tuple(_to_integers(shape))))
 
 

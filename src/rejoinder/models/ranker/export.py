@@ -1,4 +1,4 @@
-"""A trained ranker as a folder that needs no torch: its graphs with int8 matrices, the words' weights, and the card."""
+"""Export of a trained ranker to a folder that needs no torch: graphs with int8 matrices, word weights, and the card."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def export_ranker(
 ) -> RankerCard:
     """Write a ranker that was trained from the embedded networks; the same networks give the same bytes.
 
-    Without a chooser (and the weights of words) it reads every statement. The words' vectors must be those of aptness.
+    Without a chooser (and word weights) it reads every statement. The word vectors must be those of aptness.
     """
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # a folder without a card is not used until it is complete
     words, mask = torch.zeros(2, 7, int(reader.trunk.config.hidden_size)), torch.ones(2, 7, dtype=torch.int64)
     words[:, :, 0] = torch.arange(7)
     mask[1, 5:] = 0
@@ -82,7 +82,7 @@ def _write_chooser(chooser: ChooserNetwork, read: dict[str, Any], target: Path) 
 
 
 def _copy_to_cpu(network: nn.Module) -> Any:
-    """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
+    """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
     found: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
     found.trunk.set_attn_implementation("eager")
     found.trunk.pooler = None

@@ -1,7 +1,7 @@
 """A ranker without torch: how well candidates answer a request in a situation, and which statements were read for each.
 
-A candidate without a word has no score (NaN). A question without statements is ranked by its request alone, one without
-a context by its statements alone.
+A blank candidate has no score (NaN). A question without statements is ranked by its request alone, one without a
+context by its statements alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rejoinder.types import Question
 
 
 class RankerGraphs:
-    """The graphs of a folder, each opened when it is first needed."""
+    """The graphs in a folder, each opened when first needed."""
 
     def __init__(self, folder: Path, card: RankerCard, shipped: Path) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class RankerGraphs:
         self._words = WordTable(shipped / aptness_card.EMBEDDINGS, aptness_card.read_card(shipped).dimensions)
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate; equal rows are computed once."""
+        """Return the score of each candidate; equal rows are computed once."""
         place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
         kept = list(place)
         found = np.empty(len(kept))
@@ -61,7 +61,7 @@ class RankerGraphs:
         return found[[place[row] for row in rows]]
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
-        """The log-odds of each statement."""
+        """Return the log-odds of each statement."""
         found: list[Floats] = [np.zeros(0, np.float32)] * len(rows)
 
         def fill(batch: Rows) -> None:
@@ -84,7 +84,7 @@ class RankerGraphs:
 
 
 def span_weights(rows: Sequence[SituationRow], width: int) -> Floats:
-    """(rows, 1 + statements, tokens): what makes means of the words of the request and of each statement."""
+    """Return (rows, 1 + statements, tokens): weights that average the words of the request and of each statement."""
     found = np.zeros((len(rows), max(len(row.spans) for row in rows), width), np.float32)
     for n, row in enumerate(rows):
         for at, (start, end) in enumerate(row.spans):
@@ -96,7 +96,7 @@ class CandidateReader(Protocol):
     """What reads candidates: a graph in onnxruntime, or torch."""
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate."""
+        """Return the score of each candidate."""
         ...
 
 
@@ -104,12 +104,12 @@ class StatementChooser(Protocol):
     """What chooses statements."""
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
-        """The log-odds of each statement."""
+        """Return the log-odds of each statement."""
         ...
 
 
 class Ranking(NamedTuple):
-    """What a ranker says of a question: a score a candidate, and the places of the statements read for each."""
+    """A ranker's result for a question: one score per candidate, and the indices of the statements read for each."""
 
     scores: list[float]
     used: list[tuple[int, ...]]
@@ -124,19 +124,19 @@ class _QuestionTokens(NamedTuple):
 
 
 def shipped_folder() -> Path:
-    """The folder of the ranker that comes with the package."""
+    """Return the folder of the ranker shipped with the package."""
     if not (WEIGHTS / "ranker" / cards.CARD_FILE).is_file():
         raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
     return WEIGHTS / "ranker"
 
 
 def open_ranker(folder: str | Path | None = None) -> RankerModel:
-    """The ranker of a folder, that of the package where none is named; opened once in a process."""
+    """Open the ranker in a folder, or by default that of the package, once per process."""
     found = shipped_folder() if folder is None else Path(folder)
     try:
         changed = (found / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading the card will say what is wrong
+        changed = 0  # reading the card will report what is wrong
     return _open(found, changed)
 
 
@@ -146,7 +146,7 @@ def _open(folder: Path, changed: int) -> RankerModel:
 
 
 class RankerModel:
-    """A ranker: what reads candidates and, in a situated one, what chooses statements."""
+    """A ranker: a reader of candidates and, if it is situated, a chooser of statements."""
 
     def __init__(self, folder: Path) -> None:
         self.card = cards.read_card(folder)
@@ -162,7 +162,7 @@ class RankerModel:
         self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_card(aptness).dimensions)
 
     def rank(self, questions: Sequence[Question]) -> list[Ranking]:
-        """The scores of every question, and what was read for them."""
+        """Return the scores for every question, and the statements that were read."""
         read = self._tokens(questions)
         used = self._used(read)
         rows, places = [], []
@@ -179,11 +179,11 @@ class RankerModel:
         return [Ranking(*found) for found in zip(scores, used, strict=True)]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]]:
-        """The places of the statements that are read for each candidate."""
+        """Return the indices of the statements that are read for each candidate."""
         return self._used(self._tokens(questions))
 
     def odds(self, questions: Sequence[Question]) -> list[Floats]:
-        """The log-odds that each statement matters to the request; of a situated ranker."""
+        """Return the log-odds that each statement matters to the request; only for a situated ranker."""
         return self._odds(self._tokens(questions))
 
     def _tokens(self, questions: Sequence[Question]) -> list[_QuestionTokens]:
@@ -210,14 +210,14 @@ class RankerModel:
         return found
 
     def _fitting(self, one: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
-        """The places of the statements that a row with all of them has room for."""
+        """Return the indices of the statements that fit into a row."""
         room = count_fitting(one.statements, one.request, candidate, self.card.limits)
         return tuple(place for place in range(room) if one.statements[place])
 
     def _odds(self, read: Sequence[_QuestionTokens]) -> list[Floats]:
         card = self.card
         if self._chooser is None:
-            raise InputError("this ranker reads every statement and chooses none; a situated one chooses")
+            raise InputError("this ranker reads every statement and has no log-odds for them; use a situated ranker")
         rows = [situation_rows(one.statements, one.request, card.marks, card.limits) for one in read]
         flat = self._chooser.odds([row for of in rows for row in of])
         found, at = [], 0
@@ -230,7 +230,7 @@ class RankerModel:
 
 
 def check_word_vectors(aptness: Path, card: RankerCard, folder: Path) -> None:
-    """Raise where the words' vectors are not those that the ranker was trained with."""
+    """Raise if the word vectors are not those that the ranker was trained with."""
     if aptness_card.read_card(aptness).files[aptness_card.EMBEDDINGS] != card.words:
         raise InputError(f"{folder}: was trained with another version of aptness; train it again")
 

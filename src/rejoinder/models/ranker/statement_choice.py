@@ -1,8 +1,8 @@
 """Which statements of a situation are read for a candidate.
 
-A statement has the log-odds that it matters to the request, from the chooser, and gains for words like the candidate's:
-the cubed cosines of word vectors, each of its words with the most alike of the candidate, rare words counting more.
-A short situation is read whole; of a longer one the likeliest few are, in the order in which they stand.
+A statement has the log-odds that it matters to the request, from the chooser, and gains for words similar to the
+candidate's: the cubed cosine of each of its words with the most similar word of the candidate, where rare words count
+more. A short situation is read in full; of a longer one, the most likely few statements, in their original order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Floats: TypeAlias = NDArray[np.float32]
 
 
 class WordTable:
-    """Vectors of words: int8 rows with a scale each, in a file that is read where it is asked."""
+    """Word vectors: int8 rows with a scale each, in a memory-mapped file."""
 
     def __init__(self, path: Path, width: int) -> None:
         rows = path.stat().st_size // (width + 4)
@@ -30,12 +30,12 @@ class WordTable:
         self.count = rows
 
     def vectors(self, ids: NDArray[np.int64]) -> Floats:
-        """The vectors of some ids, of any shape."""
+        """Return the vectors of ids, in an array of any shape."""
         found: Floats = self._small[ids].astype(np.float32) * self._scales[ids][..., None]
         return found
 
     def directions(self, ids: Sequence[int]) -> Floats:
-        """The vectors of some ids at length 1."""
+        """Return the vectors of ids, scaled to length 1."""
         found = self.vectors(np.asarray(ids, np.int64))
         lengths = np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-9)
         turned: Floats = (found / lengths).astype(np.float32)
@@ -43,7 +43,7 @@ class WordTable:
 
 
 def word_weights(texts: Sequence[Ids], size: int) -> Floats:
-    """How much each word counts: the square of the logarithm of how rare it is among the texts."""
+    """Return the weight of each word: the square of the logarithm of how rare it is among the texts."""
     held = np.zeros(size)
     for text in texts:
         held[list(set(text))] += 1
@@ -52,7 +52,7 @@ def word_weights(texts: Sequence[Ids], size: int) -> Floats:
 
 
 def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words: WordTable, weights: Floats) -> Floats:
-    """(candidates, statements): from 0 to 1; 0 for a text without words."""
+    """Return (candidates, statements) similarities from 0 to 1; 0 for a text without words."""
     found = np.zeros((len(candidates), len(statements)), np.float32)
     some = [i for i, text in enumerate(statements) if text]
     others = [i for i, text in enumerate(candidates) if text]
@@ -62,7 +62,7 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
     of_candidates = [word for i in others for word in candidates[i]]
     these, at = np.unique(of_statements, return_inverse=True)
     those, back = np.unique(of_candidates, return_inverse=True)
-    # Not by @: on a busy machine its threads cost a hundred times what so small a product does.
+    # Not by @: on a busy machine its threads cost a hundred times as much as such a small product.
     alike = np.einsum("ik,jk->ij", words.directions(these.tolist()), words.directions(those.tolist()))
     nearest = np.maximum.reduceat(alike[:, back], _starts([len(candidates[i]) for i in others]), axis=1)[at]
     counted = weights[of_statements][:, None]
@@ -74,7 +74,7 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
 
 
 def choose_statements(odds: Floats, gained: Floats, choice: StatementChoice) -> tuple[int, ...]:
-    """The places of the statements to be read, in order."""
+    """Return the indices of the statements to read, in order."""
     total = odds + choice.likeness * gained
     most = len(total) if len(total) <= choice.whole else choice.most
     likeliest = np.argsort(-total, kind="stable")[:most]

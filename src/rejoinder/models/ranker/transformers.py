@@ -1,4 +1,4 @@
-"""A ranker on any encoder of transformers (BERT, RoBERTa, DeBERTa ...): the score is read off the first token."""
+"""A ranker on any transformers encoder (BERT, RoBERTa, DeBERTa ...), which scores by the first token."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HubReader(nn.Module):
         self.head = nn.Linear(int(trunk.config.hidden_size), 1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The score of each pair."""
+        """Return the score of each pair."""
         given = {"input_ids": input_ids, "attention_mask": attention_mask}
         if getattr(self.trunk.config, "type_vocab_size", 0) > 1:
             given["token_type_ids"] = token_type_ids
@@ -44,15 +44,15 @@ class HubReader(nn.Module):
 
 
 def open_hub_reader(name: str) -> tuple[HubReader, str]:
-    """A model by its name (``hf:NAME``, a folder, or of the catalog) with a new layer on top, and its tokeniser."""
+    """Open a model by name (``hf:NAME``, a folder, or from the catalog) with a new layer on top, and its tokeniser."""
     folder, mark = find_encoder_folder(name)
     if mark != cards.CONFIG:
-        raise InputError(f"the encoder {name!r} is an exported graph; name one that torch can train, e.g. hf:minilm")
+        raise InputError(f"the encoder {name!r} is an exported graph; use one that torch can train, e.g. hf:minilm")
     return HubReader(open_network(folder)), load_tokenizer(folder, RankerLimits().row_tokens).serialized
 
 
 def find_special_tokens(tokenizer: str) -> SpecialTokens:
-    """The ids that begin, part, end and fill a row, as this tokeniser has them."""
+    """Return the ids of the tokens with which this tokeniser begins, separates, ends and pads a row."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_str(tokenizer)
@@ -64,7 +64,7 @@ def find_special_tokens(tokenizer: str) -> SpecialTokens:
 
 
 def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
-    """The limits, with rows no longer than the encoder's positions."""
+    """Return the limits, with rows no longer than the encoder's positions."""
     from dataclasses import replace
 
     positions = int(getattr(reader.trunk.config, "max_position_embeddings", 512)) - 2
@@ -79,7 +79,7 @@ def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
 
 
 def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target: Path) -> RankerCard:
-    """Write a ranker that torch reads; the card gets the files' digests."""
+    """Write a ranker that needs torch; the files' digests are added to the card."""
     from dataclasses import replace
 
     from safetensors.torch import save_file
@@ -97,7 +97,7 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
 
 
 class TorchReader:
-    """The reader of such a folder."""
+    """The reader of a folder that ``save_hub_ranker`` wrote."""
 
     def __init__(self, folder: Path, card: RankerCard) -> None:
         from safetensors.torch import load_file
@@ -108,7 +108,7 @@ class TorchReader:
             trunk = network_class.from_config(AutoConfig.from_pretrained(folder))
         weights = load_file(folder / cards.WEIGHTS)
         if not any(name.startswith("trunk.pooler.") for name in weights):
-            trunk.pooler = None  # an encoder that came without one was trained without one
+            trunk.pooler = None  # an encoder without one was trained without one
         self._network = HubReader(trunk)
         self._network.load_state_dict(weights)
         self._device = torch_device()
@@ -116,7 +116,7 @@ class TorchReader:
         self._padding = card.marks.padding
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate."""
+        """Return the score of each candidate."""
         found = np.empty(len(rows))
         for batch in batches([len(row.ids) for row in rows], *batch_limits(self._device)):
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)

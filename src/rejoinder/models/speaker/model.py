@@ -1,4 +1,4 @@
-"""The folder of a scorer that was trained on dialogues (SSREM, RSREM, RUBER): ``scorer.json`` and its weights."""
+"""The folder of a scorer trained on dialogues (SSREM, RSREM, RUBER): ``scorer.json`` and its weights."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rejoinder.models.tensors import read_tensors, write_tensors
 CARD_FILE = "scorer.json"
 TENSORS = "weights.safetensors"
 FORMAT = 1
-F_BOUNDS = "f"  # the name that f's own bounds go by
-MEAN_NAME = "mean"  # the array beside the network's own: what is taken off V
+F_BOUNDS = "f"  # the name of f's own bounds
+MEAN_NAME = "mean"  # an array besides the network's own: it is subtracted from V
 
 
 class ContextView(NamedTuple):
-    """A mean over a context's last utterances; an utterance loses weight with each that came after it."""
+    """A weighted mean over a context's last utterances; the weight decays with every later utterance."""
 
     decay: float
     turns: int
@@ -35,19 +35,19 @@ class ContextView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScorerCard:
-    """What decides a scorer's numbers, beside its weights, and where it comes from."""
+    """What determines a scorer's scores, besides its weights, and where it comes from."""
 
     kind: Kind
     encoder: str  # the name of V
     features: str  # the digest of V
-    views: tuple[ContextView, ...]  # of the context: V(c) has them side by side
-    bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: what becomes 0 and 1 (equation 2)
-    weights: str  # the sha256 of the weights' file
+    views: tuple[ContextView, ...]  # of the context: V(c) is their concatenation
+    bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: the values that become 0 and 1 (equation 2)
+    weights: str  # the sha256 of the weights file
     about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of all that decides a score."""
+        """Return the digest of everything that determines a score."""
         told = asdict(self)
         told["views"] = [list(view) for view in self.views]
         decides = {key: told[key] for key in ("kind", "features", "views", "bounds", "weights")}
@@ -55,12 +55,12 @@ class ScorerCard:
 
 
 def shipped_folder(kind: Kind) -> Path:
-    """The folder of the package's own scorer."""
+    """Return the folder of the scorer shipped with the package."""
     return WEIGHTS / kind
 
 
 def read_card(folder: Path) -> ScorerCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
         found = orjson.loads(path.read_bytes())
@@ -82,7 +82,7 @@ def read_card(folder: Path) -> ScorerCard:
 
 
 def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
-    """Write a folder, its weights at half precision; the same scorer gives the same bytes. The card as written."""
+    """Write a scorer with weights in half precision (the same scorer gives the same bytes); return the written card."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
     told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
@@ -96,29 +96,29 @@ class SpeakerScorer:
 
     def __init__(self, card: ScorerCard, weights: Weights, vectors: UtteranceVectors) -> None:
         self.card, self.vectors = card, vectors
-        # As they are stored, whether they come from a folder or from a training.
+        # Rounded as they are stored, whether they come from a folder or from training.
         self.weights = {name: array.astype(np.float16).astype(np.float64) for name, array in weights.items()}
         self._network = build_network(card.kind)
 
     @classmethod
     def open(cls, folder: Path) -> SpeakerScorer:
-        """The scorer of a folder; one whose files or vectors are not those of its card is refused."""
+        """Open the scorer of a folder; raise if its files or vectors do not match its card."""
         card = read_card(folder)
         vectors = open_utterance_vectors(card.encoder)
         if vectors.digest != card.features:
             raise InputError(
-                f"{folder / CARD_FILE}: was trained on other vectors of {card.encoder!r} (digest {card.features[:12]}, "
-                f"here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
+                f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
+                f"{card.features[:12]}, here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
             )
         if (found := sha256_of(folder / TENSORS)) != card.weights:
             raise InputError(
-                f"{folder / TENSORS}: is not the file of its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
+                f"{folder / TENSORS}: does not match its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
                 f"{_retrain_hint(card.kind)}"
             )
         return cls(card, read_tensors(folder / TENSORS), vectors)
 
     def raw(self, views: Sequence[WeightedVectors], replies: WeightedVectors) -> Array:
-        """f of the views of contexts and replies, not yet scaled; NaN where one of the two says nothing known."""
+        """Return f of the views of contexts and of replies, unscaled; NaN if either has no known words."""
         mean = self.weights[MEAN_NAME]
         contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
         spoken = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
@@ -127,7 +127,7 @@ class SpeakerScorer:
         return np.where(said & (replies.weights > 0), found, np.nan)
 
     def raw_of_texts(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
-        """f of contexts (their utterances, the oldest first) and replies."""
+        """Return unscaled f of contexts (their utterances, oldest first) and replies."""
         if not len(replies):
             return np.zeros(0)
         spoken = [list(self._read(context))[::-1] for context in contexts]
@@ -144,11 +144,11 @@ class SpeakerScorer:
         return self.raw(views, rows(replies))
 
     def f(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
-        """f of contexts and replies on the unit range, clipped."""
+        """Return f of contexts and replies on the unit range, clipped."""
         return self.scaled(self.raw_of_texts(contexts, replies), F_BOUNDS)
 
     def scaled(self, values: Array, of: str) -> Array:
-        """Values of f, or of g by its spec, on the unit range by the bounds of the training data (equation 2)."""
+        """Return values of f, or of g by its spec, scaled to the unit range by the training data's bounds (eq. 2)."""
         if of not in self.card.bounds:
             known = ", ".join(repr(name) for name in self.card.bounds if name != F_BOUNDS)
             raise InputError(
@@ -159,7 +159,7 @@ class SpeakerScorer:
         return np.clip((values - low) / (high - low), 0, 1)
 
     def truncated(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs hold an utterance that is too long to be read whole."""
+        """Return which pairs contain an utterance that is too long to be read in full."""
         texts = [[*self._read(c), reply] for c, reply in zip(contexts, replies, strict=True)]
         distinct = list(dict.fromkeys(text for of_pair in texts for text in of_pair))
         long = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
@@ -174,7 +174,7 @@ class SpeakerScorer:
 
 
 def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
-    """The scorer of a folder, the package's own where none is named."""
+    """Open the scorer in a folder, or by default that of the package."""
     place = shipped_folder(kind) if folder is None else Path(folder)
     path = place / CARD_FILE
     found = _open_cached(place, path.stat().st_mtime_ns if path.is_file() else 0)

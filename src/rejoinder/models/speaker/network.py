@@ -1,8 +1,8 @@
-"""f of SSREM and RSREM, and RUBER's unreferenced score: a context and replies in, a number each out, with gradients.
+"""f of SSREM and RSREM, and RUBER's unreferenced score: from a context and replies to a score each, with gradients.
 
-All of them read vectors of length 1; a context may have several, its *views*, side by side. Shapes: contexts
-(n, views * d), replies (n, k, d), out (n, k). ``weights`` is a dictionary of arrays; every function computes in their
-precision.
+The inputs are vectors of length 1; a context may have several, its *views*, concatenated. Shapes: contexts
+(n, views * d), replies (n, k, d), output (n, k). ``weights`` is a dictionary of arrays; every function computes in
+their precision.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Kind: TypeAlias = Literal["ssrem", "rsrem", "ruber"]
 
 
 class ForwardPass(NamedTuple):
-    """The scores, and what the gradient needs to know of how they came about."""
+    """The scores, and the intermediate values that the gradient needs."""
 
     scores: Array
     kept: tuple[Array, ...]
 
 
 class ScorerNetwork(Protocol):
-    """A parametrised score of a context and a reply."""
+    """A parametric score of a context and a reply."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """The first weights."""
+        """Return the initial weights."""
         ...
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
+        """Return the score of each reply."""
         ...
 
     def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """How a loss changes with each weight, from how it changes with each score."""
+        """Return the gradient of a loss with respect to the weights, given that with respect to the scores."""
         ...
 
 
@@ -47,16 +47,16 @@ class BilinearNetwork:
     """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1)."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """M is the identity times a scale, for each view: at first f grows with the cosine."""
+        """Return M as the identity times a scale for each view, so that f initially grows with the cosine."""
         return {"matrix": _identities(dimensions, views, scale)}
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
+        """Return the score of each reply."""
         found = np.tanh(_products(contexts @ weights["matrix"], replies))
         return ForwardPass(found, ())
 
     def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """Of M."""
+        """Return the gradient of M."""
         return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - found.scores**2), replies)}
 
 
@@ -69,7 +69,7 @@ class UnreferencedNetwork:
     hidden = 64
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """M as in SSREM; the layers drawn evenly, as Glorot and Bengio (2010) do."""
+        """Return M as in SSREM, and layers initialised uniformly as in Glorot and Bengio (2010)."""
 
         def drawn(rows: int, columns: int) -> Array:
             reach = (6 / (rows + columns)) ** 0.5
@@ -87,7 +87,7 @@ class UnreferencedNetwork:
         }
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
+        """Return the score of each reply."""
         products = _products(contexts @ weights["matrix"], replies)
         inner = (contexts @ weights["context"])[:, None] + replies @ weights["reply"]
         hidden = np.tanh(inner + products[..., None] * weights["quadratic"][0] + weights["bias"])
@@ -95,7 +95,7 @@ class UnreferencedNetwork:
         return ForwardPass(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
 
     def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """Of all layers."""
+        """Return the gradients of all layers."""
         hidden, products = found.kept
         outer = slopes * found.scores * (1 - found.scores)
         inner = outer[..., None] * weights["output"] * (1 - hidden**2)
@@ -113,7 +113,7 @@ class UnreferencedNetwork:
 
 
 def build_network(kind: Kind) -> ScorerNetwork:
-    """The network of a scorer's kind."""
+    """Return the network for a kind of scorer."""
     return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
 
 
@@ -122,24 +122,24 @@ def _identities(dimensions: int, views: int, scale: float) -> Array:
 
 
 def center_vectors(vectors: Array, mean: Array) -> Array:
-    """Vectors less a mean, at length 1; one that is the mean itself is all zeros."""
+    """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
     apart = vectors - mean.astype(vectors.dtype)
     lengths = np.sqrt(np.einsum("...d,...d->...", apart, apart))[..., None]
     return np.asarray(apart / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
 def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
-    """The views of contexts, each centred by itself; one that says nothing is all zeros."""
+    """Return the views of contexts, each centred separately; a view without known words is zero."""
     return np.concatenate(
         [center_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
     )
 
 
 def _products(turned: Array, replies: Array) -> Array:
-    """(n, d) and (n, k, d) to (n, k)."""
+    """Map (n, d) and (n, k, d) to (n, k)."""
     return np.asarray((replies @ turned[:, :, None])[..., 0])
 
 
 def _weighted_sum(weights: Array, replies: Array) -> Array:
-    """(n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
+    """Map (n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
     return np.asarray((weights[:, None] @ replies)[:, 0])

@@ -1,4 +1,4 @@
-"""Writers of statements (SUGAR, Figure 3): the embedded language model with our LoRA, or any sequence model."""
+"""Models that write statements (SUGAR, Figure 3): the embedded language model with our LoRA, or a sequence model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rejoinder.models.comet.model import load_sequence_comet
 from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_card
 from rejoinder.models.language_model.model import LanguageModel
 
-MAX_WORDS = 100  # of each text that is read: what is beyond does not matter to a statement
+MAX_WORDS = 100  # of each text that is read: what comes later does not matter for a statement
 
 
 @dataclass(frozen=True)
 class StatementRequest:
-    """What a statement is wanted for."""
+    """What a statement should be about."""
 
     request: str
     goal: str
@@ -34,18 +34,18 @@ class StatementRequest:
 
     @property
     def given(self) -> str:
-        """Request, goal and reply with their marks, each on the same line and cut to so many words."""
+        """Return request, goal and reply with their marks, on one line and each cut to ``MAX_WORDS`` words."""
         parts = (("u", self.request), ("g", self.goal), ("r", self.reply))
         return " ".join(f"[{mark}]{' '.join(text.split()[:MAX_WORDS])}" for mark, text in parts)
 
     @property
     def mark(self) -> str:
-        """The beginning of what is written."""
+        """Return the beginning of the output."""
         return f"[{self.category}]"
 
     @property
     def prompt(self) -> str:
-        """All that stands before the statement, for a model that continues a text."""
+        """Return everything before the statement, for a model that continues a text."""
         return f"{self.given} {self.mark}"
 
 
@@ -57,38 +57,40 @@ _MAX_ROWS = 32
 
 
 class StatementWriter(Protocol):
-    """Whatever writes statements."""
+    """A model that writes statements."""
 
     def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+        """Return up to n distinct statements for each request, best first."""
         ...
 
     def details(self) -> dict[str, str]:
-        """What decides a statement, for cards."""
+        """Return what determines a statement, for cards."""
         ...
 
 
 def check_beam(n: int, beam: int) -> None:
-    """Whether so many statements can come out of a beam of that width."""
+    """Raise if a beam of that width cannot give n statements."""
     if not 1 <= n <= beam:
-        raise InputError(f"a beam of width {beam} cannot give {n} statements; ask for 1 to {beam}, or widen the beam")
+        raise InputError(
+            f"a beam of width {beam} cannot give {n} statements; use an n from 1 to {beam}, or a wider beam"
+        )
 
 
 def first_lines(texts: Sequence[str], n: int) -> list[list[str]]:
-    """What was written in groups of n: one line each, without what is empty or was said before."""
+    """Return the first lines of the outputs in groups of n, without empty and repeated ones."""
     lines = [" ".join(text.strip().partition("\n")[0].split()) for text in texts]
     return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
 
 
 @dataclass(frozen=True, eq=False)
 class LoraStatementWriter:
-    """A language model that was taught to write statements."""
+    """A language model trained to write statements."""
 
     model: LanguageModel
     card: LoraCard
 
     def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+        """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
         distinct = list(dict.fromkeys(one.prompt for one in asked))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
@@ -124,12 +126,12 @@ class LoraStatementWriter:
         return first_lines(texts, n)
 
     def details(self) -> dict[str, str]:
-        """What decides a statement."""
+        """Return what determines a statement."""
         return {**self.model.details(), "additions": self.card.parts[:12]}
 
 
 def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
-    """The writer of a folder (that of the package where none is named)."""
+    """Open the writer in a folder, or by default that of the package."""
     where = SHIPPED_FOLDER if folder is None else Path(folder)
     read_card(where, STATEMENTS_LORA)
     return _open(where, (where / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
@@ -145,16 +147,16 @@ _MAX_SEQUENCE_TOKENS = 32  # of a statement
 
 @dataclass(frozen=True, eq=False)
 class SequenceStatementWriter:
-    """A sequence model of a folder, asked by beam search."""
+    """A sequence model from a folder, decoded by beam search."""
 
     network: Any
     tokenizer: Any
     digest: str
 
     def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+        """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
-        found = {one: self._written(one, n, beam) for one in dict.fromkeys(asked)}  # one by one: padding moves scores
+        found = {one: self._written(one, n, beam) for one in dict.fromkeys(asked)}  # one by one: padding changes scores
         return [found[one] for one in asked]
 
     def _written(self, asked: StatementRequest, n: int, beam: int) -> list[str]:
@@ -181,12 +183,12 @@ class SequenceStatementWriter:
         return first_lines(texts, n)[0]
 
     def details(self) -> dict[str, str]:
-        """What decides a statement."""
+        """Return what determines a statement."""
         return {"digest": self.digest[:12]}
 
 
 def open_writer(name: str | None = None, device: Any = None) -> StatementWriter:
-    """The writer of the package, of a folder that ``rejoinder train statements`` made, or a sequence model."""
+    """Open the writer of the package, of a folder that ``rejoinder train statements`` wrote, or a sequence model."""
     if name is None or (Path(name) / STATEMENTS_LORA.card).is_file():
         return open_lora_writer(name, device)
     opened = load_sequence_comet(name)
