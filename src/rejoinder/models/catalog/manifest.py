@@ -39,7 +39,7 @@ class ModelMissingError(RejoinderError):
         cure = f"get it with: rejoinder models get {name}"
         if name in MODELS and isinstance(MODELS[name].origin, Shipped):
             cure = "it comes with rejoinder; install rejoinder again"
-        super().__init__(f"the model {name!r} is not here; {cure}")
+        super().__init__(f"the model {name!r} is missing; {cure}")
 
 
 def models_home() -> Path:
