@@ -72,18 +72,18 @@ class Metric:
 
         The best is the first reference that gives the highest score on its own.
         """
-        alone = [
+        single_pairs = [
             Pair(dataclasses.replace(pair.item, references=(reference,)), pair.response)
             for pair in pairs
             for reference in pair.item.references
         ]
-        scores = iter(self.score(alone)) if "references" in self.needs else iter(())
-        matched: list[int | None] = []
+        scores = iter(self.score(single_pairs)) if "references" in self.needs else iter(())
+        best_indices: list[int | None] = []
         for pair in pairs:
-            of_pair = [next(scores, NAN) for _ in pair.item.references]
-            known = [value for value in of_pair if not math.isnan(value)]
-            matched.append(of_pair.index(max(known)) if known else None)
-        return matched
+            pair_scores = [next(scores, NAN) for _ in pair.item.references]
+            known_scores = [value for value in pair_scores if not math.isnan(value)]
+            best_indices.append(pair_scores.index(max(known_scores)) if known_scores else None)
+        return best_indices
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text too long for the metric to read in full; they are counted and reported."""
@@ -162,11 +162,11 @@ def metric_class(name: str) -> type[Metric]:
         return _find_metric_class(importlib.import_module(f"rejoinder.metrics.{name}"), name, None)
     for entry in _entry_points():
         if entry.name == name:
-            found = entry.load()
-            if not (inspect.isclass(found) and issubclass(found, Metric)):
+            cls = entry.load()
+            if not (inspect.isclass(cls) and issubclass(cls, Metric)):
                 raise SpecError(f"the entry point {name!r} of {entry.value} is not a Metric")
-            _names[found] = name
-            return found
+            _names[cls] = name
+            return cls
     raise SpecError(f"no metric is called {name!r}; {nearest(name, metric_names())}")
 
 
@@ -179,8 +179,8 @@ def parse(spec: str) -> Metric:
     >>> str(rejoinder.parse("bleu(n=2)"))
     'bleu(n=2)'
     """
-    typed = specs.parse_spec(spec, "metric")
-    return specs.construct(metric_class(typed.name), typed)
+    parsed = specs.parse_spec(spec, "metric")
+    return specs.construct(metric_class(parsed.name), parsed)
 
 
 def name_of(cls: type[Metric]) -> str:
@@ -229,29 +229,29 @@ def _entry_points() -> list[Any]:
 
 def _find_metric_class(module: ModuleType, name: str, wanted: str | None) -> type[Metric]:
     """Return the only metric class of a module, or the one called ``wanted``."""
-    defined = {
+    classes = {
         key: value
         for key, value in vars(module).items()
         if inspect.isclass(value) and issubclass(value, Metric) and value.__module__ == module.__name__
     }
     if wanted is not None:
-        if wanted not in defined:
-            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, defined)}")
-        return defined[wanted]
-    public = [cls for key, cls in defined.items() if not key.startswith("_")]
+        if wanted not in classes:
+            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, classes)}")
+        return classes[wanted]
+    public = [cls for key, cls in classes.items() if not key.startswith("_")]
     if len(public) != 1:
-        found = ", ".join(sorted(c.__name__ for c in public)) or "none"
-        raise SpecError(f"{name} must define one rejoinder.Metric (found: {found}); choose one with {name}:CLASS")
+        names = ", ".join(sorted(c.__name__ for c in public)) or "none"
+        raise SpecError(f"{name} must define one rejoinder.Metric (found: {names}); choose one with {name}:CLASS")
     return public[0]
 
 
 def _load_metric_file(name: str) -> type[Metric]:
     file, _, wanted = name.partition(":")
-    loaded = load_user_file(file, "metric")
-    cls = _find_metric_class(loaded.module, file, wanted or None)
+    user_file = load_user_file(file, "metric")
+    cls = _find_metric_class(user_file.module, file, wanted or None)
     if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
-    _names[cls], _digests[cls] = name, loaded.digest
+    _names[cls], _digests[cls] = name, user_file.digest
     return cls
 
 

@@ -69,18 +69,18 @@ def align(reference: Sequence[Candidates]) -> Alignment:
 def _without_rivals(reference: Sequence[Candidates]) -> Alignment | None:
     """Return the alignment if each word has at most one candidate and no two words share one; otherwise None."""
     links: list[Link] = []
-    taken = chunks = 0
-    before = (_NOWHERE, _NOWHERE)
+    used = chunks = 0
+    previous = (_NOWHERE, _NOWHERE)
     for place, (places, stages) in enumerate(reference):
         if not places:
             continue
-        if places & taken or len(stages) > 1:
+        if places & used or len(stages) > 1:
             return None
-        taken |= places
+        used |= places
         i, stage = stages[0]
-        if before != (i - 1, place - 1):
+        if previous != (i - 1, place - 1):
             chunks += 1
-        before = (i, place)
+        previous = (i, place)
         links.append((i, place, stage))
     return Alignment(links, chunks)
 
@@ -147,19 +147,19 @@ def _extend(states: _States, row: _Row, follows: bool) -> _States:
     """
     place, (_, stages), _, _, rows_left, later = row
     extended: _States = {}
-    for (taken, last), (cost, chain) in states.items():
-        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+    for (used, last), (cost, chain) in states.items():
+        free = [candidate for candidate in stages if not used >> candidate[0] & 1]
         if rows_left > len(free):
-            key = (taken & later, _NOWHERE)
+            key = (used & later, _NOWHERE)
             if key not in extended or cost < extended[key][0]:
                 extended[key] = (cost, chain)
         for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
-            new = cost + abs(i - place) * _DISTANCE + stage
+            new_cost = cost + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
-                new += _CHUNK
-            key = ((taken | 1 << i) & later, i)
-            if key not in extended or new < extended[key][0]:
-                extended[key] = (new, (chain, (i, place, stage)))
+                new_cost += _CHUNK
+            key = ((used | 1 << i) & later, i)
+            if key not in extended or new_cost < extended[key][0]:
+                extended[key] = (new_cost, (chain, (i, place, stage)))
     return extended
 
 
@@ -171,23 +171,23 @@ def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
     """
     place, (places, stages), group, _, rows_left, later = row
     extended: _States = {}
-    for (taken, last), (cost, chain) in states.items():
-        bound = min(rows_left, (group & (later | places) & ~taken).bit_count())
-        loss = bound - min(rows_left - 1, (group & later & ~taken).bit_count())
-        key = (taken & later, _NOWHERE)
-        new = cost + _LOSS * loss
-        if key not in extended or new < extended[key][0]:
-            extended[key] = (new, chain)
-        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+    for (used, last), (cost, chain) in states.items():
+        bound = min(rows_left, (group & (later | places) & ~used).bit_count())
+        loss = bound - min(rows_left - 1, (group & later & ~used).bit_count())
+        key = (used & later, _NOWHERE)
+        new_cost = cost + _LOSS * loss
+        if key not in extended or new_cost < extended[key][0]:
+            extended[key] = (new_cost, chain)
+        free = [candidate for candidate in stages if not used >> candidate[0] & 1]
         for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
-            after = taken | 1 << i
-            loss = bound - 1 - min(rows_left - 1, (group & later & ~after).bit_count())
-            new = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
+            used_after = used | 1 << i
+            loss = bound - 1 - min(rows_left - 1, (group & later & ~used_after).bit_count())
+            new_cost = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
-                new += _CHUNK
-            key = (after & later, i)
-            if key not in extended or new < extended[key][0]:
-                extended[key] = (new, (chain, (i, place, stage)))
+                new_cost += _CHUNK
+            key = (used_after & later, i)
+            if key not in extended or new_cost < extended[key][0]:
+                extended[key] = (new_cost, (chain, (i, place, stage)))
     return extended
 
 

@@ -33,10 +33,10 @@ def bags_of(texts: Sequence[str], vectors: str) -> Bags:
     tokens_of = get_tokenizer("words")
     tokens = [tokens_of(text) for text in texts]
     words = list(dict.fromkeys(word for words in tokens for word in words))
-    found, known = open_word_vectors(vectors).vectors(words)
-    known &= found.any(axis=1)  # a zero vector has no direction
+    matrix, known = open_word_vectors(vectors).vectors(words)
+    known &= matrix.any(axis=1)  # a zero vector has no direction
     row = {words[i]: row for row, i in enumerate(np.flatnonzero(known))}
-    return Bags(found[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
+    return Bags(matrix[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
 
 
 def is_word_vectors(name: str) -> bool:
@@ -48,8 +48,8 @@ def is_word_vectors(name: str) -> bool:
 
 def vectors_details(vectors: str) -> dict[str, str]:
     """Return what a signature says about word vectors; raise if they are missing."""
-    found = open_word_vectors(vectors)
-    return {"model": f"{Path(found.name).name} {found.digest[:12]}"}
+    word_vectors = open_word_vectors(vectors)
+    return {"model": f"{Path(word_vectors.name).name} {word_vectors.digest[:12]}"}
 
 
 def open_word_vectors(name: str) -> WordVectors:

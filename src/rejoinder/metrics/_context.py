@@ -24,7 +24,7 @@ def map_spoken(
     pairs: Sequence[Pair], compute: Callable[[list[Pair]], Sequence[Result]], otherwise: Result
 ) -> list[Result]:
     """Return ``compute`` of the pairs whose context and reply are not blank, and ``otherwise`` for the others."""
-    known = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
-    chosen = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
-    found = iter(compute(chosen) if chosen else ())
-    return [next(found) if is_known else otherwise for is_known in known]
+    is_spoken = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
+    spoken_pairs = [pair for pair, is_known in zip(pairs, is_spoken, strict=True) if is_known]
+    results = iter(compute(spoken_pairs) if spoken_pairs else ())
+    return [next(results) if is_known else otherwise for is_known in is_spoken]

@@ -15,12 +15,12 @@ from rejoinder.types import Pair
 
 def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
     """Return one vector per text; zeros for a blank text."""
-    opened = load_encoder(encoder)
-    said = np.array([bool(text.strip()) for text in texts], bool)
-    found = np.zeros((len(texts), opened.dimensions), np.float32)
-    if said.any():
-        found[said] = opened.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
-    return found
+    model = load_encoder(encoder)
+    has_text = np.array([bool(text.strip()) for text in texts], bool)
+    vectors = np.zeros((len(texts), model.dimensions), np.float32)
+    if has_text.any():
+        vectors[has_text] = model.encode([text for text, is_kept in zip(texts, has_text, strict=True) if is_kept])
+    return vectors
 
 
 def find_truncated(pairs: Sequence[Pair], encoder: str) -> list[bool]:
@@ -33,11 +33,11 @@ def find_truncated(pairs: Sequence[Pair], encoder: str) -> list[bool]:
 
 def encoder_details(encoder: str) -> dict[str, str]:
     """Return what a signature says about an encoder; raise if it is missing."""
-    opened = load_encoder(encoder)
-    return {"model": f"{Path(opened.name).name} {opened.digest[:12]}"}
+    model = load_encoder(encoder)
+    return {"model": f"{Path(model.name).name} {model.digest[:12]}"}
 
 
 def language_model_details(name: str) -> dict[str, str]:
     """Return the digest of a language model and how it reads turns; raise if it is missing."""
-    found = open_language_model(name).details()
-    return {"weights": found["digest"], "join": found["join"], "window": found["window"]}
+    details = open_language_model(name).details()
+    return {"weights": details["digest"], "join": details["join"], "window": details["window"]}

@@ -52,40 +52,40 @@ def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> lis
     """
     matches = [0] * n
     words = set(reply)
-    found = words.intersection(references.row)
-    matches[0] = len(found)
+    common_words = words.intersection(references.row)
+    matches[0] = len(common_words)
     if len(words) < len(reply):
-        matches[0] += _matches_of_repeated(reply, found, references.texts)
-    matched = [i for i, word in enumerate(reply) if word in found]
+        matches[0] += _matches_of_repeated(reply, common_words, references.texts)
+    match_starts = [i for i, word in enumerate(reply) if word in common_words]
     text = ""
     for k in range(2, n + 1):
         # An n-gram can match only where both of its (n-1)-grams did: usually nowhere.
-        starts = [i for i, j in pairwise(matched) if j == i + 1]
+        starts = [i for i, j in pairwise(match_starts) if j == i + 1]
         if not starts:
             break
-        guesses = [reply[i : i + k] for i in starts]
-        different = set(guesses)
+        grams = [reply[i : i + k] for i in starts]
+        distinct = set(grams)
         text = text or f" {' '.join(references.row)} "
-        if len(different) < MANY:
-            shared = {gram for gram in different if f" {' '.join(gram)} " in text}
+        if len(distinct) < MANY:
+            shared = {gram for gram in distinct if f" {' '.join(gram)} " in text}
         else:
-            shared = different.intersection(ngrams(references.row, k))
+            shared = distinct.intersection(ngrams(references.row, k))
         matches[k - 1] = len(shared)
-        if len(different) < len(guesses):
+        if len(distinct) < len(grams):
             texts = [[*ngrams(tokens, k)] for tokens in references.texts]
-            matches[k - 1] += _matches_of_repeated(guesses, shared, texts)
-        matched = [i for i, gram in zip(starts, guesses, strict=True) if gram in shared]
+            matches[k - 1] += _matches_of_repeated(grams, shared, texts)
+        match_starts = [i for i, gram in zip(starts, grams, strict=True) if gram in shared]
     return matches
 
 
-def _matches_of_repeated(guesses: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
+def _matches_of_repeated(grams: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
     """Return the number of matches beyond the first, for n-grams that occur more than once in the reply."""
-    few = len(shared) < MANY
-    times_here = guesses.count if few else Counter(guesses).__getitem__
-    times_there = [text.count if few else Counter(text).__getitem__ for text in texts]
+    is_short = len(shared) < MANY
+    count_in_reply = grams.count if is_short else Counter(grams).__getitem__
+    counts_in_texts = [text.count if is_short else Counter(text).__getitem__ for text in texts]
     matches = 0
     for gram in shared:
-        times = times_here(gram)
+        times = count_in_reply(gram)
         if times > 1:
-            matches += min(times, max([count(gram) for count in times_there])) - 1
+            matches += min(times, max([count(gram) for count in counts_in_texts])) - 1
     return matches

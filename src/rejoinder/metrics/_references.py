@@ -26,14 +26,14 @@ def best_over_references(
     references = [reference.text for pair in pairs for reference in pair.item.references]
     if not references:
         return [NAN] * len(pairs)
-    found = similarities(replies, references)
+    values = similarities(replies, references)
     ends = np.cumsum([len(pair.item.references) for pair in pairs]).tolist()
-    return [largest_known(found[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [largest_known(values[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def largest_known(found: Similarities) -> float:
+def largest_known(values: Similarities) -> float:
     """Return the largest number that is not NaN; NaN if there is none."""
-    known = found[~np.isnan(found)]
+    known = values[~np.isnan(values)]
     return float(known.max()) if known.size else NAN
 
 
@@ -44,12 +44,12 @@ def cosines(
 
     ``vectors_of`` computes one vector per text and is called once, with the distinct texts.
     """
-    place = {text: i for i, text in enumerate(dict.fromkeys([*replies, *references]))}
-    vectors = normalize_rows(vectors_of(list(place)))
-    first = vectors[[place[text] for text in replies]]
-    second = vectors[[place[text] for text in references]]
-    found: Similarities = np.clip(np.einsum("ij,ij->i", first, second), -1.0, 1.0)
-    return found
+    index = {text: i for i, text in enumerate(dict.fromkeys([*replies, *references]))}
+    vectors = normalize_rows(vectors_of(list(index)))
+    first = vectors[[index[text] for text in replies]]
+    second = vectors[[index[text] for text in references]]
+    values: Similarities = np.clip(np.einsum("ij,ij->i", first, second), -1.0, 1.0)
+    return values
 
 
 def normalize_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:

@@ -59,9 +59,9 @@ class ReferencedMetric(Metric):
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "mix", self.mix, Mix)
-        found = parse(self.reference)
-        if found.needs != {"references"}:
-            needed = ", ".join(sorted(found.needs)) or "no references"
+        metric = parse(self.reference)
+        if metric.needs != {"references"}:
+            needed = ", ".join(sorted(metric.needs)) or "no references"
             raise SpecError(f"{self.kind}: reference must be a metric that needs only references, not {needed}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
@@ -75,14 +75,14 @@ class ReferencedMetric(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for f or g."""
-        of_f = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
-        return [a or b for a, b in zip(of_f, parse(self.reference).cut(pairs), strict=True)]
+        f_cut = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
+        return [a or b for a, b in zip(f_cut, parse(self.reference).cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
         """Return the digest of the scorer (with its bounds and V) and the details of g."""
-        found = parse(self.reference)
-        told = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
-        return {**told, **{f"reference {key}": value for key, value in found.details().items()}}
+        metric = parse(self.reference)
+        own = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+        return {**own, **{f"reference {key}": value for key, value in metric.details().items()}}
 
 
 def unreferenced_scores(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:

@@ -35,8 +35,8 @@ class Aptness(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the aptness of each response to its item's context."""
-        found = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
-        return [float(value) for value in found]
+        probabilities = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
+        return [float(value) for value in probabilities]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count."""
@@ -66,12 +66,12 @@ def aptness(
         raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
     if len(contexts) != len(responses):
         raise InputError(f"contexts has {len(contexts)} entries but responses {len(responses)}; pass as many of each")
-    spoken = [[context] if isinstance(context, str) else list(context) for context in contexts]
-    for i, texts in enumerate(spoken):
+    turn_lists = [[context] if isinstance(context, str) else list(context) for context in contexts]
+    for i, texts in enumerate(turn_lists):
         if not all(isinstance(text, str) for text in [*texts, responses[i]]):
             raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
-    found = open_aptness().probabilities(spoken, responses, model)
-    return [round(float(value), 4) for value in found]
+    probabilities = open_aptness().probabilities(turn_lists, responses, model)
+    return [round(float(value), 4) for value in probabilities]
 
 
 def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:

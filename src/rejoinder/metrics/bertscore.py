@@ -42,8 +42,8 @@ def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -
 def _join_special(tokens: TokenVectors) -> ContextualTokens:
     parts = [tokens.vectors] if tokens.special is None else [tokens.vectors, tokens.special]
     vectors = np.concatenate(parts)
-    found: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return ContextualTokens(found, np.arange(len(vectors)) < len(tokens.vectors))
+    normalized: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return ContextualTokens(normalized, np.arange(len(vectors)) < len(tokens.vectors))
 
 
 Part: TypeAlias = Literal["precision", "recall", "f1"]
@@ -59,16 +59,16 @@ def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[Con
     rows, columns = _starts(replies), _starts(references)
     precision = _means(np.maximum.reduceat(cosines, columns, axis=1), replies, rows)
     recall = _means(np.maximum.reduceat(cosines, rows, axis=0).T, references, columns).T
-    found = {"precision": precision, "recall": recall, "f1": _harmonic(precision, recall)}[part]
-    bounded: Array = np.clip(found, -1.0, 1.0)
+    scores = {"precision": precision, "recall": recall, "f1": _harmonic(precision, recall)}[part]
+    bounded: Array = np.clip(scores, -1.0, 1.0)
     return bounded
 
 
 def _harmonic(precision: Array, recall: Array) -> Array:
     """Return the harmonic mean, or 0 where either number is not above 0."""
-    above = (precision > 0) & (recall > 0)
-    found: Array = np.where(above, 2 * precision * recall, 0.0) / np.where(above, precision + recall, 1.0)
-    return found
+    is_positive = (precision > 0) & (recall > 0)
+    means: Array = np.where(is_positive, 2 * precision * recall, 0.0) / np.where(is_positive, precision + recall, 1.0)
+    return means
 
 
 def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
@@ -80,8 +80,8 @@ def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts:
     """Return the mean over each text's own tokens (rows of ``best``), in double precision."""
     own = np.concatenate([text.own for text in texts])
     sums = np.add.reduceat(best * own[:, None].astype(np.float64), starts, axis=0)
-    found: Array = sums / np.add.reduceat(own.astype(np.int64), starts)[:, None]
-    return found
+    means: Array = sums / np.add.reduceat(own.astype(np.int64), starts)[:, None]
+    return means
 
 
 # The layers that the bert-score package (0.3.13) chose by correlation with human ratings of WMT 2016.
@@ -123,11 +123,11 @@ class Bertscore(Metric):
             tokens = dict(zip(texts, contextual(texts, self.encoder, self._layer), strict=True))
             for group in groups:
                 references = [tokens[text] for text in group.references if tokens[text].own.any()]
-                said = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]
-                if said and references:
-                    best = compare_tokens([reply for _, reply in said], references, self.part).max(axis=1)
-                    for (place, _), value in zip(said, best.tolist(), strict=True):
-                        scores[place] = value
+                replies = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]
+                if replies and references:
+                    best = compare_tokens([reply for _, reply in replies], references, self.part).max(axis=1)
+                    for (index, _), value in zip(replies, best.tolist(), strict=True):
+                        scores[index] = value
         return scores
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
@@ -161,10 +161,10 @@ class _Group:
 def _blocks(pairs: Sequence[Pair]) -> Iterator[list[_Group]]:
     """Yield the pairs grouped by their references, as many at a time as should be in memory."""
     groups: dict[tuple[str, ...], _Group] = {}
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         references = tuple(reference.text for reference in pair.item.references)
         if references:
-            groups.setdefault(references, _Group(references, [])).replies.append((place, pair.response.text))
+            groups.setdefault(references, _Group(references, [])).replies.append((index, pair.response.text))
     block: list[_Group] = []
     size = 0
     for group in groups.values():

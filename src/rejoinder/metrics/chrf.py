@@ -50,32 +50,32 @@ def _matches(texts: Texts, order: int) -> Counts:
         half = len(texts) // 2
         return np.concatenate([_matches(texts[:half], order), _matches(texts[half:], order)])
     lengths = np.array([len(text) for pair in texts for text in pair], np.int64)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters until the end of the text
-    whose = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
-    found = np.zeros((len(texts), order), np.int64)
+    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters until the end of the text
+    text_index = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    matches = np.zeros((len(texts), order), np.int64)
     grams = np.zeros(len(codes) + 1, np.uint64)
     for n in range(1, order + 1):
         grams = (grams[:-1] << np.uint64(bits)) | codes[n - 1 :]
-        whole = left[: len(grams)] >= n  # the others would extend into the next text
-        owner = whose[: len(grams)]
+        is_whole = remaining[: len(grams)] >= n  # the others would extend into the next text
+        owner = text_index[: len(grams)]
         keys = ((owner >> np.uint64(1)) << np.uint64(n * bits) | grams) << np.uint64(1) | (owner & np.uint64(1))
-        narrow = keys[whole].astype(np.uint32 if owners + n * bits < _NARROW else np.uint64)  # sorted sooner
+        narrow = keys[is_whole].astype(np.uint32 if owners + n * bits < _NARROW else np.uint64)  # sorted sooner
         if not len(narrow):
             break
         narrow.sort()
-        found[:, n - 1] = _count_matches(narrow, n * bits + 1, len(texts))
-    return found
+        matches[:, n - 1] = _count_matches(narrow, n * bits + 1, len(texts))
+    return matches
 
 
-def _count_matches(keys: NDArray[np.unsignedinteger[Any]], behind: int, pairs: int) -> Counts:
+def _count_matches(keys: NDArray[np.unsignedinteger[Any]], shift: int, pairs: int) -> Counts:
     """Return the matches of each pair, from sorted keys: the pair (above so many bits), the n-gram, and the side."""
     one = keys.dtype.type(1)
     grams = keys >> one
-    begins = np.flatnonzero(np.concatenate(([True], grams[1:] != grams[:-1])))
-    there = np.add.reduceat((keys & one).astype(np.int64), begins)
-    here = np.diff(np.append(begins, len(keys))) - there
-    owners = (keys[begins] >> keys.dtype.type(behind)).astype(np.int64)
-    return np.bincount(owners, np.minimum(here, there), pairs).astype(np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], grams[1:] != grams[:-1])))
+    second_counts = np.add.reduceat((keys & one).astype(np.int64), starts)
+    first_counts = np.diff(np.append(starts, len(keys))) - second_counts
+    owners = (keys[starts] >> keys.dtype.type(shift)).astype(np.int64)
+    return np.bincount(owners, np.minimum(first_counts, second_counts), pairs).astype(np.int64)
 
 
 def _codes(text: str) -> tuple[NDArray[np.uint64], int]:
@@ -90,8 +90,10 @@ def _count_matches_slowly(first: str, second: str, n: int) -> int:
     """Return the matches of two texts that have too many distinct characters to fit n-grams into an integer."""
     from collections import Counter
 
-    here, there = (Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (first, second))
-    return sum((here & there).values())
+    first_counts, second_counts = (
+        Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (first, second)
+    )
+    return sum((first_counts & second_counts).values())
 
 
 @dataclass(frozen=True)
@@ -123,15 +125,15 @@ class Chrf(Metric):
             return self._by_sacrebleu(pairs)
         scores = np.full(len(pairs), NAN)
         texts: list[tuple[str, str]] = []
-        places: list[int] = []
-        for place, pair in enumerate(pairs):
+        indices: list[int] = []
+        for index, pair in enumerate(pairs):
             reply = self._text(pair.response.text)
             for reference in pair.item.references if reply else ():
                 if text := self._text(reference.text):
                     texts.append((reply, text))
-                    places.append(place)
+                    indices.append(index)
         if texts:
-            np.fmax.at(scores, places, self._f(count_ngrams(texts, self.order)))
+            np.fmax.at(scores, indices, self._f(count_ngrams(texts, self.order)))
         return [float(score) for score in scores]
 
     def _text(self, text: str) -> str:
@@ -139,14 +141,16 @@ class Chrf(Metric):
 
     def _f(self, counts: NgramCounts) -> NDArray[np.float64]:
         """Return the F-measure of mean precision and mean recall, over the orders that fit into both texts."""
-        known = (counts.first > 0) & (counts.second > 0)
-        orders = known.sum(axis=1)  # never 0: neither text is empty
-        precision = _mean(counts.matches, counts.first, known, orders)
-        recall = _mean(counts.matches, counts.second, known, orders)
+        is_counted = (counts.first > 0) & (counts.second > 0)
+        orders = is_counted.sum(axis=1)  # never 0: neither text is empty
+        precision = _mean(counts.matches, counts.first, is_counted, orders)
+        recall = _mean(counts.matches, counts.second, is_counted, orders)
         factor = self.beta**2
-        below = factor * precision + recall
-        some = precision + recall > 0
-        score = np.divide((1 + factor) * precision * recall, below, out=np.zeros(len(below)), where=some)
+        denominator = factor * precision + recall
+        is_positive = precision + recall > 0
+        score = np.divide(
+            (1 + factor) * precision * recall, denominator, out=np.zeros(len(denominator)), where=is_positive
+        )
         return np.minimum(1.0, 100 * score / 100)
 
     def _by_sacrebleu(self, pairs: Sequence[Pair]) -> list[float]:
@@ -169,10 +173,10 @@ class Chrf(Metric):
         return {"sacrebleu": __version__}
 
 
-def _mean(matches: Counts, of: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.float64]:
+def _mean(matches: Counts, totals: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean share over the orders that count, added up order by order as sacrebleu does."""
     total = np.zeros(len(matches))
     for n in range(matches.shape[1]):
-        total += np.where(known[:, n], matches[:, n] / np.maximum(1, of[:, n]), 0.0)
+        total += np.where(known[:, n], matches[:, n] / np.maximum(1, totals[:, n]), 0.0)
     mean: NDArray[np.float64] = total / orders
     return mean

@@ -33,13 +33,13 @@ class ContextOverlap(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the overlap of each response with its item's context."""
         scores = []
-        seen: tuple[Turn, ...] = ()
-        said: frozenset[str] = frozenset()
+        context: tuple[Turn, ...] = ()
+        context_words: frozenset[str] = frozenset()
         for pair in pairs:
-            if pair.item.context is not seen:  # the responses to one item are usually adjacent
-                seen = pair.item.context
-                turns = seen if self.turns is None else seen[-self.turns :]
-                said = content_words("\n".join(turn.text for turn in turns))
+            if pair.item.context is not context:  # the responses to one item are usually adjacent
+                context = pair.item.context
+                turns = context if self.turns is None else context[-self.turns :]
+                context_words = content_words("\n".join(turn.text for turn in turns))
             reply = content_words(pair.response.text)
-            scores.append(len(reply & said) / len(reply) if reply and seen else NAN)
+            scores.append(len(reply & context_words) / len(reply) if reply and context else NAN)
         return scores

@@ -59,8 +59,8 @@ class Cosine(Metric):
         if is_word_vectors(self.encoder):
             return [False] * len(pairs)
         texts = [text for pair in pairs for text in (join_context(pair), pair.response.text)]
-        long = load_encoder(self.encoder).truncated(texts)
-        return [any(long[i : i + 2]) for i in range(0, len(long), 2)]
+        is_cut = load_encoder(self.encoder).truncated(texts)
+        return [any(is_cut[i : i + 2]) for i in range(0, len(is_cut), 2)]
 
     def details(self) -> dict[str, str]:
         """Return the digest of the vectors, and whether the first token went through a pooler."""
@@ -74,13 +74,13 @@ class Cosine(Metric):
     def _cosines(self, pairs: Sequence[Pair]) -> list[float]:
         contexts = self._vectors([join_context(pair) for pair in pairs], "left")
         replies = self._vectors([pair.response.text for pair in pairs], "right")
-        found = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
-        return [float(value) for value in found]
+        cosines = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
+        return [float(value) for value in cosines]
 
     def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
         """Return one vector per text, zeros if no word is known; each distinct text is encoded once."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        return self._pooled(list(place), cut)[[place[text] for text in texts]]
+        index = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        return self._pooled(list(index), cut)[[index[text] for text in texts]]
 
     def _pooled(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
         if is_word_vectors(self.encoder):
@@ -90,5 +90,5 @@ class Cosine(Metric):
             return np.array([pool(bags.vectors[rows], axis=0) if rows else empty for rows in bags.rows])
         if self.pooling == "mean":
             return load_encoder(self.encoder).encode(texts, cut)
-        opened = load_encoder(self.encoder, cache=False)
-        return (max_pool if self.pooling == "max" else first_token_vectors)(opened, texts, cut)
+        encoder = load_encoder(self.encoder, cache=False)
+        return (max_pool if self.pooling == "max" else first_token_vectors)(encoder, texts, cut)

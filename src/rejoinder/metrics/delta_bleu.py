@@ -63,24 +63,24 @@ class DeltaBleu(Metric):
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] | None = None
-        known: list[_WeightedReference] = []
+        references: list[_WeightedReference] = []
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                known = self._known(seen, tokens_of)
+                references = self._known(seen, tokens_of)
             reply = tokens_of(pair.response.text)
-            scores.append(self._bleu(reply, known) if reply and known else NAN)
+            scores.append(self._bleu(reply, references) if reply and references else NAN)
         return scores
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
         """Return the reference each response matched best: the first whose own score times its weight is highest."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
-        matched: list[int | None] = []
+        best_indices: list[int | None] = []
         for pair in pairs:
-            reply, known = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
-            values = [one.weight * self._bleu(reply, [one]) for one in known] if reply else []
-            matched.append(known[values.index(max(values))].place if values else None)
-        return matched
+            reply, references = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
+            values = [reference.weight * self._bleu(reply, [reference]) for reference in references] if reply else []
+            best_indices.append(references[values.index(max(values))].place if values else None)
+        return best_indices
 
     def details(self) -> dict[str, str]:
         """Return the version of the tokeniser's package."""
@@ -88,10 +88,10 @@ class DeltaBleu(Metric):
 
     def weights(self, references: Sequence[Reference]) -> list[float]:
         """Return the weight of each reference of an item."""
-        found = [self._of_source(reference.source) for reference in references]
+        by_source = [self._of_source(reference.source) for reference in references]
         if self.weight == "source":
-            return found
-        return [one * scaled for one, scaled in zip(found, _scale_scores(references), strict=True)]
+            return by_source
+        return [weight * scaled for weight, scaled in zip(by_source, _scale_scores(references), strict=True)]
 
     def _of_source(self, source: str) -> float:
         for name in _SOURCES:
@@ -108,17 +108,17 @@ class DeltaBleu(Metric):
             if weight > 0 and (tokens := tokens_of(reference.text))
         ]
 
-    def _bleu(self, reply: Tokens, known: Sequence[_WeightedReference]) -> float:
-        heaviest, lightest = (of([one.weight for one in known]) for of in (max, min))
+    def _bleu(self, reply: Tokens, references: Sequence[_WeightedReference]) -> float:
+        highest, lowest = (extreme([reference.weight for reference in references]) for extreme in (max, min))
         # Both sums of a precision are weighted, so matches are relative to the highest weight.
-        matches = [_matches(reply, k, known) / heaviest for k in range(1, self.n + 1)]
+        matches = [_matches(reply, k, references) / highest for k in range(1, self.n + 1)]
         length = len(reply)
-        closest = min((abs(one.length - length), one.length) for one in known)[1]
+        closest = min((abs(reference.length - length), reference.length) for reference in references)[1]
         if self.smoothing != "exp":
             return bleu(matches, length, closest, self.n, self.smoothing)
         if not matches[0]:
             return 0.0
-        orders, missing = min(self.n, length), lightest / heaviest
+        orders, missing = min(self.n, length), lowest / highest
         for k in range(orders):
             if not matches[k]:
                 missing /= 2
@@ -135,11 +135,11 @@ class _WeightedReference(NamedTuple):
     grams: list[Counter[Ngram]]
 
 
-def _matches(reply: Tokens, k: int, known: Sequence[_WeightedReference]) -> float:
+def _matches(reply: Tokens, k: int, references: Sequence[_WeightedReference]) -> float:
     """Return the weighted matches of one order: each n-gram counts by the reference that gives it the most."""
     total = 0.0
     for gram, times in Counter(ngrams(reply, k)).items():
-        total += max([one.weight * min(times, one.grams[k - 1][gram]) for one in known])
+        total += max([reference.weight * min(times, reference.grams[k - 1][gram]) for reference in references])
     return total
 
 
@@ -149,10 +149,10 @@ def _scale_scores(references: Sequence[Reference]) -> list[float]:
     for reference in references:
         if reference.score is not None:
             by_source.setdefault(reference.source, []).append(reference.score)
-    found = []
+    scaled = []
     for reference in references:
         scores = by_source.get(reference.source, [])
         low, high = (min(scores), max(scores)) if scores else (0.0, 0.0)
-        known = reference.score is not None and high > low
-        found.append(((reference.score or 0.0) - low) / (high - low) if known else 1.0)
-    return found
+        has_scale = reference.score is not None and high > low
+        scaled.append(((reference.score or 0.0) - low) / (high - low) if has_scale else 1.0)
+    return scaled

@@ -49,8 +49,8 @@ class Distinct(SetMetric):
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         grams = [[*map(" ".join, ngrams(tokens_of(pair.response.text), self.n))] for pair in pairs]
         if self.over == "system":
-            return [found or None for found in grams]
-        return [len(set(found)) / len(found) if found else None for found in grams]
+            return [response_grams or None for response_grams in grams]
+        return [len(set(response_grams)) / len(response_grams) if response_grams else None for response_grams in grams]
 
     def settle(self, rows: Rows) -> list[float]:
         """Return each response's own ratio, or its share of the system's."""
@@ -62,7 +62,7 @@ class Distinct(SetMetric):
             if row.statistic is not None:
                 counts[row.system].update(row.statistic)
                 responses[row.system] += 1
-        weights = {system: responses[system] / found.total() for system, found in counts.items()}
+        weights = {system: responses[system] / system_counts.total() for system, system_counts in counts.items()}
         return [
             NAN
             if row.statistic is None

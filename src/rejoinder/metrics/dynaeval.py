@@ -38,12 +38,12 @@ class DynaEval(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the score of each context with its response."""
         return map_spoken(
-            pairs, lambda said: open_dynaeval(self.folder).scores(_dialogues(said), self.past, self.future), NAN
+            pairs, lambda spoken: open_dynaeval(self.folder).scores(_dialogues(spoken), self.past, self.future), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a turn of more words than are read."""
-        return map_spoken(pairs, lambda said: open_dynaeval(self.folder).cut(_dialogues(said)), False)
+        return map_spoken(pairs, lambda spoken: open_dynaeval(self.folder).cut(_dialogues(spoken)), False)
 
     def details(self) -> dict[str, str]:
         """Return the digest of the authors' files."""

@@ -87,25 +87,25 @@ class Fed(Metric):
         kinds = _read_followups().aspects[self.aspect]
         return kinds["negative"] if self.followups == "negative" else [*kinds["negative"], *kinds["positive"]]
 
-    def _scores(self, model: LanguageModel, said: Sequence[_ScoredConversation]) -> list[float]:
+    def _scores(self, model: LanguageModel, scored: Sequence[_ScoredConversation]) -> list[float]:
         kinds = _read_followups().aspects[self.aspect]
-        negative = self._losses(model, said, kinds["negative"])
+        negative = self._losses(model, scored, kinds["negative"])
         if self.followups == "negative":
             return negative
-        positive = self._losses(model, said, kinds["positive"])
+        positive = self._losses(model, scored, kinds["positive"])
         return [bad - good for bad, good in zip(negative, positive, strict=True)]
 
-    def _losses(self, model: LanguageModel, said: Sequence[_ScoredConversation], texts: Sequence[str]) -> list[float]:
+    def _losses(self, model: LanguageModel, scored: Sequence[_ScoredConversation], texts: Sequence[str]) -> list[float]:
         """Return the mean loss over the follow-ups; 0 if there are none."""
         if not texts:
-            return [0.0] * len(said)
-        of_followups = [[after.followups[text] for text in texts] for after in said]
+            return [0.0] * len(scored)
+        followup_scores = [[one_scored.followups[text] for text in texts] for one_scored in scored]
         if self.over == "followup":
-            return [sum(-scores.total for scores in line) / len(texts) for line in of_followups]
-        before = model.context_log_probabilities([after.conversation for after in said], self._room(model))
+            return [sum(-scores.total for scores in line) / len(texts) for line in followup_scores]
+        before = model.context_log_probabilities([one_scored.conversation for one_scored in scored], self._room(model))
         return [
             sum(-(b.log_probabilities.sum() + s.total) / (len(b.tokens) + len(s.tokens)) for s in line) / len(texts)
-            for b, line in zip(before, of_followups, strict=True)
+            for b, line in zip(before, followup_scores, strict=True)
         ]
 
     def _room(self, model: LanguageModel) -> int:
@@ -128,9 +128,11 @@ def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[f
         model = open_language_model(name)
         texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
         conversations = [conversation(pair) for pair in chosen]
-        found = iter(model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations)))
-        said = [_ScoredConversation(c, {text: next(found) for text in texts}) for c in conversations]
-        return list(zip(*(metric._scores(model, said) for metric in metrics), strict=True))
+        token_scores = iter(
+            model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations))
+        )
+        scored = [_ScoredConversation(c, {text: next(token_scores) for text in texts}) for c in conversations]
+        return list(zip(*(metric._scores(model, scored) for metric in metrics), strict=True))
 
     lines = map_spoken(pairs, score, (NAN,) * len(metrics))
     return [[line[i] for line in lines] for i in range(len(metrics))]
@@ -149,5 +151,5 @@ class _FollowupFile(NamedTuple):
 
 @cache
 def _read_followups() -> _FollowupFile:
-    found = _FILE.read_bytes()
-    return _FollowupFile(orjson.loads(found)["aspects"], hashlib.sha256(found).hexdigest())
+    content = _FILE.read_bytes()
+    return _FollowupFile(orjson.loads(content)["aspects"], hashlib.sha256(content).hexdigest())

@@ -44,12 +44,12 @@ class Grade(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the coherence of each response with its context."""
         return map_spoken(
-            pairs, lambda said: open_grade(self.folder).scores(*self._texts(said), self.keep, self.seed), NAN
+            pairs, lambda spoken: open_grade(self.folder).scores(*self._texts(spoken), self.keep, self.seed), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more words, tokens or keywords than are read; turns further back do not count."""
-        return map_spoken(pairs, lambda said: open_grade(self.folder).cut(*self._texts(said)), False)
+        return map_spoken(pairs, lambda spoken: open_grade(self.folder).cut(*self._texts(spoken)), False)
 
     def details(self) -> dict[str, str]:
         """Return the digest of the authors' files and of the files that determine the keywords."""

@@ -53,19 +53,19 @@ class Judge(Metric):
             check_between("judge", "max_tokens", self.max_tokens, 1, 100_000)
         if self.model == EMBEDDED and self.repeats > 1:
             raise SpecError("judge: the embedded model always gives the same answer; leave repeats out")
-        found = load_rubric(self.rubric)
-        object.__setattr__(self, "range", (float(found.low), float(found.high)))
+        rubric = load_rubric(self.rubric)
+        object.__setattr__(self, "range", (float(rubric.low), float(rubric.high)))
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the rating of each response in its context; the mean of the repeats that could be read."""
         return map_spoken(pairs, self._scores, NAN)
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
-        judge, asked = self.judge(), [self.asked(pair) for pair in pairs]
+        judge, requests = self.judge(), [self.asked(pair) for pair in pairs]
         if isinstance(judge, EmbeddedJudge):
-            return judge.rate(asked)
-        known = ([score for score in scores if score is not None] for scores in judge.rate(asked))
-        return [fmean(scores) if scores else NAN for scores in known]
+            return judge.rate(requests)
+        readable = ([score for score in scores if score is not None] for scores in judge.rate(requests))
+        return [fmean(scores) if scores else NAN for scores in readable]
 
     def judge(self) -> EmbeddedJudge | RemoteJudge:
         """Return the judge itself, for raw answers and comparisons."""
@@ -89,7 +89,7 @@ class Judge(Metric):
         if isinstance(judge, EmbeddedJudge):
             return
         for answers in judge.said([self.asked(pair) for pair in pairs]):
-            yield [one.record() for one in answers]
+            yield [answer.record() for answer in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""

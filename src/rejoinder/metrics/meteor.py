@@ -86,8 +86,8 @@ class _Vocabulary(dict[str, tuple[Word, ...]]):
         if len(self) >= _MAX_PIECES:
             self.clear()
             self._words.clear()
-        self[piece] = found = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
-        return found
+        self[piece] = words = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
+        return words
 
     def _add(self, text: str) -> Word:
         stem = stem_of(text) if self._stems else text
@@ -103,7 +103,7 @@ def tokenize(text: str) -> list[str]:
     """Return the tokens of a lower-case text; no rule looks beyond white space."""
     text = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKES).replace("''", '"')
     text = _DASHES.sub("-", _INNER_HYPHENS.sub(" ", text))
-    text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text)
+    text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     return _TOKEN.findall(text)
 
 
@@ -180,12 +180,12 @@ class Meteor(Metric):
 
     def details(self) -> dict[str, str]:
         """Return where synonyms, stems and function words come from."""
-        found = {"function_words": "enwiki>0.001", "paraphrases": "none"}
+        sources = {"function_words": "enwiki>0.001", "paraphrases": "none"}
         if self.synonym:
-            found["synonyms"] = f"wordnet-3.0 {table_digest()}"
+            sources["synonyms"] = f"wordnet-3.0 {table_digest()}"
         if self.stem:
-            found["snowballstemmer"] = version("snowballstemmer")
-        return found
+            sources["snowballstemmer"] = version("snowballstemmer")
+        return sources
 
     def _score(self, reply: Sentence, reference: Sentence, matches: _Matches) -> float:
         links, chunks = align(matches.of(reference.words))
@@ -221,14 +221,14 @@ class _Matches(dict[Word, Candidates]):
 
     def of(self, words: Sequence[Word]) -> list[Candidates]:
         """Return the candidates of each word; most words match nothing, which is the fastest case."""
-        is_strange = self._keys.isdisjoint
-        return [NO_CANDIDATES if is_strange(word.keys) else self[word] for word in words]
+        is_unrelated = self._keys.isdisjoint
+        return [NO_CANDIDATES if is_unrelated(word.keys) else self[word] for word in words]
 
     def __missing__(self, word: Word) -> Candidates:
-        is_strange = word.keys.isdisjoint
-        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_strange(other.keys)]
-        found = self[word] = Candidates(sum([1 << i for i, _ in stages]), stages)
-        return found
+        is_unrelated = word.keys.isdisjoint
+        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
+        candidates = self[word] = Candidates(sum([1 << i for i, _ in stages]), stages)
+        return candidates
 
 
 def _stage(word: Word, other: Word) -> int:

@@ -73,10 +73,10 @@ class NormProb(SetMetric):
         return language_model_details(self.model)
 
     def _log_probabilities(self, pairs: Sequence[Pair]) -> list[Statistic]:
-        found = open_language_model(self.model).log_probabilities(
+        token_scores = open_language_model(self.model).log_probabilities(
             [spoken_turns(pair) for pair in pairs], [pair.response.text for pair in pairs]
         )
-        return [self._kept(scores) for scores in found]
+        return [self._kept(scores) for scores in token_scores]
 
     def _kept(self, scores: TokenScores) -> float | None:
         value = scores.mean if self.per == "token" else scores.total

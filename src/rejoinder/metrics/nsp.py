@@ -42,22 +42,22 @@ class Nsp(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens than are read."""
-        opened = self._opened()
-        if isinstance(opened, AptnessModel):
-            return opened.cut(*_utterances(pairs), "cross")
-        return opened.truncated(*_texts(pairs))
+        model = self._opened()
+        if isinstance(model, AptnessModel):
+            return model.cut(*_utterances(pairs), "cross")
+        return model.truncated(*_texts(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the network."""
         return {"weights": self._opened().digest[:12]}
 
     def _probabilities(self, pairs: Sequence[Pair]) -> list[float]:
-        opened = self._opened()
-        if isinstance(opened, AptnessModel):
-            found = 1 / (1 + np.exp(-np.clip(opened.cross_scores(*_utterances(pairs)), -60, 60)))
+        model = self._opened()
+        if isinstance(model, AptnessModel):
+            probabilities = 1 / (1 + np.exp(-np.clip(model.cross_scores(*_utterances(pairs)), -60, 60)))
         else:
-            found = opened.probabilities(*_texts(pairs))
-        return [float(value) for value in found]
+            probabilities = model.probabilities(*_texts(pairs))
+        return [float(value) for value in probabilities]
 
     def _opened(self) -> AptnessModel | NextSentence:
         folder, mark = find_encoder_folder(self.model)

@@ -50,12 +50,12 @@ class RuberG(Metric):
             bags = bags_of(texts, self.encoder)
             width = 2 * bags.vectors.shape[1]
             return np.array([_pool_extremes(bags.vectors[rows], width) for rows in bags.rows])
-        opened = load_encoder(self.encoder, cache=False)
-        found = []
+        encoder = load_encoder(self.encoder, cache=False)
+        pooled = []
         for start in range(0, len(texts), _BATCH_TEXTS):
-            tokens = opened.encode_tokens(texts[start : start + _BATCH_TEXTS])
-            found += [_pool_extremes(of_text.vectors, 2 * opened.dimensions) for of_text in tokens]
-        return np.array(found)
+            tokens = encoder.encode_tokens(texts[start : start + _BATCH_TEXTS])
+            pooled += [_pool_extremes(token_vectors.vectors, 2 * encoder.dimensions) for token_vectors in tokens]
+        return np.array(pooled)
 
 
 def _pool_extremes(tokens: NDArray[np.floating], width: int) -> NDArray[np.float64]:

@@ -64,18 +64,18 @@ class SelfBleu(SetMetric):
         """Return each response's BLEU against the other responses of its system."""
         if self.over == "references":
             return [NAN if row.statistic is None else row.statistic for row in rows]
-        places: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         texts: dict[str, list[Tokens]] = {}
         for i, row in enumerate(rows):
             if row.statistic is not None:
-                places.setdefault(row.system, []).append(i)
+                indices.setdefault(row.system, []).append(i)
                 texts.setdefault(row.system, []).append(tuple(row.statistic.split(" ")))
-        settled = [NAN] * len(rows)
-        for system, of_system in texts.items():
-            if len(of_system) > 1:
-                for i, score in zip(places[system], self._scores(of_system), strict=True):
-                    settled[i] = score
-        return settled
+        scores = [NAN] * len(rows)
+        for system, system_texts in texts.items():
+            if len(system_texts) > 1:
+                for i, score in zip(indices[system], self._scores(system_texts), strict=True):
+                    scores[i] = score
+        return scores
 
     def details(self) -> dict[str, str]:
         """Return the version of the tokeniser's package."""
@@ -97,25 +97,25 @@ def _count_matches_among(texts: Sequence[Tokens], k: int) -> list[int]:
     A k-gram that occurs once in a text matches if a second text has it too. For one that occurs more often, the highest
     count in the other texts is needed: known for all texts from the two highest counts and the text with the highest.
     """
-    spread: Counter[Ngram] = Counter()  # in how many texts a k-gram occurs
+    text_counts: Counter[Ngram] = Counter()  # in how many texts a k-gram occurs
     highest: dict[Ngram, tuple[int, int, int]] = {}  # of repeated ones: highest count, whose it is, next highest
     repeated: list[dict[Ngram, int]] = []
     for i, tokens in enumerate(texts):
         counts = Counter(ngrams(tokens, k))
-        spread.update(counts.keys())
+        text_counts.update(counts.keys())
         repeated.append({gram: count for gram, count in counts.items() if count > 1})
         for gram, count in repeated[-1].items():
-            first, whose, second = highest.get(gram, (0, i, 0))
-            highest[gram] = (count, i, first) if count > first else (first, whose, max(second, count))
+            first, owner, second = highest.get(gram, (0, i, 0))
+            highest[gram] = (count, i, first) if count > first else (first, owner, max(second, count))
     matches = []
     for i, tokens in enumerate(texts):
-        found = sum([spread[gram] > 1 for gram in set(ngrams(tokens, k))])
+        count_matched = sum([text_counts[gram] > 1 for gram in set(ngrams(tokens, k))])
         for gram, count in repeated[i].items():
-            first, whose, second = highest[gram]
-            elsewhere = second if whose == i else first
-            if elsewhere > 1:
-                found += min(count, elsewhere) - 1
-        matches.append(found)
+            first, owner, second = highest[gram]
+            highest_elsewhere = second if owner == i else first
+            if highest_elsewhere > 1:
+                count_matched += min(count, highest_elsewhere) - 1
+        matches.append(count_matched)
     return matches
 
 

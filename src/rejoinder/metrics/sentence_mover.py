@@ -59,15 +59,15 @@ def _linear_program_distance(weights: Array, other: Array, distances: Array) -> 
     leaving = kron(eye_array(n), np.ones((1, m)), format="csr")
     # The last sum follows from the others; with it, rounding could make the program infeasible.
     arriving = kron(np.ones((1, n)), eye_array(m), format="csr")[:-1]
-    found = linprog(
+    solution = linprog(
         distances.ravel(),
         A_eq=vstack([leaving, arriving], format="csr"),
         b_eq=np.concatenate([weights, other[:-1]]),
         method="highs",
     )
-    if found.status != 0:
-        raise RuntimeError(f"optimal transport between {n} and {m} parts could not be solved: {found.message}")
-    return float(found.fun)
+    if solution.status != 0:
+        raise RuntimeError(f"optimal transport between {n} and {m} parts could not be solved: {solution.message}")
+    return float(solution.fun)
 
 
 Units: TypeAlias = Literal["sentences", "both"]
@@ -120,16 +120,16 @@ class SentenceMover(Metric):
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
     def _bags(self, texts: Sequence[str]) -> list[Bag]:
-        cut = [split_sentences(text) for text in texts]
-        flat = [sentence for parts in cut for sentence in parts]
+        sentences = [split_sentences(text) for text in texts]
+        all_sentences = [sentence for parts in sentences for sentence in parts]
         if is_word_vectors(self.encoder):
-            of_sentence = iter(_word_bags(flat, self.encoder))
-            return [_join_bags(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
+            sentence_bags = iter(_word_bags(all_sentences, self.encoder))
+            return [_join_bags(list(islice(sentence_bags, len(parts))), self.units == "both") for parts in sentences]
         words_of = get_tokenizer("words")
-        vectors = sentence_vectors(flat, self.encoder).astype(np.float64)
+        vectors = sentence_vectors(all_sentences, self.encoder).astype(np.float64)
         # A sentence without words (an emoji) counts as one.
-        weights = np.array([max(1, len(words_of(sentence))) for sentence in flat], np.float64)
-        ends = np.cumsum([len(parts) for parts in cut]).tolist()
+        weights = np.array([max(1, len(words_of(sentence))) for sentence in all_sentences], np.float64)
+        ends = np.cumsum([len(parts) for parts in sentences]).tolist()
         return [Bag(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
 
@@ -141,17 +141,17 @@ def _best_similarity(reply: Bag, references: Sequence[Bag]) -> float:
     distances = [_distances(reply, reference) for reference in known]
     bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
     least = math.inf
-    for place in sorted(range(len(known)), key=bounds.__getitem__):
-        if bounds[place] >= least:
+    for index in sorted(range(len(known)), key=bounds.__getitem__):
+        if bounds[index] >= least:
             break
-        least = min(least, mover_distance(reply.weights, known[place].weights, distances[place]))
+        least = min(least, mover_distance(reply.weights, known[index].weights, distances[index]))
     return min(1.0, math.exp(-least))
 
 
 def _distances(first: Bag, second: Bag) -> NDArray[np.float64]:
-    apart = first.vectors[:, None] - second.vectors[None]
-    found: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-    return found
+    differences = first.vectors[:, None] - second.vectors[None]
+    distances: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
+    return distances
 
 
 def _word_bags(texts: Sequence[str], vectors: str) -> list[Bag]:

@@ -45,5 +45,5 @@ class VectorExtrema(Metric):
 
 def _extreme(words: NDArray[np.float64]) -> NDArray[np.float64]:
     high, low = words.max(axis=0, initial=0.0), words.min(axis=0, initial=0.0)
-    found: NDArray[np.float64] = np.where(high >= -low, high, low)
-    return found
+    extreme: NDArray[np.float64] = np.where(high >= -low, high, low)
+    return extreme

@@ -49,21 +49,23 @@ class WithReferences(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the other metric's scores."""
         restricted = self._restricted(pairs)
-        scores = iter(self._inner.score([one.pair for one in restricted if one.places]))
-        return [next(scores) if one.places else NAN for one in restricted]
+        scores = iter(self._inner.score([entry.pair for entry in restricted if entry.places]))
+        return [next(scores) if entry.places else NAN for entry in restricted]
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
         """Return the reference that the other metric matched, as an index among all of the item's."""
         restricted = self._restricted(pairs)
-        matches = iter(self._inner.match([one.pair for one in restricted if one.places]))
-        found = [next(matches) if one.places else None for one in restricted]
-        return [None if place is None else one.places[place] for place, one in zip(found, restricted, strict=True)]
+        matches = iter(self._inner.match([entry.pair for entry in restricted if entry.places]))
+        indices = [next(matches) if entry.places else None for entry in restricted]
+        return [
+            None if index is None else entry.places[index] for index, entry in zip(indices, restricted, strict=True)
+        ]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for the other metric."""
         restricted = self._restricted(pairs)
-        cuts = iter(self._inner.cut([one.pair for one in restricted if one.places]))
-        return [next(cuts) if one.places else False for one in restricted]
+        cuts = iter(self._inner.cut([entry.pair for entry in restricted if entry.places]))
+        return [next(cuts) if entry.places else False for entry in restricted]
 
     def details(self) -> dict[str, str]:
         """Return the signature of the other metric."""
@@ -71,18 +73,18 @@ class WithReferences(Metric):
 
     def _restricted(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
         names = self.sources.split("+")
-        found: list[_RestrictedPair] = []
+        restricted: list[_RestrictedPair] = []
         seen: tuple[Reference, ...] | None = None
-        places: list[int] = []
+        indices: list[int] = []
         references: tuple[Reference, ...] = ()
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                places = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
-                references = tuple(seen[i] for i in places)
+                indices = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
+                references = tuple(seen[i] for i in indices)
             item = dataclasses.replace(pair.item, references=references)
-            found.append(_RestrictedPair(Pair(item, pair.response), places))
-        return found
+            restricted.append(_RestrictedPair(Pair(item, pair.response), indices))
+        return restricted
 
 
 class _RestrictedPair(NamedTuple):

@@ -20,14 +20,14 @@ class CheckpointMissingError(RejoinderError):
     """A checkpoint published by its authors, which cannot be shipped with this package, is missing."""
 
 
-def checkpoint_folder(name: str, given: str | None, source: str) -> Path:
+def checkpoint_folder(name: str, named: str | None, source: str) -> Path:
     """Return the folder of an adapter's files: the given one, or by default ``<cache>/models/NAME``."""
-    folder = cache_home() / "models" / name if given is None else Path(given)
+    folder = cache_home() / "models" / name if named is None else Path(named)
     if folder.is_dir():
         return folder
-    found = "no folder was given" if given is None else f"{given} is not a folder"
+    problem = "no folder was given" if named is None else f"{named} is not a folder"
     raise CheckpointMissingError(
-        f"{name} needs its authors' checkpoint, and {found}; get the files listed in docs/adapters.md from {source} "
+        f"{name} needs its authors' checkpoint, and {problem}; get the files listed in docs/adapters.md from {source} "
         f"and write {name}(folder='...')"
     )
 
@@ -35,12 +35,12 @@ def checkpoint_folder(name: str, given: str | None, source: str) -> Path:
 def find_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
     """Return the only file in a folder that matches one of the patterns; the first pattern with a match counts."""
     for pattern in patterns:
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
-        if len(found) > 1:
-            shown = " and ".join(path.relative_to(folder).as_posix() for path in found[:2])
-            raise InputError(f"{folder}: has several files that may be {what} ({shown}); keep only one of them")
-        if found:
-            return found[0]
+        matches = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if len(matches) > 1:
+            names = " and ".join(path.relative_to(folder).as_posix() for path in matches[:2])
+            raise InputError(f"{folder}: has several files that may be {what} ({names}); keep only one of them")
+        if matches:
+            return matches[0]
     raise InputError(f"{folder}: has no {' and no '.join(patterns)}; {what} is missing (see docs/adapters.md)")
 
 
@@ -69,19 +69,19 @@ def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:
         return _read_safetensors(path)
     try:
         with torch.serialization.safe_globals(_numpy_types()):
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except Exception as error:  # each kind of damage has its own class
         raise InputError(f"{path}: is not a checkpoint that can be read safely ({_first_sentence(error)})") from None
-    if inside is not None and isinstance(found, dict) and inside in found:
-        found = found[inside]
-    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+    if inside is not None and isinstance(content, dict) and inside in content:
+        content = content[inside]
+    if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
         raise InputError(
-            f"{path}: does not contain a state dict{f' under {inside!r}' if inside else ''} but {brief(type(found))}"
+            f"{path}: does not contain a state dict{f' under {inside!r}' if inside else ''} but {brief(type(content))}"
         )
     # Names begin with this if the network was trained on several devices.
-    return {str(name).removeprefix("module."): value.float() for name, value in found.items()}
+    return {str(name).removeprefix("module."): value.float() for name, value in content.items()}
 
 
 def weight_shape(weights: Mapping[str, Any], name: str, path: Path, dimensions: int = 2) -> tuple[int, ...]:
@@ -98,18 +98,18 @@ def weight_shape(weights: Mapping[str, Any], name: str, path: Path, dimensions: 
 
 def fill_network(network: Any, weights: Mapping[str, Any], names: Mapping[str, str], path: Path) -> Any:
     """Return the network with the weights of a file; ``names`` maps each parameter to its name in the file."""
-    wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    missing = [names[name] for name in wanted if names[name] not in weights]
+    shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
+    missing = [names[name] for name in shapes if names[name] not in weights]
     if missing:
         raise InputError(
-            f"{path}: lacks {len(missing)} of the {len(wanted)} weights ({', '.join(missing[:3])}"
+            f"{path}: lacks {len(missing)} of the {len(shapes)} weights ({', '.join(missing[:3])}"
             f"{', ...' if len(missing) > 3 else ''})"
         )
-    for name, shape in wanted.items():
-        found = tuple(weights[names[name]].shape)
-        if found != shape:
-            raise InputError(f"{path}: {names[name]!r} has the shape {found}; the other weights require {shape}")
-    network.load_state_dict({name: weights[names[name]] for name in wanted})
+    for name, shape in shapes.items():
+        file_shape = tuple(weights[names[name]].shape)
+        if file_shape != shape:
+            raise InputError(f"{path}: {names[name]!r} has the shape {file_shape}; the other weights require {shape}")
+    network.load_state_dict({name: weights[names[name]] for name in shapes})
     return network.eval()
 
 
@@ -126,8 +126,8 @@ def _numpy_types() -> list[Any]:
     """The types in a pickled numpy number (an accuracy stored with the weights), under their old and new names."""
     import numpy as np
 
-    one: Any = np.float64(1)
-    scalar = one.__reduce__()[0]
+    number: Any = np.float64(1)
+    scalar = number.__reduce__()[0]
     names = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
     return [*((scalar, name) for name in names), np.dtype, type(np.dtype(np.float64)), type(np.dtype(np.float32))]
 

@@ -54,12 +54,12 @@ def torch_device(name: str | None = None) -> Device:
     """Return the device of torch networks: the given one, that of $REJOINDER_DEVICE, or CUDA if available."""
     if name not in (None, "cpu", "cuda"):
         raise InputError(f"device must be 'cpu' or 'cuda', not {name!r}")
-    asked = name or requested_device()
-    if asked == "cpu":
+    requested = name or requested_device()
+    if requested == "cpu":
         return "cpu"
     if _torch_has_cuda():
         return "cuda"
-    if asked == "cuda":
+    if requested == "cuda":
         raise InputError("device is 'cuda', but torch finds no GPU here; use device='cpu'")
     return "cpu"
 
@@ -76,18 +76,18 @@ def batch_limits(device: Device | None = None) -> tuple[int, int]:
 
 def describe_backend() -> str:
     """Return in words where models run."""
-    place = graph_backend()
-    return "the CPU" if place.device == "cpu" else f"CUDA (exported graphs by {place.runtime})"
+    backend = graph_backend()
+    return "the CPU" if backend.device == "cpu" else f"CUDA (exported graphs by {backend.runtime})"
 
 
 @cache
-def _place(asked: Device | None) -> Backend:
-    if asked != "cpu" and (asked or has_driver()):
+def _place(requested: Device | None) -> Backend:
+    if requested != "cpu" and (requested or has_driver()):
         if CUDA_PROVIDER in _onnx_providers():
             return Backend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
             return Backend("cuda", "torch")
-    if asked == "cuda":
+    if requested == "cuda":
         raise SpecError(
             "REJOINDER_DEVICE is cuda, but neither onnxruntime (install onnxruntime-gpu) nor torch with onnx finds a "
             "GPU here; unset it to compute on the CPU"
@@ -117,8 +117,8 @@ def import_onnxruntime() -> Any:
 
 
 def _onnx_providers() -> Sequence[str]:
-    found: Sequence[str] = import_onnxruntime().get_available_providers()
-    return found
+    names: Sequence[str] = import_onnxruntime().get_available_providers()
+    return names
 
 
 def _torch_has_cuda() -> bool:

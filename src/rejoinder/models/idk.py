@@ -37,25 +37,25 @@ class IdkCard:
 
     def digest(self) -> str:
         """Return the digest of everything that determines a score."""
-        decides = [self.features, self.weights, self.bias]
-        return hashlib.sha256(orjson.dumps(decides)).hexdigest()
+        content = [self.features, self.weights, self.bias]
+        return hashlib.sha256(orjson.dumps(content)).hexdigest()
 
 
 def read_card(folder: Path) -> IdkCard:
     """Return the weights in a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); train a model with: {RETRAIN_COMMAND}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(
             f"{path}: does not contain weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"
         )
     try:
-        card = IdkCard(**{**found, "weights": tuple(map(float, found["weights"])), "bias": float(found["bias"])})
+        card = IdkCard(**{**content, "weights": tuple(map(float, content["weights"])), "bias": float(content["bias"])})
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{path}: does not contain weights of idk (a key is missing or wrong); train them again: {RETRAIN_COMMAND}"
@@ -98,8 +98,8 @@ def probabilities(features: Vectors, weights: Numbers, bias: float) -> Numbers:
     """Return the logistic function of the weighted sum of each row."""
     # Row by row: a matrix product would add in an order that depends on the other rows.
     odds = (features.astype(np.float64) * weights).sum(axis=1) + bias
-    found: Numbers = 1 / (1 + np.exp(-np.clip(odds, -60, 60)))
-    return found
+    values: Numbers = 1 / (1 + np.exp(-np.clip(odds, -60, 60)))
+    return values
 
 
 def open_idk(folder: str | Path | None = None) -> IdkModel:

@@ -58,11 +58,11 @@ class NextSentence:
         """Return the probability that each second text follows its first."""
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
-        found = np.empty(len(distinct))
+        values = np.empty(len(distinct))
         for batch in batches([len(pair.ids) for pair in distinct], *batch_limits(self._model.device.type)):
-            found[batch] = self._run([distinct[i] for i in batch])
-        place = {pair: i for i, pair in enumerate(distinct)}
-        return found[[place[pair] for pair in pairs]]
+            values[batch] = self._run([distinct[i] for i in batch])
+        index = {pair: i for i, pair in enumerate(distinct)}
+        return values[[index[pair] for pair in pairs]]
 
     def truncated(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[bool]:
         """Return which pairs are too long to be read in full."""
@@ -84,13 +84,13 @@ class NextSentence:
     def _run(self, pairs: Sequence[PairIds]) -> NDArray[np.float64]:
         torch, device = self._torch, self._model.device
         ids, mask = pad([pair.ids for pair in pairs], self._padding)
-        begins = np.array([pair.second_at for pair in pairs])
-        kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+        second_starts = np.array([pair.second_at for pair in pairs])
+        segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
         with torch.inference_mode():
-            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()}).logits
-        found: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
-        return found
+            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()}).logits
+        probabilities: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
+        return probabilities
 
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
@@ -115,15 +115,15 @@ def _open_network(folder: Path) -> Any:
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
         with silence_transformers():
-            network, found = network_class.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe
             )
     except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened as a next-sentence head by transformers ({reason})") from None
-    if absent := sorted(found["missing_keys"]):  # transformers would continue with random numbers
+    if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
         raise InputError(
-            f"{folder}: has no complete next-sentence head ({absent[0]} is missing); use a model that was saved with "
+            f"{folder}: has no complete next-sentence head ({missing[0]} is missing); use a model that was saved with "
             "one, such as bert-base-uncased"
         )
     return network.eval()
@@ -141,7 +141,7 @@ def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
 
 
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
-    """Open a BERT from the catalog or a folder as a pair encoder, once per process unless the folder changes."""
+    """Open a BERT from the catalog or a folder as an encoder of pairs, once per process unless the folder changes."""
     folder, mark = find_encoder_folder(HUB_PREFIX + name.removeprefix(HUB_PREFIX))
     return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
 
@@ -166,17 +166,17 @@ class NextSentencePairEncoder(NextSentence):
         texts = [_joined(context) for context in contexts]
         known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
-        found = np.full((len(texts), self.dimensions), np.nan, np.float32)
+        vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
         torch, device = self._torch, self._model.device
         for batch in batches([len(pair.ids) for pair in pairs], *batch_limits(device.type)):
             ids, mask = pad([pairs[i].ids for i in batch], self._padding)
-            begins = np.array([pairs[i].second_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+            second_starts = np.array([pairs[i].second_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
+            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
             with torch.inference_mode():
-                read = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()})
-            found[[known[i] for i in batch]] = read.pooler_output.float().cpu().numpy()
-        return found
+                output = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()})
+            vectors[[known[i] for i in batch]] = output.pooler_output.float().cpu().numpy()
+        return vectors
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
         """Return which pairs are too long to be read in full."""

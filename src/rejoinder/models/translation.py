@@ -41,13 +41,13 @@ class Translator:
         """
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
-        found = dict.fromkeys(ids, "")
+        translations = dict.fromkeys(ids, "")
         for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
-            together = [known[i] for i in batch]
-            written = self._written([ids[text] for text in together], temperature, seed)
-            decoded = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-            found.update(zip(together, (" ".join(str(text).split()) for text in decoded), strict=True))
-        return [found[text] for text in texts]
+            batch_texts = [known[i] for i in batch]
+            new_ids = self._written([ids[text] for text in batch_texts], temperature, seed)
+            decoded = self.tokenizer.batch_decode(new_ids, skip_special_tokens=True)
+            translations.update(zip(batch_texts, (" ".join(str(text).split()) for text in decoded), strict=True))
+        return [translations[text] for text in texts]
 
     def _ids(self, text: str) -> Ids:
         readable = text.encode("utf-8", "replace").decode("utf-8")
@@ -71,7 +71,7 @@ class Translator:
         ends = list(stops) if isinstance(stops, list | tuple) else [stops]
         settings = LogitsProcessorList(logits_rules(rows, decoding, [end for end in ends if end is not None], 1))
         with torch.no_grad(), silence_transformers():
-            written = self.network.generate(
+            generated = self.network.generate(
                 input_ids=ids,
                 attention_mask=mask,
                 max_new_tokens=decoding.max_tokens,
@@ -79,7 +79,7 @@ class Translator:
                 num_beams=1,
                 logits_processor=settings,
             )
-        return [row[: 1 + most] for row, most in zip(written.tolist(), longest, strict=True)]
+        return [row[: 1 + most] for row, most in zip(generated.tolist(), longest, strict=True)]
 
     @property
     def _filler(self) -> int:
@@ -103,20 +103,20 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
         raise MissingExtraError(error.name or "torch", "torch", "a translation model") from None
     if not any(folder.glob("*.safetensors")):
         raise InputError(f"{folder}: has no safetensors weights; save them with transformers' save_pretrained")
-    opened: Any = transformers.AutoModelForSeq2SeqLM
-    tokens: Any = transformers.AutoTokenizer
+    network_class: Any = transformers.AutoModelForSeq2SeqLM
+    tokenizer_class: Any = transformers.AutoTokenizer
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with silence_transformers():
         try:
-            network, found = opened.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
             )
-            tokenizer = tokens.from_pretrained(folder, **local)
+            tokenizer = tokenizer_class.from_pretrained(folder, **local)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
-    if absent := sorted(found["missing_keys"]):
-        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]}); get the model again")
+    if missing := sorted(loading_info["missing_keys"]):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, folder_digest(folder), network, tokenizer)
 

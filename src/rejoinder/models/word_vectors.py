@@ -42,9 +42,9 @@ class MappedVectors:
         """Return one vector per word (zeros if unknown), and which words are known."""
         rows = np.array([self._rows.get(word, -1) for word in words], np.intp)
         known = rows >= 0
-        found = np.zeros((len(words), self.dimensions), np.float32)
-        found[known] = self._matrix[rows[known]]
-        return found, known
+        matrix = np.zeros((len(words), self.dimensions), np.float32)
+        matrix[known] = self._matrix[rows[known]]
+        return matrix, known
 
 
 def load_word_vectors(name: str) -> WordVectors:
@@ -71,14 +71,14 @@ def load_word_vectors(name: str) -> WordVectors:
 
 def _read_matrix(path: Path) -> Vectors:
     try:
-        found: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+        matrix: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except ValueError as error:
         raise InputError(f"{path}: is not a matrix of numbers ({error})") from None
-    if found.ndim != 2 or found.dtype != np.float32:
-        raise InputError(f"{path}: must hold a float32 matrix, not {found.dtype} of {found.ndim} dimensions")
-    return found
+    if matrix.ndim != 2 or matrix.dtype != np.float32:
+        raise InputError(f"{path}: must hold a float32 matrix, not {matrix.dtype} of {matrix.ndim} dimensions")
+    return matrix
 
 
 def _read_words(path: Path) -> dict[str, int]:

@@ -20,5 +20,5 @@ def normalise_text(text: str) -> str:
 
 def text_digest(text: str) -> int:
     """Return a 63-bit hash of a text's normal form, the same on every machine."""
-    said = hashlib.blake2b(normalise_text(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(said, "little") >> 1
+    digest = hashlib.blake2b(normalise_text(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1

@@ -31,8 +31,8 @@ def extract_ngrams(text: str) -> Grams:
 
 def dice_similarity(first: Grams, second: Grams) -> float:
     """Return the Dice coefficient of two sets of n-grams, from 0 to 1 (Dice 1945)."""
-    both = len(first) + len(second)
-    return 2 * len(first & second) / both if both else 0.0
+    total = len(first) + len(second)
+    return 2 * len(first & second) / total if total else 0.0
 
 
 def shares_content(first: str, second: str) -> bool | None:

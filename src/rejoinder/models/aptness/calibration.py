@@ -34,8 +34,10 @@ def log_length(context: Sequence[Ids], reply: Ids) -> float:
 
 def copied_share(context: Sequence[Ids], reply: Ids) -> float:
     """Return the largest share of common tokens (Jaccard index) of the reply and one utterance of the context."""
-    said = set(reply)
-    shares = [len(said & set(utterance)) / len(said | set(utterance)) for utterance in context if utterance]
+    reply_tokens = set(reply)
+    shares = [
+        len(reply_tokens & set(utterance)) / len(reply_tokens | set(utterance)) for utterance in context if utterance
+    ]
     return max(shares, default=0.0)
 
 
@@ -56,10 +58,10 @@ def check_calibration(calibration: Mapping[str, Mapping[str, float]]) -> None:
     known = {*NETWORKS, *TOKEN_FEATURES, BIAS}
     for model in get_args(ModelName):
         weights = calibration.get(model, {})
-        wanted = NETWORKS if model == "both" else (model,)
-        if not set(wanted) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(wanted):
+        required = NETWORKS if model == "both" else (model,)
+        if not set(required) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(required):
             raise InputError(
-                f"the calibration of {model!r} must have a weight for {' and '.join(wanted)} and may have one for "
+                f"the calibration of {model!r} must have a weight for {' and '.join(required)} and may have one for "
                 f"{', '.join([*TOKEN_FEATURES, BIAS])}; found: {', '.join(weights) or 'nothing'}"
             )
 

@@ -76,16 +76,16 @@ def read_card(folder: Path) -> AptnessCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); use a folder with aptness weights") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of aptness in format {FORMAT}; export the networks again")
     try:
         return AptnessCard(
-            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
         )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
@@ -100,8 +100,8 @@ def write_card(folder: Path, card: AptnessCard) -> None:
 def check_files(folder: Path, card: AptnessCard, *names: str) -> None:
     """Raise if a file does not match the card."""
     for name in names:
-        if (found := sha256_of(folder / name)) != card.files.get(name):
+        if (digest := sha256_of(folder / name)) != card.files.get(name):
             raise InputError(
-                f"{folder / name}: does not match its card (sha256 {found[:12]}…); install rejoinder again or, "
+                f"{folder / name}: does not match its card (sha256 {digest[:12]}…); install rejoinder again or, "
                 "if the networks are your own, export them again"
             )

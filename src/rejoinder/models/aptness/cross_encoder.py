@@ -64,9 +64,9 @@ class CrossScorer:
     def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
         """Return the vector of each pair before the head."""
         rows = self._rows(contexts, replies)
-        place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-        found: Vectors = self._compute(list(place), "features")[[place[row] for row in rows]]
-        return found
+        index = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        vectors: Vectors = self._compute(list(index), "features")[[index[row] for row in rows]]
+        return vectors
 
     def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[PairRow]:
         marks, limits = self._card.marks, self._card.limits
@@ -75,14 +75,14 @@ class CrossScorer:
     def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
         """Return the graph's output for each row; rows of similar length are computed together."""
         width = int(self._card.networks["cross"]["hidden_size"])
-        found = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
+        outputs = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([rows[i].ids for i in batch], self._card.marks.padding)
-            begins = np.array([rows[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
-            found[batch] = self._session.run([output], given)[0]
+            reply_starts = np.array([rows[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
+            outputs[batch] = self._session.run([output], inputs)[0]
 
         compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
-        return found
+        return outputs

@@ -36,27 +36,27 @@ class AptnessEncoder:
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
-            found[batch] = self._run("vectors", [ids[i] for i in batch])
+            vectors[batch] = self._run("vectors", [ids[i] for i in batch])
 
         compute_in_parallel(fill, batches([len(row) for row in ids]))
-        return found
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """Return the last layer's vectors of each text's tokens; the graph has no other layer as output."""
         if layer != -1:
             raise SpecError(f"{self.name!r} has only its last layer (layer=-1), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
             for i, vectors in zip(batch, self._run("token_vectors", [encodings[i].ids for i in batch]), strict=True):
-                found[i] = separate_special_tokens(encodings[i], vectors)
+                results[i] = separate_special_tokens(encodings[i], vectors)
 
         compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
-        return found
+        return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are too long to be read in full."""

@@ -69,7 +69,7 @@ def export_pair(
     (target / cards.EMBEDDINGS).write_bytes(small.tobytes() + scales.tobytes())
     _write_graphs(bi, cross, target)
     names = (cards.TOKENIZER, cards.EMBEDDINGS, cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
-    written = AptnessCard(
+    new_card = AptnessCard(
         files={name: sha256_of(target / name) for name in names},
         networks={"bi": _read_shape(bi.trunk), "cross": _read_shape(cross.trunk)},
         marks=marks,
@@ -77,8 +77,8 @@ def export_pair(
         limits=limits,
         about=dict(card),
     )
-    cards.write_card(target, written)
-    return written
+    cards.write_card(target, new_card)
+    return new_card
 
 
 class _UtteranceGraph(nn.Module):
@@ -109,21 +109,24 @@ def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
     ids = torch.full((2, 7), 3)
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
-    kinds = torch.zeros_like(ids)
-    kinds[:, 3:] = mask[:, 3:]
-    read = {"input_ids": (ids, _TOKENS), "attention_mask": (mask, _TOKENS)}
+    segments = torch.zeros_like(ids)
+    segments[:, 3:] = mask[:, 3:]
+    inputs = {"input_ids": (ids, _TOKENS), "attention_mask": (mask, _TOKENS)}
     vectors = torch.eye(bi.trunk.config.hidden_size)[:2]
-    several = vectors[:, None].repeat(1, len(bi.context.places), 1)
-    there = {"utterances": (several, _ROWS), "mask": (torch.ones(several.shape[:2], dtype=torch.int64), _ROWS)}
+    context_vectors = vectors[:, None].repeat(1, len(bi.context.places), 1)
+    head_inputs = {
+        "utterances": (context_vectors, _ROWS),
+        "mask": (torch.ones(context_vectors.shape[:2], dtype=torch.int64), _ROWS),
+    }
     state = bi.state_dict()
     write_graph(
-        _UtteranceGraph(bi), read, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE
+        _UtteranceGraph(bi), inputs, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE
     )
-    write_graph(bi.context, there, {"vectors": _ROWS}, state, target / cards.CONTEXT)
+    write_graph(bi.context, head_inputs, {"vectors": _ROWS}, state, target / cards.CONTEXT)
     write_graph(bi.reply, {"utterances": (vectors, _ROWS)}, {"vectors": _ROWS}, state, target / cards.REPLY)
-    read["token_type_ids"] = (kinds, _TOKENS)
+    inputs["token_type_ids"] = (segments, _TOKENS)
     write_graph(
-        _PairGraph(cross), read, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS
+        _PairGraph(cross), inputs, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS
     )
 
 
@@ -154,9 +157,9 @@ def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
     tokenizer.no_truncation()
     ids = []
     for name in ("[CLS]", "[SEP]", "[unused0]", "[PAD]"):
-        if (found := tokenizer.token_to_id(name)) is None:
+        if (token_id := tokenizer.token_to_id(name)) is None:
             raise InputError(f"the tokeniser has no special token {name}, which is required")
-        ids.append(found)
+        ids.append(token_id)
     return tokenizer.to_str(), SpecialTokens(*ids)
 
 

@@ -26,8 +26,8 @@ STATE = "state"  # the graph's metadata on which constant is which parameter: {p
 
 def write_graph(
     module: nn.Module,
-    given: Mapping[str, tuple[Tensor, dict[int, str]]],
-    found: Mapping[str, dict[int, str]],
+    inputs: Mapping[str, tuple[Tensor, dict[int, str]]],
+    outputs: Mapping[str, dict[int, str]],
     state: Mapping[str, Tensor],
     path: Path,
 ) -> None:
@@ -38,22 +38,22 @@ def write_graph(
         warnings.simplefilter("ignore")  # the tracer's remarks on constants and on its own deprecation
         torch.onnx.export(
             module.eval(),
-            tuple(example for example, _ in given.values()),
+            tuple(example for example, _ in inputs.values()),
             f"{scratch}/graph.onnx",
-            input_names=list(given),
-            output_names=list(found),
-            dynamic_axes={**{name: axes for name, (_, axes) in given.items()}, **found},
+            input_names=list(inputs),
+            output_names=list(outputs),
+            dynamic_axes={**{name: axes for name, (_, axes) in inputs.items()}, **outputs},
             opset_version=_OPSET,
             dynamo=False,
         )
         model = onnx.load(f"{scratch}/graph.onnx")
-    wanted = _match_constants(model.graph, state, path)
-    words = wanted.pop(WORD_EMBEDDINGS, None)
+    constants = _match_constants(model.graph, state, path)
+    words = constants.pop(WORD_EMBEDDINGS, None)
     quantize_graph(model.graph, leave=(words[0],) if words else ())
     if words:
         _extract_word_embeddings(model.graph, words[0], state[WORD_EMBEDDINGS].shape)
     note = model.metadata_props.add()
-    note.key, note.value = STATE, orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()
+    note.key, note.value = STATE, orjson.dumps(constants, option=orjson.OPT_SORT_KEYS).decode()
     path.write_bytes(model.SerializeToString(deterministic=True))
 
 
@@ -64,20 +64,20 @@ def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dic
     """
     from onnx import numpy_helper
 
-    known: dict[str, str] = {}
+    constants_by_digest: dict[str, str] = {}
     for constant in graph.initializer:
-        known.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
-    found: dict[str, tuple[str, bool]] = {}
+        constants_by_digest.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
+    matches: dict[str, tuple[str, bool]] = {}
     for name, values in state.items():
         array = values.numpy()
-        if (constant := known.get(_fingerprint(array))) is not None:
-            found[name] = (constant, False)
-        elif array.ndim == 2 and (constant := known.get(_fingerprint(array.T))) is not None:
-            found[name] = (constant, True)
-    unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in found.values()}
+        if (constant := constants_by_digest.get(_fingerprint(array))) is not None:
+            matches[name] = (constant, False)
+        elif array.ndim == 2 and (constant := constants_by_digest.get(_fingerprint(array.T))) is not None:
+            matches[name] = (constant, True)
+    unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in matches.values()}
     if unused:
         raise InputError(f"{path.name}: {sorted(unused)[0]} in the graph is not a parameter of the network")
-    return found
+    return matches
 
 
 def _fingerprint(values: Any) -> str:

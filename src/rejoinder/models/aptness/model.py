@@ -26,12 +26,12 @@ Contexts = Sequence[Sequence[str]]
 
 def open_aptness(folder: str | Path | None = None) -> AptnessModel:
     """Open the networks in a folder, or by default those of the package, once per process."""
-    found = require_model("aptness") if folder is None else Path(folder)
+    location = require_model("aptness") if folder is None else Path(folder)
     try:
-        changed = (found / cards.CARD_FILE).stat().st_mtime_ns
+        changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open(found, changed)
+    return _open(location, changed)
 
 
 @lru_cache(maxsize=2)
@@ -60,12 +60,12 @@ class AptnessModel:
         if "bi" in weights:
             features["bi"] = self._bi.scores(self.encoder, contexts, replies)
         if weights.keys() - {"bi", "bias"}:
-            before, said = self._tokens(contexts, replies)
+            context_tokens, reply_tokens = self._tokens(contexts, replies)
             if "cross" in weights:
-                features["cross"] = self._cross.scores(before, said)
+                features["cross"] = self._cross.scores(context_tokens, reply_tokens)
             for name in TOKEN_FEATURES.keys() & weights.keys():
-                of_tokens = TOKEN_FEATURES[name]
-                features[name] = np.array([of_tokens(c, r) for c, r in zip(before, said, strict=True)])
+                feature = TOKEN_FEATURES[name]
+                features[name] = np.array([feature(c, r) for c, r in zip(context_tokens, reply_tokens, strict=True)])
         return _scatter(known, probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
@@ -82,9 +82,9 @@ class AptnessModel:
         """Return the vector of each pair before the cross-encoder's head; a row of NaN for a blank context or reply."""
         known, contexts, replies = _select_spoken(contexts, replies)
         features = self._cross.features(*self._tokens(contexts, replies))
-        found = np.full((len(known), features.shape[1]), np.nan, np.float32)
-        found[known] = features
-        return found
+        vectors = np.full((len(known), features.shape[1]), np.nan, np.float32)
+        vectors[known] = features
+        return vectors
 
     def cut(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> list[bool]:
         """Return which pairs are too long to be read in full by the networks in use."""
@@ -95,9 +95,9 @@ class AptnessModel:
         if model != "bi":
             limits = self.card.limits
             cut |= [is_too_long(c, r, limits) for c, r in zip(*self._tokens(contexts, replies), strict=True)]
-        found = np.zeros(len(known), bool)
-        found[known] = cut
-        return [bool(one) for one in found]
+        result = np.zeros(len(known), bool)
+        result[known] = cut
+        return [bool(is_cut) for is_cut in result]
 
     @cached_property
     def _bi(self) -> BiScorer:
@@ -126,14 +126,14 @@ class AptnessModel:
 
 def _select_spoken(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Contexts, Sequence[str]]:
     """Return which pairs have a context and a reply, and those contexts and replies without blank utterances."""
-    spoken = [[text for text in context if text.strip()] for context in contexts]
-    known = [bool(context) and bool(reply.strip()) for context, reply in zip(spoken, replies, strict=True)]
+    turn_lists = [[text for text in context if text.strip()] for context in contexts]
+    known = [bool(context) and bool(reply.strip()) for context, reply in zip(turn_lists, replies, strict=True)]
     chosen = [i for i, is_known in enumerate(known) if is_known]
-    return known, [spoken[i] for i in chosen], [replies[i] for i in chosen]
+    return known, [turn_lists[i] for i in chosen], [replies[i] for i in chosen]
 
 
 def _scatter(known: list[bool], values: Numbers) -> Numbers:
     """Return an array with the values at the known indices and NaN at the others."""
-    found = np.full(len(known), np.nan)
-    found[known] = values
-    return found
+    result = np.full(len(known), np.nan)
+    result[known] = values
+    return result

@@ -37,11 +37,11 @@ class ContextHead(nn.Module):
     def forward(self, utterances: Tensor, mask: Tensor) -> Tensor:
         """Map (rows, utterances, dimensions), and a mask of those present, to (rows, dimensions)."""
         scale = utterances.shape[-1] ** 0.5  # the entries of a vector of length 1 are small
-        gates = scale * (utterances * self.gate).sum(-1) + self.recency
-        weights = torch.softmax(gates.masked_fill(mask == 0, -1e4), dim=1)
-        placed = torch.einsum("rud,ude->rue", utterances, self.places)
-        found: Tensor = self.refine((weights.unsqueeze(-1) * placed).sum(1))
-        return found
+        logits = scale * (utterances * self.gate).sum(-1) + self.recency
+        weights = torch.softmax(logits.masked_fill(mask == 0, -1e4), dim=1)
+        projected = torch.einsum("rud,ude->rue", utterances, self.places)
+        vectors: Tensor = self.refine((weights.unsqueeze(-1) * projected).sum(1))
+        return vectors
 
 
 class ReplyHead(nn.Module):
@@ -54,8 +54,8 @@ class ReplyHead(nn.Module):
 
     def forward(self, utterances: Tensor) -> Tensor:
         """Map (rows, dimensions) to (rows, dimensions)."""
-        found: Tensor = self.refine(utterances @ self.place)
-        return found
+        vectors: Tensor = self.refine(utterances @ self.place)
+        return vectors
 
 
 class Refinement(nn.Module):
@@ -145,7 +145,7 @@ def _read_parameters(path: Path) -> dict[str, Tensor]:
     from onnx import TensorProto, numpy_helper
 
     model = onnx.load(str(path), load_external_data=False)
-    held = {
+    constants = {
         constant.name: numpy_helper.to_array(constant)
         for constant in model.graph.initializer
         if constant.data_location != TensorProto.EXTERNAL
@@ -155,17 +155,17 @@ def _read_parameters(path: Path) -> dict[str, Tensor]:
         for node in model.graph.node
         if node.op_type == "DequantizeLinear"
     }
-    note = next(entry.value for entry in model.metadata_props if entry.key == STATE)
-    found = {}
-    for name, (constant, turned) in orjson.loads(note).items():
-        values = held.get(constant)
+    metadata = next(entry.value for entry in model.metadata_props if entry.key == STATE)
+    parameters = {}
+    for name, (constant, is_transposed) in orjson.loads(metadata).items():
+        values = constants.get(constant)
         if values is None:
-            scales = held[constant + SCALES]
+            scales = constants[constant + SCALES]
             if constant in axes:
                 scales = scales[:, None] if axes[constant] == 0 else scales[None]
-            values = held[constant + INT8].astype(np.float32) * scales
-        found[name] = torch.from_numpy(np.array(values.T if turned else values))
-    return found
+            values = constants[constant + INT8].astype(np.float32) * scales
+        parameters[name] = torch.from_numpy(np.array(values.T if is_transposed else values))
+    return parameters
 
 
 def _read_words(folder: Path, card: AptnessCard) -> Tensor:

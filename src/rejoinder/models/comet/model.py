@@ -69,11 +69,11 @@ class Comet:
         prompts = [build_prompt(head, relation) for head in heads]
         distinct = list(dict.fromkeys(prompts))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
-        found: dict[str, list[str]] = {}
+        tails_by_prompt: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
-            together = [distinct[i] for i in batch]
-            found.update(zip(together, self._written([rows[i] for i in batch], n), strict=True))
-        return [found[prompt] for prompt in prompts]
+            batch_prompts = [distinct[i] for i in batch]
+            tails_by_prompt.update(zip(batch_prompts, self._written([rows[i] for i in batch], n), strict=True))
+        return [tails_by_prompt[prompt] for prompt in prompts]
 
     def _written(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
         import torch
@@ -83,7 +83,7 @@ class Comet:
         network, tokenizer = self.model.network, self.model.tokenizer
         ids, mask = fill_left(rows, network.device)
         with torch.no_grad():
-            out = network.generate(
+            generated = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
                 max_new_tokens=_MAX_TAIL_TOKENS,
@@ -94,8 +94,8 @@ class Comet:
                 eos_token_id=_newline_id(tokenizer),
                 pad_token_id=_newline_id(tokenizer),
             )
-        written = out[:, ids.shape[1] :]
-        texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        new_ids = generated[:, ids.shape[1] :]
+        texts = tokenizer.batch_decode(new_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         lines = [" ".join(text.partition("\n")[0].split()) for text in texts]
         return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
 
@@ -110,9 +110,9 @@ def _newline_id(tokenizer: Any) -> int:
 
 def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """Open the LoRA of a folder, or by default that of the package, on its language model."""
-    where = SHIPPED_FOLDER if folder is None else Path(folder)
-    card = lora_folder.read_card(where, COMET_LORA)
-    return _open(where, (where / CARD_FILE).stat().st_mtime_ns, card.base, device)
+    location = SHIPPED_FOLDER if folder is None else Path(folder)
+    card = lora_folder.read_card(location, COMET_LORA)
+    return _open(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
@@ -141,19 +141,19 @@ class SequenceComet:
     def _tails(self, head: str, relation: str, n: int) -> list[str]:
         import torch
 
-        given = self.tokenizer(
+        inputs = self.tokenizer(
             f"{head} {relation} {GENERATION_MARK}", return_tensors="pt", truncation=True, max_length=self._window
         )
         with torch.inference_mode():
-            found = self.network.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
+            generated = self.network.generate(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
                 num_beams=max(n, 2),
                 num_return_sequences=n,
                 max_new_tokens=_MAX_SEQUENCE_TOKENS,
                 do_sample=False,
             )
-        texts = (text.strip() for text in self.tokenizer.batch_decode(found, skip_special_tokens=True))
+        texts = (text.strip() for text in self.tokenizer.batch_decode(generated, skip_special_tokens=True))
         return list(dict.fromkeys(text for text in texts if text))
 
     @property
@@ -177,14 +177,14 @@ def load_sequence_comet(name: str = "comet") -> SequenceComet:
     network_class: Any = AutoModelForSeq2SeqLM
     with silence_transformers():
         try:
-            network, found = network_class.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a sequence model ({reason})") from None
-    if absent := sorted(found["missing_keys"]):
-        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]}); get the model again")
+    if missing := sorted(loading_info["missing_keys"]):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     torch.set_num_threads(count_threads())
     return SequenceComet(network.requires_grad_(False).eval(), tokenizer, folder_digest(folder))

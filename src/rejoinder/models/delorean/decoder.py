@@ -55,8 +55,8 @@ def adapt(
     batch_size: int | None = None,
 ) -> list[DeloreanResult]:
     """Return the texts, each rewritten to fit its context, in order."""
-    found = {i: one for batch in adapt_batches(model, jobs, settings, batch_size) for i, one in batch}
-    return [found[i] for i in range(len(jobs))]
+    results = {i: result for batch in adapt_batches(model, jobs, settings, batch_size) for i, result in batch}
+    return [results[i] for i in range(len(jobs))]
 
 
 def adapt_batches(
@@ -74,24 +74,26 @@ def adapt_batches(
     texts = [model.reply_ids(job.text) for job in jobs]
     contexts = _context_ids(model, jobs)
     longest = min(settings.most_tokens, model.window - settings.extra - 1)
-    if alone := [i for i, ids in enumerate(texts) if not 0 < len(ids) <= longest]:
-        yield [(i, DeloreanResult()) for i in alone]
-    kept = {
+    if unsuitable := [i for i, ids in enumerate(texts) if not 0 < len(ids) <= longest]:
+        yield [(i, DeloreanResult()) for i in unsuitable]
+    fitted_contexts = {
         i: contexts[i].fit(model.window - len(ids) - settings.extra)
         for i, ids in enumerate(texts)
         if 0 < len(ids) <= longest
     }
     # The positions of an output are read one after the other, so their number counts more than the context's length.
-    rows = sorted(kept, key=lambda i: (-len(texts[i]), -len(kept[i]), i))
+    rows = sorted(fitted_contexts, key=lambda i: (-len(texts[i]), -len(fitted_contexts[i]), i))
     size = batch_size or BATCH_ROWS.get(model.network.device.type, 8)
-    banned = _token_penalties(model)
+    penalties = _token_penalties(model)
     while rows:
-        width = max(len(kept[i]) for i in rows[:size]) + len(texts[rows[0]])
-        numbers = len(texts[rows[0]]) * len(banned)
+        width = max(len(fitted_contexts[i]) for i in rows[:size]) + len(texts[rows[0]])
+        numbers = len(texts[rows[0]]) * len(penalties)
         batch = rows[: max(1, min(size, MAX_TOKENS // width, MAX_LOGITS // numbers))]
         rows = rows[len(batch) :]
-        found = _adapt_batch(model, [kept[i] for i in batch], [texts[i] for i in batch], settings, banned)
-        yield list(zip(batch, found, strict=True))
+        results = _adapt_batch(
+            model, [fitted_contexts[i] for i in batch], [texts[i] for i in batch], settings, penalties
+        )
+        yield list(zip(batch, results, strict=True))
 
 
 def _adapt_batch(
@@ -99,7 +101,7 @@ def _adapt_batch(
     contexts: Sequence[Ids],
     texts: Sequence[Ids],
     settings: DeloreanSettings,
-    banned: torch.Tensor,
+    penalties: torch.Tensor,
 ) -> list[DeloreanResult]:
     """Return texts rewritten together to fit their contexts; a context that occurs many times is read once."""
     import torch
@@ -109,18 +111,18 @@ def _adapt_batch(
     with torch.no_grad():
         rows = torch.tensor([distinct[context] for context in contexts], device=device)
         reading = read(model.network, list(distinct)).rows(rows)
-        outputs = rewrite(model.network, reading, Target.of(texts, device), settings, banned)
+        outputs = rewrite(model.network, reading, Target.of(texts, device), settings, penalties)
     last = [output.ids[-1][: len(text)] for output, text in zip(outputs, texts, strict=True)]
-    written = complete_sentences(model, contexts, last, settings.extra)
+    new_texts = complete_sentences(model, contexts, last, settings.extra)
     return [
         DeloreanResult(text, len(output.ids), tuple(output.before), tuple(output.after))
-        for text, output in zip(written, outputs, strict=True)
+        for text, output in zip(new_texts, outputs, strict=True)
     ]
 
 
 def _context_ids(model: LanguageModel, jobs: Sequence[DeloreanTask]) -> list[ContextIds]:
-    found = {turns: context_ids(model.tokenizer, turns, model.join) for turns in {job.context for job in jobs}}
-    return [found[job.context] for job in jobs]
+    ids_by_context = {turns: context_ids(model.tokenizer, turns, model.join) for turns in {job.context for job in jobs}}
+    return [ids_by_context[job.context] for job in jobs]
 
 
 def _token_penalties(model: LanguageModel) -> torch.Tensor:
@@ -128,7 +130,7 @@ def _token_penalties(model: LanguageModel) -> torch.Tensor:
     import torch
 
     weights = model.network.get_input_embeddings().weight
-    banned = torch.zeros(len(weights), device=weights.device)
-    marks = [i for i in model.tokenizer.all_special_ids if i < len(weights)]
-    banned[[*stop_ids(model), *marks, *range(len(model.tokenizer), len(weights))]] = -1e9
-    return banned
+    penalties = torch.zeros(len(weights), device=weights.device)
+    special_ids = [i for i in model.tokenizer.all_special_ids if i < len(weights)]
+    penalties[[*stop_ids(model), *special_ids, *range(len(model.tokenizer), len(weights))]] = -1e9
+    return penalties

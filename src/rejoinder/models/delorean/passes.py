@@ -52,37 +52,46 @@ class OutputHistory:
 
 
 def rewrite(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> list[OutputHistory]:
     """Alternate backward and forward passes; a row that did not change in a round leaves the batch."""
     import torch
 
     outputs = [OutputHistory() for _ in range(len(target.ids))]
-    alive = np.arange(len(outputs))
-    logits = initial_logits(network, reading, target, settings, banned)
-    last = likeliest_tokens(logits, banned)
+    active = np.arange(len(outputs))
+    logits = initial_logits(network, reading, target, settings, penalties)
+    last = likeliest_tokens(logits, penalties)
     for _ in range(settings.iterations):
         pulled = backward(logits, target, settings)
         losses = torch.stack([content_loss(logits, target), content_loss(pulled, target)])
-        logits = forward(network, reading, pulled, settings, banned)
-        ids = likeliest_tokens(logits, banned)
-        same = ((ids == last) | ~target.real).all(dim=1)
-        for row, tokens, before, after in zip(alive, ids.tolist(), *losses.tolist(), strict=True):
+        logits = forward(network, reading, pulled, settings, penalties)
+        ids = likeliest_tokens(logits, penalties)
+        is_unchanged = ((ids == last) | ~target.real).all(dim=1)
+        for row, tokens, before, after in zip(active, ids.tolist(), *losses.tolist(), strict=True):
             outputs[row].ids.append(tuple(tokens))
             outputs[row].before.append(before)
             outputs[row].after.append(after)
-        going = (~same).nonzero()[:, 0] if settings.stop == "unchanged" else torch.arange(len(ids), device=ids.device)
-        if len(going) == 0:
+        changing = (
+            (~is_unchanged).nonzero()[:, 0]
+            if settings.stop == "unchanged"
+            else torch.arange(len(ids), device=ids.device)
+        )
+        if len(changing) == 0:
             break
-        if len(going) < len(ids):
-            alive = alive[going.cpu().numpy()]
-            reading, target, logits, ids = reading.rows(going), target.rows(going), logits[going], ids[going]
+        if len(changing) < len(ids):
+            active = active[changing.cpu().numpy()]
+            reading, target, logits, ids = (
+                reading.rows(changing),
+                target.rows(changing),
+                logits[changing],
+                ids[changing],
+            )
         last = ids
     return outputs
 
 
 def initial_logits(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the first logits, (rows, positions, vocabulary), always as log-probabilities.
 
@@ -95,10 +104,10 @@ def initial_logits(
         after = reading.logits[:, None]
         if target.ids.shape[1] > 1:
             after = torch.cat([after, extend(network, reading, ids=target.ids[:, :-1])[0]], dim=1)
-        return forward(network, reading, after.log_softmax(dim=-1), settings, banned)
+        return forward(network, reading, after.log_softmax(dim=-1), settings, penalties)
     rows = [reading.logits.log_softmax(dim=-1)]
     while len(rows) < target.ids.shape[1]:
-        logits, reading = extend(network, reading, ids=(rows[-1] + banned).argmax(dim=-1, keepdim=True))
+        logits, reading = extend(network, reading, ids=(rows[-1] + penalties).argmax(dim=-1, keepdim=True))
         rows.append(logits[:, -1].log_softmax(dim=-1))
     return torch.stack(rows, dim=1)
 
@@ -128,22 +137,22 @@ def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -
 
 
 def forward(
-    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the logits mixed, position by position, with what the language model expects (Qin et al., eq. 3)."""
     import torch
 
     expected, mixed = reading.logits.log_softmax(dim=-1), []
-    for place in range(pulled.shape[1]):
-        both = settings.mixing * expected + (1 - settings.mixing) * pulled[:, place]
-        mixed.append(both.log_softmax(dim=-1))
-        if place + 1 < pulled.shape[1]:
-            soft = ((mixed[-1] + banned) / settings.temperature)[:, None]
+    for position in range(pulled.shape[1]):
+        mixture = settings.mixing * expected + (1 - settings.mixing) * pulled[:, position]
+        mixed.append(mixture.log_softmax(dim=-1))
+        if position + 1 < pulled.shape[1]:
+            soft = ((mixed[-1] + penalties) / settings.temperature)[:, None]
             after, reading = read_soft(network, reading, soft)
             expected = after[:, 0]
     return torch.stack(mixed, dim=1)
 
 
-def likeliest_tokens(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
+def likeliest_tokens(logits: torch.Tensor, penalties: torch.Tensor) -> torch.Tensor:
     """Return the most likely token at each position."""
-    return (logits + banned).argmax(dim=-1)
+    return (logits + penalties).argmax(dim=-1)

@@ -33,9 +33,9 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
 
 def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
     """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
-    found = checkpoint_folder("dynaeval", folder, SOURCE)
-    path = find_file(found, ("best.pt", "output/*/best.pt"), "the checkpoint")
-    return _open(found, path, path.stat().st_mtime_ns)
+    location = checkpoint_folder("dynaeval", folder, SOURCE)
+    path = find_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
+    return _open(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
@@ -57,10 +57,10 @@ class DynaEvalModel:
         self._tokenizer = load_tokenizer(encoder, shape.max_tokens)
         tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
         self.digest = files_digest([checkpoint, config, weights, *tokens])
-        found = int(self._encoder.config.hidden_size)
-        if found != self._network.narrow[0].in_features:
+        dimensions = int(self._encoder.config.hidden_size)
+        if dimensions != self._network.narrow[0].in_features:
             raise InputError(
-                f"{weights}: gives {found}-dimensional vectors, but {checkpoint.name} was trained on dimension "
+                f"{weights}: gives {dimensions}-dimensional vectors, but {checkpoint.name} was trained on dimension "
                 f"{self._network.narrow[0].in_features}"
             )
 

@@ -63,8 +63,8 @@ class DynaEvalNetwork(nn.Module):
         graph = self._relational(states, weights, speakers)
         graph = edges.T @ graph @ self.others + self.itself(graph)
         hidden = torch.relu(self.hidden(torch.cat([states, graph], dim=-1))).mean(0)
-        found: Tensor = self.score(hidden).squeeze(-1)
-        return found
+        score: Tensor = self.score(hidden).squeeze(-1)
+        return score
 
     def _weights(self, states: Tensor, past: int, future: int) -> Tensor:
         """Return how much a sender gives to each utterance in its window; 0 if the window is empty.
@@ -72,25 +72,25 @@ class DynaEvalNetwork(nn.Module):
         In the released code -1, which means "all" for the edges, is used as a number here: the window loses the sender.
         """
         scores = states @ self.attention @ states.T
-        seen = offset_mask(len(states), -past, future)
-        found = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=1)
-        return torch.where(seen, found, 0.0)
+        in_window = offset_mask(len(states), -past, future)
+        weights = torch.softmax(scores.masked_fill(~in_window, -torch.inf), dim=1)
+        return torch.where(in_window, weights, 0.0)
 
     def _relational(self, states: Tensor, weights: Tensor, speakers: Tensor) -> Tensor:
         """The first convolution: the sum of the messages over all edges, plus the utterance's own part."""
-        place = torch.arange(len(states))
-        back = (place[:, None] >= place[None, :]).long()  # an utterance to itself counts as going back
-        relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + back
+        position = torch.arange(len(states))
+        is_back = (position[:, None] >= position[None, :]).long()  # an utterance to itself counts as going back
+        relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + is_back
         matrices = torch.einsum("rb,bio->rio", self.mixture, self.bases)
-        sent = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
-        messages = sent[place[:, None], relation] * weights.unsqueeze(-1)
+        outgoing = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
+        messages = outgoing[position[:, None], relation] * weights.unsqueeze(-1)
         return messages.sum(0) + states @ self.own + self.bias
 
 
 def offset_mask(n: int, low: int, high: int) -> Tensor:
     """Return which positions are from ``low`` to ``high`` after each position."""
-    place = torch.arange(n)
-    distance = place[None, :] - place[:, None]
+    position = torch.arange(n)
+    distance = position[None, :] - position[:, None]
     return (distance >= low) & (distance <= high)
 
 
@@ -102,10 +102,10 @@ def neighbour_mask(n: int, past: int, future: int) -> Tensor:
 def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
     """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
     network = DynaEvalNetwork(read_sizes(weights, path))
-    found: DynaEvalNetwork = fill_network(
+    filled: DynaEvalNetwork = fill_network(
         network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
     )
-    return found
+    return filled
 
 
 def read_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:

@@ -38,15 +38,19 @@ def read_shape(folder: Path) -> EncoderShape:
     ]
     max_tokens = next(int(limit) for limit in limits if limit and limit < _UNSET)
     pooling = _read_json(folder / "1_Pooling" / "config.json")
-    first = bool(pooling.get("pooling_mode_cls_token")) or pooling.get("pooling_mode") == "cls"
-    other = [
+    is_first = bool(pooling.get("pooling_mode_cls_token")) or pooling.get("pooling_mode") == "cls"
+    unsupported = [
         key
-        for key, on in pooling.items()
-        if key.startswith("pooling_mode_") and on is True and key not in _POOLING_KEYS
+        for key, value in pooling.items()
+        if key.startswith("pooling_mode_") and value is True and key not in _POOLING_KEYS
     ]
-    if other:
-        raise InputError(f"{folder}: pools by {', '.join(other)}; only the mean and the first token are supported")
-    return EncoderShape(min(max_tokens, positions), "first" if first else "mean", int(config.get("pad_token_id") or 0))
+    if unsupported:
+        raise InputError(
+            f"{folder}: pools by {', '.join(unsupported)}; only the mean and the first token are supported"
+        )
+    return EncoderShape(
+        min(max_tokens, positions), "first" if is_first else "mean", int(config.get("pad_token_id") or 0)
+    )
 
 
 _POOLING_KEYS = ("pooling_mode_cls_token", "pooling_mode_mean_tokens")
@@ -63,11 +67,11 @@ def weights_digest(folder: Path) -> str:
 
 def _read_json(path: Path, required: bool = False) -> dict[str, Any]:
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError:
         if required:
             raise InputError(f"{path}: no such file; a transformers folder needs one") from None
         return {}
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -38,23 +38,23 @@ class CachedEncoder:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         keys = self._keys(texts, cut)
         distinct = dict(zip(keys, texts, strict=True))
-        place = {key: i for i, key in enumerate(distinct)}
+        index = {key: i for i, key in enumerate(distinct)}
         vectors = np.empty((len(distinct), self.dimensions), np.float32)
         known = self._store.get(list(distinct), vectors)
         # Sorted by length, so that a chunk can be split into even batches.
         missing = sorted((key for key in distinct if key not in known), key=lambda key: len(distinct[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
-            found = self._encoder.encode([distinct[key] for key in chunk], cut)
-            vectors[[place[key] for key in chunk]] = found
-            self._store.put(chunk, found)
-        return vectors[[place[key] for key in keys]]
+            new_vectors = self._encoder.encode([distinct[key] for key in chunk], cut)
+            vectors[[index[key] for key in chunk]] = new_vectors
+            self._store.put(chunk, new_vectors)
+        return vectors[[index[key] for key in keys]]
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """Return the vectors of each text's tokens; equal texts are encoded once, but not cached (they are large)."""
         distinct = list(dict.fromkeys(texts))
-        found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
-        return [found[text] for text in texts]
+        results = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
+        return [results[text] for text in texts]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are too long to be read in full."""
@@ -65,8 +65,8 @@ class CachedEncoder:
         if cut == "right":
             return [_key(text, cut) for text in texts]
         distinct = list(dict.fromkeys(texts))
-        long = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
-        return [_key(text, cut if text in long else "right") for text in texts]
+        long_texts = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
+        return [_key(text, cut if text in long_texts else "right") for text in texts]
 
 
 class VectorCache:
@@ -80,20 +80,20 @@ class VectorCache:
         """Write the cached vectors into their rows of ``into``; return the keys that were found."""
         if not self._path.exists():
             return set()
-        place = {key: i for i, key in enumerate(keys)}
-        found: set[bytes] = set()
+        index = {key: i for i, key in enumerate(keys)}
+        cached_keys: set[bytes] = set()
         try:
             with closing(self._open()) as store:
                 for start in range(0, len(keys), _KEYS_PER_QUERY):
-                    asked = keys[start : start + _KEYS_PER_QUERY]
-                    marks = ",".join("?" * len(asked))
-                    for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked):
+                    batch = keys[start : start + _KEYS_PER_QUERY]
+                    marks = ",".join("?" * len(batch))
+                    for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", batch):
                         if (vector := self._checked(raw)) is not None:
-                            into[place[key]] = vector
-                            found.add(key)
+                            into[index[key]] = vector
+                            cached_keys.add(key)
         except sqlite3.Error as error:
             self._give_up(error)
-        return found
+        return cached_keys
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Store vectors; all of them or, if the process is killed, none."""

@@ -40,15 +40,15 @@ def read_card(folder: Path) -> EncoderCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     known = {f.name for f in fields(EncoderCard)}
-    if not isinstance(found, dict) or not {"name", "dimensions", "max_tokens"} <= found.keys() <= known:
+    if not isinstance(content, dict) or not {"name", "dimensions", "max_tokens"} <= content.keys() <= known:
         raise InputError(f"{path}: is not the card of an encoder; export one with: rejoinder models export")
-    return EncoderCard(**found)
+    return EncoderCard(**content)
 
 
 def write_card(folder: Path, card: EncoderCard) -> None:
@@ -62,9 +62,9 @@ def compute_digest(folder: Path, card: EncoderCard) -> str:
     It uses the weights and not the graph, which another version of the exporter would write differently; that the graph
     belongs to the card is checked here.
     """
-    if (found := _sha256(folder / GRAPH)) != card.graph:
+    if (digest := _sha256(folder / GRAPH)) != card.graph:
         raise InputError(
-            f"{folder / GRAPH}: does not match its card (sha256 {found[:12]}…, not {card.graph[:12]}…); "
+            f"{folder / GRAPH}: does not match its card (sha256 {digest[:12]}…, not {card.graph[:12]}…); "
             "export the encoder again"
         )
     parts = (card.source, card.weights, _sha256(folder / TOKENIZER), card.pooling, card.max_tokens, card.padding)

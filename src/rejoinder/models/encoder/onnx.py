@@ -42,14 +42,14 @@ class OnnxEncoder:
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([ids[i] for i in batch], self._card.padding)
-            found[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
+            vectors[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
 
         compute_in_parallel(fill, batches([len(row) for row in ids]))
-        return found
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """Return the last layer's vectors of each text's tokens; the graph has no other outputs."""
@@ -59,23 +59,23 @@ class OnnxEncoder:
                 "use hf:FOLDER to read any layer"
             )
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([encodings[i].ids for i in batch], self._card.padding)
             for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
-                found[i] = separate_special_tokens(encodings[i], vectors)
+                results[i] = separate_special_tokens(encodings[i], vectors)
 
         compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
-        return found
+        return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are too long to be read in full."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, tokens: Any, mask: Any) -> Vectors:
-        found: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
-        return found
+        vectors: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
+        return vectors
 
 
 def separate_special_tokens(encoding: Encoding, vectors: Vectors) -> TokenVectors:
@@ -86,20 +86,20 @@ def separate_special_tokens(encoding: Encoding, vectors: Vectors) -> TokenVector
     return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])
 
 
-def compute_in_parallel(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
+def compute_in_parallel(compute: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
     """Compute batches in parallel, each on one core: cores that share a small matrix would wait for each other."""
     if device.graph_backend().device == "cuda":  # one batch fills the GPU
         for batch in parts:
-            work(batch)
+            compute(batch)
         return
-    todo = _split_for_workers(list(parts), count_threads()) if _split_batches.get() else list(parts)
-    workers = min(count_threads(), len(todo))
+    pending = _split_for_workers(list(parts), count_threads()) if _split_batches.get() else list(parts)
+    workers = min(count_threads(), len(pending))
     if workers < 2:
-        for batch in todo:
-            work(batch)
+        for batch in pending:
+            compute(batch)
         return
-    with ThreadPoolExecutor(workers) as pool_of_threads:
-        for _ in pool_of_threads.map(work, todo):
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(compute, pending):
             pass
 
 
@@ -124,17 +124,17 @@ def _split_for_workers(parts: list[Rows], workers: int) -> list[Rows]:
 
 def open_session(graph: Path) -> Any:
     """Open a session that computes in float32, however the weights are stored, on the chosen device."""
-    place = device.graph_backend()
+    backend = device.graph_backend()
     try:
-        if place.runtime == "torch":
+        if backend.runtime == "torch":
             from rejoinder.models.onnx.torch_graph import TorchGraph, UnknownOperationError
 
             try:
-                return TorchGraph(graph, place.device)
+                return TorchGraph(graph, backend.device)
             except UnknownOperationError:
                 if device.requested_device() is not None:
                     raise
-        return _open_onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
+        return _open_onnxruntime(graph, "cuda" if backend == ("cuda", "onnxruntime") else "cpu")
     except RejoinderError:
         raise
     except Exception as error:  # the libraries' errors have no common base class
@@ -142,7 +142,7 @@ def open_session(graph: Path) -> Any:
         raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
 
 
-def _open_onnxruntime(graph: Path, where: device.Device) -> Any:
+def _open_onnxruntime(graph: Path, target: device.Device) -> Any:
     onnxruntime = device.import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # batches run in parallel instead
@@ -151,4 +151,4 @@ def _open_onnxruntime(graph: Path, where: device.Device) -> Any:
     options.log_severity_level = 3
     # int8 arithmetic scales by the whole batch, so other rows would change a score: weights become float32 at loading.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(where))
+    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(target))

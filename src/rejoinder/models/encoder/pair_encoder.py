@@ -45,8 +45,8 @@ class PairEncoder(Protocol):
 
 def load_pair_encoder(name: str = DEFAULT_ENCODER, cache: bool = True) -> PairEncoder:
     """Load a pair encoder by name; its vectors are stored in the cache unless ``cache`` is False."""
-    found = _open(name)
-    return CachedPairEncoder(found) if cache else found
+    encoder = _open(name)
+    return CachedPairEncoder(encoder) if cache else encoder
 
 
 def _open(name: str) -> PairEncoder:
@@ -94,23 +94,23 @@ class CachedPairEncoder:
             raise SpecError(
                 f"{len(contexts)} contexts but {len(replies)} replies were given; pass one context per reply"
             )
-        said = [tuple(text for text in context if text.strip()) for context in contexts]
+        spoken_contexts = [tuple(text for text in context if text.strip()) for context in contexts]
         pairs = {
             _key(context, reply): (context, reply)
-            for context, reply in zip(said, replies, strict=True)
+            for context, reply in zip(spoken_contexts, replies, strict=True)
             if context and reply.strip()
         }
-        place = {key: i for i, key in enumerate(pairs)}
+        index = {key: i for i, key in enumerate(pairs)}
         vectors = np.full((len(pairs) + 1, self.dimensions), np.nan, np.float32)  # the last row is for blank pairs
         known = self._store.get(list(pairs), vectors)
         missing = sorted((key for key in pairs if key not in known), key=lambda key: _text_length(*pairs[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
-            found = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
-            vectors[[place[key] for key in chunk]] = found
-            self._store.put(chunk, found)
-        keys = (_key(context, reply) for context, reply in zip(said, replies, strict=True))
-        return vectors[[place.get(key, -1) for key in keys]]
+            new_vectors = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
+            vectors[[index[key] for key in chunk]] = new_vectors
+            self._store.put(chunk, new_vectors)
+        keys = (_key(context, reply) for context, reply in zip(spoken_contexts, replies, strict=True))
+        return vectors[[index.get(key, -1) for key in keys]]
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
         """Return which pairs are too long to be read in full."""

@@ -23,5 +23,5 @@ def pool_tokens(states: Any, mask: Any, how: Pooling) -> Vectors:
 def normalize_vectors(vectors: Any) -> Vectors:
     """Return the vectors scaled to length 1; a zero vector stays as it is."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    found: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
-    return found
+    normalized: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+    return normalized

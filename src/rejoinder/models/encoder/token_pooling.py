@@ -35,9 +35,9 @@ def _all_vectors(tokens: TokenVectors) -> Vectors:
 
 
 def _pool_texts(encoder: Encoder, texts: Sequence[str], cut: Side, pool: Callable[[TokenVectors], Vectors]) -> Vectors:
-    found = np.zeros((len(texts), encoder.dimensions), np.float32)
+    vectors = np.zeros((len(texts), encoder.dimensions), np.float32)
     for start in range(0, len(texts), _BATCH_TEXTS):
         tokens = encoder.encode_tokens(texts[start : start + _BATCH_TEXTS], cut=cut)
-        for row, of_text in zip(found[start : start + _BATCH_TEXTS], tokens, strict=True):
-            row[:] = pool(of_text)
-    return found
+        for row, text_tokens in zip(vectors[start : start + _BATCH_TEXTS], tokens, strict=True):
+            row[:] = pool(text_tokens)
+    return vectors

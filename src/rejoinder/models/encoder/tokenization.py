@@ -40,8 +40,8 @@ class TextTokenizer:
             plain.no_truncation()
             plain.encode_special_tokens = True
             self._plain = plain  # only now: another thread may read it at any time
-        found = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
+        encodings = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are longer than the limit."""
@@ -70,11 +70,11 @@ def _replace_surrogates(texts: Sequence[str]) -> list[str]:
 def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
     """Return the tokeniser of a ``tokenizer.json``."""
     try:
-        found = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
+        tokenizer = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        found.encode([""])
+        tokenizer.encode([""])
     except Exception as error:  # the library raises plain exceptions
         raise InputError(f"{path}: is not a valid tokenizer.json ({error})") from None
-    return found
+    return tokenizer

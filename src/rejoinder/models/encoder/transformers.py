@@ -46,24 +46,24 @@ class TransformersEncoder:
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
-            found[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
-        return found
+            vectors[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
         """Return the vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
         if not -self.layers - 1 <= layer <= self.layers:
             raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1, -2, ... from the end), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
-        with self._up_to(layer) as left:
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        with self._up_to(layer) as layer_index:
             for batch in batches([len(e.ids) for e in encodings], *batch_limits(self._model.device.type)):
                 tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
-                for i, vectors in zip(batch, self._run(tokens, mask, left), strict=True):
-                    found[i] = separate_special_tokens(encodings[i], vectors)
-        return found
+                for i, vectors in zip(batch, self._run(tokens, mask, layer_index), strict=True):
+                    results[i] = separate_special_tokens(encodings[i], vectors)
+        return results
 
     @property
     def has_pooler(self) -> bool:
@@ -73,11 +73,11 @@ class TransformersEncoder:
     def encode_pooled(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return the first token of each text after the network's pooler, not normalised."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
-            found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
-        return found
+            vectors[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
+        return vectors
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are too long to be read in full."""
@@ -85,32 +85,32 @@ class TransformersEncoder:
 
     def _run(self, tokens: Any, mask: Any, layer: int) -> Vectors:
         states = self._states(tokens, mask, output_hidden_states=layer != -1)
-        chosen = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
-        found: Vectors = chosen.float().cpu().numpy()
-        return found
+        output = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
+        vectors: Vectors = output.float().cpu().numpy()
+        return vectors
 
-    def _states(self, tokens: Any, mask: Any, **wanted: bool) -> Any:
+    def _states(self, tokens: Any, mask: Any, **options: bool) -> Any:
         torch, device = self._torch, self._model.device
-        given = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
+        inputs = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
         with torch.inference_mode():
-            return self._model(**{k: v.to(device) for k, v in given.items()}, **wanted)
+            return self._model(**{k: v.to(device) for k, v in inputs.items()}, **options)
 
     @contextmanager
     def _up_to(self, layer: int) -> Iterator[int]:
         """Skip the layers after the wanted one if possible; yield the index of the layer to read."""
-        wanted = layer if layer >= 0 else self.layers + 1 + layer
-        if wanted in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
-            yield -1 if wanted == self.layers else wanted
+        last_layer = layer if layer >= 0 else self.layers + 1 + layer
+        if last_layer in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
+            yield -1 if last_layer == self.layers else last_layer
             return
         stack = self._model.encoder.layer
-        self._model.encoder.layer = stack[:wanted]
+        self._model.encoder.layer = stack[:last_layer]
         try:
             yield -1
         finally:
             self._model.encoder.layer = stack
 
 
-def open_network(folder: Path, **form: Any) -> Any:
+def open_network(folder: Path, **options: Any) -> Any:
     """Open the encoder's network in float32: only from local safetensors, without running the folder's own code."""
     try:
         import torch
@@ -124,16 +124,16 @@ def open_network(folder: Path, **form: Any) -> Any:
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
         with silence_transformers():
-            network, found = network_class.from_pretrained(
-                folder, dtype=torch.float32, output_loading_info=True, **safe, **form
+            network, loading_info = network_class.from_pretrained(
+                folder, dtype=torch.float32, output_loading_info=True, **safe, **options
             )
     except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened by transformers ({reason})") from None
     # transformers would continue with random numbers. A missing pooler is left out: many encoders come without one.
-    if absent := sorted(key for key in found["missing_keys"] if not key.startswith("pooler.")):
-        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]})")
-    if found["missing_keys"]:
+    if missing := sorted(key for key in loading_info["missing_keys"] if not key.startswith("pooler.")):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]})")
+    if loading_info["missing_keys"]:
         network.pooler = None
     return network.eval()
 
@@ -146,8 +146,8 @@ def load_tokenizer(folder: Path, max_tokens: int) -> TextTokenizer:
 
     try:
         with silence_transformers():
-            found: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        return TextTokenizer(found.backend_tokenizer.to_str(), max_tokens)
+            tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return TextTokenizer(tokenizer.backend_tokenizer.to_str(), max_tokens)
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: has no tokeniser that transformers can read ({reason})") from None

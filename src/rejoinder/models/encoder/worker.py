@@ -41,8 +41,8 @@ class EmbeddingWorker:
     def compute(self, task: Sequence[str]) -> str:
         """Return the vectors of some texts, concatenated and in base64."""
         with keep_batches_whole():
-            found = self._encoder.encode(task)
-        return base64.b64encode(np.ascontiguousarray(found, self._type).tobytes()).decode()
+            vectors = self._encoder.encode(task)
+        return base64.b64encode(np.ascontiguousarray(vectors, self._type).tobytes()).decode()
 
     def close(self) -> None:
         """Nothing to release."""
@@ -52,14 +52,14 @@ def embed_texts(
     texts: Iterable[str], encoder: Encoder, engine: Engine, precision: Precision = "float32"
 ) -> Iterator[NDArray[Any]]:
     """Yield the vectors of texts in order, in blocks; workers load the encoder by its name."""
-    work = WorkerSpec(
+    worker = WorkerSpec(
         "rejoinder.models.encoder.worker:EmbeddingWorker",
         (encoder.name, encoder.digest, precision),
         address="rejoinder.models.embedding:EmbeddingWorker",
     )
-    flow = iter(texts)
-    tasks = iter(lambda: list(itertools.islice(flow, AT_ONCE)), [])
-    for raw in order_results(engine.compute(work, tasks)):
+    remaining = iter(texts)
+    tasks = iter(lambda: list(itertools.islice(remaining, AT_ONCE)), [])
+    for raw in order_results(engine.compute(worker, tasks)):
         yield np.frombuffer(base64.b64decode(raw), DTYPES[precision]).reshape(-1, encoder.dimensions)
 
 
@@ -88,12 +88,12 @@ def write_vectors(
         if path.suffix == ".parquet":
             _write_parquet(blocks, names, shape[1], precision, file)
             return
-        with atomic_write(path.with_suffix(IDS_SUFFIX)) as beside:
-            about = {"descr": DTYPES[precision], "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, about)
+        with atomic_write(path.with_suffix(IDS_SUFFIX)) as ids_file:
+            header = {"descr": DTYPES[precision], "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
             for block in blocks:
                 file.write(block.tobytes())
-                beside.writelines(
+                ids_file.writelines(
                     orjson.dumps({"id": name}, option=orjson.OPT_APPEND_NEWLINE) for name in islice(names, len(block))
                 )
 

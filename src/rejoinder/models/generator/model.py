@@ -123,38 +123,38 @@ class Generator:
     def losses(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MAX_ROWS
     ) -> list[list[float]]:
-        """Return the softmax cross-entropy per token of each reply to each context; the end of a reply is a token too.
+        """Return the softmax cross-entropy per token of each reply to each context; the end token counts as well.
 
         A context is read once, however many replies it has; an empty reply is NaN.
         """
         sources = [self.reader.context(turns) for turns in contexts]
         targets = [[self.reader.reply(text) for text in texts] for texts in replies]
-        found = [[math.nan] * len(texts) for texts in targets]
+        results = [[math.nan] * len(texts) for texts in targets]
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
             memory = self.network.encode(self._filled([sources[i] for i in group]))
             pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
             lengths = [len(targets[i][j]) + 1 for _, i, j in pairs]
             for part in batches(lengths, most_rows=rows, most_tokens=room):
-                chosen = [pairs[n] for n in part]
-                own = memory.rows(torch.tensor([row for row, _, _ in chosen], device=self.device))
-                ids = [targets[i][j] for _, i, j in chosen]
-                for (_, i, j), value in zip(chosen, self._scored(own, ids), strict=True):
-                    found[i][j] = value
-        return found
+                batch_pairs = [pairs[n] for n in part]
+                contexts_read = memory.rows(torch.tensor([row for row, _, _ in batch_pairs], device=self.device))
+                ids = [targets[i][j] for _, i, j in batch_pairs]
+                for (_, i, j), value in zip(batch_pairs, self._scored(contexts_read, ids), strict=True):
+                    results[i][j] = value
+        return results
 
     def replies(self, contexts: Sequence[Sequence[str]], *, beam: int = 1, rows: int = 128) -> list[str]:
         """Return a reply to each context, generated greedily or by beam search, independent of the batch."""
         sources = [self.reader.context(turns) for turns in contexts]
-        found = [""] * len(sources)
+        texts_by_row = [""] * len(sources)
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
-            texts = generate_responses(
+            generated = generate_responses(
                 self.network, self._filled([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
             )
-            for i, ids in zip(group, texts, strict=True):
-                found[i] = self.reader.text(ids)
-        return found
+            for i, ids in zip(group, generated, strict=True):
+                texts_by_row[i] = self.reader.text(ids)
+        return texts_by_row
 
     def _scored(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
         before = self._filled([(BEGIN, *ids) for ids in replies])
@@ -188,7 +188,7 @@ def read_card(folder: Path) -> GeneratorCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train generator"
@@ -196,10 +196,10 @@ def read_card(folder: Path) -> GeneratorCard:
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     try:
-        if found.keys() != {f.name for f in fields(GeneratorCard)} or found["format"] != FORMAT:
+        if content.keys() != {f.name for f in fields(GeneratorCard)} or content["format"] != FORMAT:
             raise KeyError
         return GeneratorCard(
-            **{**found, "shape": GeneratorShape(**found["shape"]), "limits": GeneratorLimits(**found["limits"])}
+            **{**content, "shape": GeneratorShape(**content["shape"]), "limits": GeneratorLimits(**content["limits"])}
         )
     except (AttributeError, KeyError, TypeError):
         raise InputError(f"{path}: is not the card of a generator in format {FORMAT}; train it again") from None
@@ -211,12 +211,12 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
     for name, digest in card.files.items():
         if sha256_of(folder / name) != digest:
             raise InputError(f"{folder / name}: does not match its card; train the generator again")
-    on = torch.device(device or torch_device())
+    target = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
     reader = TurnTokenizer((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
-    decides = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
-    return Generator(network.to(on).eval(), reader, hashlib.sha256(decides).hexdigest(), on)
+    content = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
+    return Generator(network.to(target).eval(), reader, hashlib.sha256(content).hexdigest(), target)
 
 
 @lru_cache(maxsize=2)

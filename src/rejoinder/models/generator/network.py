@@ -24,14 +24,14 @@ class EncodedContext(NamedTuple):
     filling: Tensor  # rows, tokens: which are padding
     last: Any = None  # the recurrent state at the context's end
 
-    def rows(self, which: Tensor) -> EncodedContext:
+    def rows(self, indices: Tensor) -> EncodedContext:
         """Return some of the rows, each as often as it is named."""
         last = self.last
         if isinstance(last, tuple):
-            last = tuple(part[:, which] for part in last)
+            last = tuple(part[:, indices] for part in last)
         elif last is not None:
-            last = last[:, which]
-        return EncodedContext(self.states[which], self.filling[which], last)
+            last = last[:, indices]
+        return EncodedContext(self.states[indices], self.filling[indices], last)
 
 
 class GeneratorNetwork(nn.Module):
@@ -83,8 +83,8 @@ class RecurrentBody(nn.Module):
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
         """Encode word vectors; padding is skipped."""
         packed = nn.utils.rnn.pack_padded_sequence(self.dropout(words), lengths, batch_first=True, enforce_sorted=False)
-        found, last = self.encoder(packed)
-        states, _ = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, total_length=words.shape[1])
+        output, last = self.encoder(packed)
+        states, _ = nn.utils.rnn.pad_packed_sequence(output, batch_first=True, total_length=words.shape[1])
         return EncodedContext(states, filling, last)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:

@@ -78,7 +78,7 @@ def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
 
 def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
     """Read lines of ``keyword number number ...``."""
-    found = {}
+    vectors = {}
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
@@ -89,21 +89,21 @@ def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
             vector = np.zeros(0, np.float32)
         if vector.shape != (dimensions,) or not np.isfinite(vector).all():
             raise InputError(f"{path} line {number}: is not a keyword and {dimensions} numbers, separated by spaces")
-        found[word] = vector
-    return found
+        vectors[word] = vector
+    return vectors
 
 
 def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     """Read lines of ``keyword|||keyword|||steps``, with -1 if there is no path."""
-    found = {}
+    steps = {}
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
         parts = line.strip().split("|||")
         if len(parts) != 3 or not (parts[2] == "-1" or (parts[2].isdecimal() and int(parts[2]) > 0)):
             raise InputError(f"{path} line {number}: is not keyword|||keyword|||steps (at least 1, or -1)")
-        found[parts[0], parts[1]] = UNREACHABLE if parts[2] == "-1" else int(parts[2])
-    return found
+        steps[parts[0], parts[1]] = UNREACHABLE if parts[2] == "-1" else int(parts[2])
+    return steps
 
 
 def build_graph(
@@ -115,20 +115,22 @@ def build_graph(
     keep: float,
     seed: int,
 ) -> KeywordGraph:
-    """Return the keyword graph of a context and a reply, padded to ``nodes``; ``keep`` is the share of edges kept."""
+    """Return the keyword graph of a pair, padded to ``nodes`` nodes; ``keep`` is the share of edges kept."""
     most = nodes - 2
-    taken = [*context, *reply][:most]
-    ids = [_START, *map(concepts.id_of, taken), _END]
+    keywords = [*context, *reply][:most]
+    ids = [_START, *map(concepts.id_of, keywords), _END]
     ids += [_PAD] * (nodes - len(ids))
     near, far = np.zeros((nodes, dimensions), np.float32), np.zeros((nodes, dimensions), np.float32)
-    for place, word in enumerate(taken, start=1):
+    for position, word in enumerate(keywords, start=1):
         if word in concepts.ids:  # an unknown keyword has no neighbours
-            near[place] = concepts.near.get(word, 0)
-            far[place] = concepts.far.get(word, 0)
+            near[position] = concepts.near.get(word, 0)
+            far[position] = concepts.far.get(word, 0)
     edges = _build_edges(concepts, context[:most], reply[:most], nodes)
     if keep < 1:
         _drop_edges(edges, keep, _pair_generator(seed, context, reply))
-    return KeywordGraph(np.array(ids, np.int64), len(taken) + 2, near, far, _normalize_edges(edges).astype(np.float32))
+    return KeywordGraph(
+        np.array(ids, np.int64), len(keywords) + 2, near, far, _normalize_edges(edges).astype(np.float32)
+    )
 
 
 def _build_edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:

@@ -173,15 +173,15 @@ def read_rarity(folder: Path) -> Rarity:
     """Return the rarity of words from a folder."""
     candidates, idf = keyword_files(folder)
     try:
-        found = orjson.loads(idf.read_bytes())
+        content = orjson.loads(idf.read_bytes())
     except ValueError as error:
         raise InputError(f"{idf}: is not JSON ({error})") from None
-    if not isinstance(found, dict) or not all(type(value) in (int, float) for value in found.values()):
+    if not isinstance(content, dict) or not all(type(value) in (int, float) for value in content.values()):
         raise InputError(f"{idf}: must map each word to a number")
     words = [line.strip() for line in read_lines(candidates) if line.strip()]
-    if without := [word for word in words if word not in found]:
-        raise InputError(f"{idf}: has no number for {without[0]!r}, which {candidates.name} lists")
-    return Rarity({word: float(found[word]) for word in words})
+    if unlisted := [word for word in words if word not in content]:
+        raise InputError(f"{idf}: has no number for {unlisted[0]!r}, which {candidates.name} lists")
+    return Rarity({word: float(content[word]) for word in words})
 
 
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:

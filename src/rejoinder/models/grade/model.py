@@ -41,9 +41,9 @@ class PairTokenizer:
 
     def read(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
         """Return the token ids of a pair, and to which of the two each belongs; the longer text loses its end."""
-        before, said = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
-        second = [*said, self.separator] if said else []
-        return [*before, self.separator, *second], [0] * (len(before) + 1) + [1] * len(second)
+        context_ids, reply_ids = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
+        second = [*reply_ids, self.separator] if reply_ids else []
+        return [*context_ids, self.separator, *second], [0] * (len(context_ids) + 1) + [1] * len(second)
 
     def is_cut(self, context: Sequence[str], reply: str) -> bool:
         """Whether a pair has more words or tokens than are read."""
@@ -52,8 +52,8 @@ class PairTokenizer:
 
     def _pieces(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
         texts = [" ".join(text.split()[:MAX_WORDS]) for text in (" ".join(context), reply)]
-        before, said = self.tokenizer.pieces(texts)
-        return before, said
+        context_ids, reply_ids = self.tokenizer.pieces(texts)
+        return context_ids, reply_ids
 
 
 def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
@@ -70,8 +70,8 @@ def read_pair_tokenizer(path: Path) -> PairTokenizer:
 
     lines = read_lines(path)
     tokens = {token.rstrip("\r"): i for i, token in enumerate(lines[:-1] if lines[-1] == "" else lines)}
-    if absent := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
-        raise InputError(f"{path}: has no {absent[0]}; it must be the vocabulary of bert-base-uncased")
+    if missing := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
+        raise InputError(f"{path}: has no {missing[0]}; it must be the vocabulary of bert-base-uncased")
     core = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]", max_input_chars_per_word=100))
     core.normalizer = normalizers.BertNormalizer(lowercase=True)
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -84,9 +84,9 @@ _CHECKPOINT = "model_eval_best_*.ckpt"
 
 def open_grade(folder: str | None = None) -> GradeModel:
     """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
-    found = checkpoint_folder("grade", folder, SOURCE)
-    path = find_file(found, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
-    return _open(found, path, path.stat().st_mtime_ns)
+    location = checkpoint_folder("grade", folder, SOURCE)
+    path = find_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
+    return _open(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
@@ -118,16 +118,16 @@ class GradeModel:
 
         tokens = [self._tokens.read(*pair) for pair in zip(contexts, replies, strict=True)]
         graphs = [self.graph(*pair, keep, seed) for pair in zip(contexts, replies, strict=True)]
-        found = np.zeros(len(replies))
+        results = np.zeros(len(replies))
         torch.set_num_threads(count_threads())
         with torch.inference_mode():
             for batch in batches([len(ids) for ids, _ in tokens], *batch_limits("cpu")):
                 ids, mask = pad([tokens[i][0] for i in batch])
                 segments, _ = pad([tokens[i][1] for i in batch])
-                given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
-                of_texts = {name: torch.from_numpy(value) for name, value in given.items()}
-                found[batch] = self._network(of_texts, _stack_graphs([graphs[i] for i in batch])).numpy()
-        return [float(value) for value in found]
+                inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
+                tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+                results[batch] = self._network(tensors, _stack_graphs([graphs[i] for i in batch])).numpy()
+        return [float(value) for value in results]
 
     def cut(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
         """Return which pairs have more words, tokens or keywords than are read."""

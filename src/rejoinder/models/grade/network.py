@@ -162,8 +162,8 @@ class GradeNetwork(nn.Module):
         topic = functional.elu(self.topic(self.graph(**graph)))
         utterance = self.utterance(self.bert(**tokens).pooler_output)
         joint = functional.elu(self.joint(torch.cat([utterance, topic], dim=-1)))
-        found: Tensor = self.score(functional.elu(self.last(joint))).squeeze(-1)
-        return torch.sigmoid(found)
+        logits: Tensor = self.score(functional.elu(self.last(joint))).squeeze(-1)
+        return torch.sigmoid(logits)
 
     def graph(self, ids: Tensor, lengths: Tensor, near: Tensor, far: Tensor, edges: Tensor) -> Tensor:
         """Return the vector of a graph: the sum over all positions, with padding, divided by the length without it."""
@@ -172,17 +172,17 @@ class GradeNetwork(nn.Module):
         nodes = nodes + self.near(near.flatten(1)).unsqueeze(1) + self.far(far.flatten(1)).unsqueeze(1)
         for attention, whole in zip(self.attention, self.whole, strict=True):
             nodes = functional.elu(whole(nodes.flatten(1)).unsqueeze(1) + attention(nodes, edges))
-        found: Tensor = nodes.sum(1) / lengths.unsqueeze(1)
-        return found
+        vector: Tensor = nodes.sum(1) / lengths.unsqueeze(1)
+        return vector
 
 
 def load_network(weights: Mapping[str, Any], path: Path) -> GradeNetwork:
     """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
     network = GradeNetwork(read_sizes(weights, path))
-    found: GradeNetwork = fill_network(
+    filled: GradeNetwork = fill_network(
         network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
     )
-    return found
+    return filled
 
 
 def read_sizes(weights: Mapping[str, Any], path: Path) -> GradeSizes:

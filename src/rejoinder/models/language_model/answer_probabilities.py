@@ -29,20 +29,20 @@ def answer_log_probabilities(model: LanguageModel, prompts: Sequence[Sequence[Tu
     import torch
 
     tokens = _answer_tokens(model, answers)
-    found = np.empty((len(prompts), len(answers)))
+    values = np.empty((len(prompts), len(answers)))
     reader = _PromptReader(model.network)
     with torch.no_grad():
         for i, prompt in enumerate(prompts):
             ids = context_ids(model.tokenizer, list(prompt), model.join).fit(model.window)
-            found[i] = torch.log_softmax(reader.read(ids), dim=-1)[tokens].double().cpu().numpy()
-    return found
+            values[i] = torch.log_softmax(reader.read(ids), dim=-1)[tokens].double().cpu().numpy()
+    return values
 
 
 def _answer_tokens(model: LanguageModel, answers: Sequence[str]) -> list[int]:
     ids = [model.reply_ids(answer) for answer in answers]
-    if any(len(one) != 1 for one in ids) or len(set(ids)) != len(ids):
+    if any(len(tokens) != 1 for tokens in ids) or len(set(ids)) != len(ids):
         raise InputError(f"{model.name} does not have a separate token for each of {', '.join(answers)}")
-    return [one[0] for one in ids]
+    return [tokens[0] for tokens in ids]
 
 
 class _PromptReader:
@@ -63,10 +63,10 @@ class _PromptReader:
         if 0 < shared < len(self._last):
             self._cache.crop(shared - len(self._last))
         new = torch.tensor([ids[shared:]], device=self._network.device)
-        given = {"past_key_values": self._cache if shared else None, "use_cache": True, **self._arguments}
-        done = self._network(input_ids=new, **given)
-        self._last, self._cache = ids, done.past_key_values
-        return done.logits[0, -1].float()
+        arguments = {"past_key_values": self._cache if shared else None, "use_cache": True, **self._arguments}
+        output = self._network(input_ids=new, **arguments)
+        self._last, self._cache = ids, output.past_key_values
+        return output.logits[0, -1].float()
 
 
 def _common_prefix(first: Ids, second: Ids) -> int:

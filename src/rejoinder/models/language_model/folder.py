@@ -42,12 +42,12 @@ def open_folder(folder: Path, device: Device | None, dtype: Precision) -> ModelF
     precision = getattr(torch, dtype, None)
     if not isinstance(precision, torch.dtype) or not precision.is_floating_point:
         raise InputError(f"dtype must be float32, float64, bfloat16 or float16, not {dtype!r}")
-    place = torch_device(device)
+    target = torch_device(device)
     network, tokenizer = _load_network(folder, precision)
     settings: Any = transformers.GenerationConfig
     # Settings that a model was released with (a penalty, a temperature) must not affect the requested ones.
     network.generation_config = settings(eos_token_id=network.generation_config.eos_token_id)
-    network.requires_grad_(False).eval().to(place)
+    network.requires_grad_(False).eval().to(target)
     if not is_causal(network):
         raise InputError(f"{folder}: {type(network).__name__} sees later tokens, so it is not a causal language model")
     return ModelFolder(network, tokenizer, _read_window(network, tokenizer, folder), folder_digest(folder))
@@ -61,15 +61,15 @@ def _load_network(folder: Path, precision: Any) -> tuple[Any, Any]:
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with silence_transformers():
         try:
-            network, found = network_class.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=precision, use_safetensors=True, output_loading_info=True, **local
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a causal language model ({reason})") from None
-    if absent := sorted(found["missing_keys"]):  # transformers would continue with random numbers
-        raise InputError(f"{folder}: lacks weights ({len(absent)}, such as {absent[0]}); get the model again")
+    if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     return network, tokenizer
 
 
@@ -88,12 +88,12 @@ def folder_digest(folder: Path) -> str:
 def _read_window(network: Any, tokenizer: Any, folder: Path) -> int:
     """Return how many tokens the model can read: its number of positions."""
     named = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    found = int(named or tokenizer.model_max_length)
-    if not 2 <= found <= 10**7:  # transformers writes a huge number if it does not know
+    window = int(named or tokenizer.model_max_length)
+    if not 2 <= window <= 10**7:  # transformers writes a huge number if it does not know
         raise InputError(
             f"{folder}: does not say how many tokens the model reads; set the tokeniser's model_max_length"
         )
-    return found
+    return window
 
 
 def convert_gguf(source: Path, target: Path) -> None:

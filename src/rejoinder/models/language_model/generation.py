@@ -61,13 +61,13 @@ def logits_rules(
     """Return the rules applied to the logits of each step, in order; then the largest logit wins."""
     from transformers import TemperatureLogitsWarper, TopPLogitsWarper
 
-    found: list[Callable[..., Any]] = [_NeverEmpty(width, tuple(stops))]
+    rules: list[Callable[..., Any]] = [_NeverEmpty(width, tuple(stops))]
     if decoding.no_repeat:
-        found.append(_NoRepeat(width, decoding.no_repeat))
+        rules.append(_NoRepeat(width, decoding.no_repeat))
     if decoding.method == "sample":
-        found += [TemperatureLogitsWarper(decoding.temperature), TopPLogitsWarper(decoding.top_p)]
-        found.append(_SampleToken([_row_generator(decoding.seed, context) for context in contexts]))
-    return found
+        rules += [TemperatureLogitsWarper(decoding.temperature), TopPLogitsWarper(decoding.top_p)]
+        rules.append(_SampleToken([_row_generator(decoding.seed, context) for context in contexts]))
+    return rules
 
 
 def _row_generator(seed: int, context: Ids) -> np.random.Generator:
@@ -97,11 +97,11 @@ class _NoRepeat:
 
     def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         for row, reply in enumerate(ids[:, self.width :].tolist()):
-            before = reply[len(reply) - self.n + 1 :]
+            suffix = reply[len(reply) - self.n + 1 :]
             banned = [
-                reply[place + self.n - 1]
-                for place in range(len(reply) - self.n + 1)
-                if reply[place : place + self.n - 1] == before
+                reply[position + self.n - 1]
+                for position in range(len(reply) - self.n + 1)
+                if reply[position : position + self.n - 1] == suffix
             ]
             if banned:
                 logits[row, banned] = -float("inf")
@@ -120,11 +120,11 @@ class _SampleToken:
     def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         import torch
 
-        reached = logits.double().softmax(dim=-1).cumsum(dim=-1)
+        cumulative = logits.double().softmax(dim=-1).cumsum(dim=-1)
         draws = torch.tensor([[generator.random()] for generator in self.generators], dtype=torch.float64)
-        chosen = torch.searchsorted(reached, draws.to(logits.device) * reached[:, -1:], right=True)
-        drawn = torch.full_like(logits, -float("inf"))
-        return drawn.scatter_(1, chosen.clamp(max=logits.shape[1] - 1), 0.0)
+        chosen = torch.searchsorted(cumulative, draws.to(logits.device) * cumulative[:, -1:], right=True)
+        sampled = torch.full_like(logits, -float("inf"))
+        return sampled.scatter_(1, chosen.clamp(max=logits.shape[1] - 1), 0.0)
 
 
 def generate_ids(
@@ -133,11 +133,11 @@ def generate_ids(
     """Return the ids of a reply to each context: at least one token, up to and including the stop token."""
     distinct = list(dict.fromkeys(contexts))
     lengths = [len(context) + decoding.max_tokens for context in distinct]
-    found: dict[Ids, Ids] = {}
+    replies: dict[Ids, Ids] = {}
     for batch in batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
-        together = [distinct[i] for i in batch]
-        found.update(zip(together, _generate_batch(network, together, decoding, stops), strict=True))
-    return [found[context] for context in contexts]
+        batch_contexts = [distinct[i] for i in batch]
+        replies.update(zip(batch_contexts, _generate_batch(network, batch_contexts, decoding, stops), strict=True))
+    return [replies[context] for context in contexts]
 
 
 def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int]) -> list[Ids]:
@@ -147,7 +147,7 @@ def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, s
     ids, mask = fill_left(contexts, network.device)
     width = ids.shape[1]
     with torch.no_grad():
-        found = network.generate(
+        generated = network.generate(
             input_ids=ids,
             attention_mask=mask.long(),
             max_new_tokens=decoding.max_tokens,
@@ -156,23 +156,23 @@ def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, s
             pad_token_id=0,
             logits_processor=LogitsProcessorList(logits_rules(contexts, decoding, stops, width)),
         )
-    return [_cut_at_stop(row, set(stops)) for row in found[:, width:].tolist()]
+    return [_cut_at_stop(row, set(stops)) for row in generated[:, width:].tolist()]
 
 
 def _cut_at_stop(row: Sequence[int], stops: set[int]) -> Ids:
-    for place, token in enumerate(row):
+    for position, token in enumerate(row):
         if token in stops:
-            return tuple(row[: place + 1])
+            return tuple(row[: position + 1])
     return tuple(row)
 
 
 def end_of_text_ids(network: Any, tokenizer: Any) -> Ids:
     """Return the tokens that end a text: the tokeniser's, and those that the model was released with."""
     released = network.config.eos_token_id, network.generation_config.eos_token_id
-    found = [tokenizer.eos_token_id]
+    end_ids = [tokenizer.eos_token_id]
     for ids in released:
-        found += ids if isinstance(ids, list) else [ids]
-    return tuple(sorted({int(token) for token in found if token is not None}))
+        end_ids += ids if isinstance(ids, list) else [ids]
+    return tuple(sorted({int(token) for token in end_ids if token is not None}))
 
 
 def newline_ids(tokenizer: Any) -> Ids:

@@ -52,23 +52,23 @@ def response_log_probabilities(
     """Return the natural log-probability of each token of each reply, at most so many rows and tokens at once."""
     import torch
 
-    found: dict[LikelihoodRequest, Values] = {}
+    results: dict[LikelihoodRequest, Values] = {}
     replies: dict[Ids, list[LikelihoodRequest]] = {}
     for request in dict.fromkeys(requests):
         if request.reply:
             replies.setdefault(request.context, []).append(request)
         else:
-            found[request] = np.empty(0)
+            results[request] = np.empty(0)
     contexts = list(replies)
     with torch.no_grad():
         for batch in batches([len(context) for context in contexts], most_rows=most_rows, most_tokens=most_tokens):
-            together = [contexts[i] for i in batch]
-            reading = read(network, together)
-            rows = [(row, request) for row, context in enumerate(together) for request in replies[context]]
+            batch_contexts = [contexts[i] for i in batch]
+            reading = read(network, batch_contexts)
+            rows = [(row, request) for row, context in enumerate(batch_contexts) for request in replies[context]]
             width = reading.mask.shape[1]
             for chunk in batches([width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens):
-                found.update(_score_rows(network, reading, [rows[i] for i in chunk]))
-    return [found[request] for request in requests]
+                results.update(_score_rows(network, reading, [rows[i] for i in chunk]))
+    return [results[request] for request in requests]
 
 
 def _score_rows(
@@ -77,13 +77,13 @@ def _score_rows(
     """Score the replies of some rows of a reading in one pass."""
     import torch
 
-    own = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
+    row_reading = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
     width = max(len(request.reply) for _, request in rows)
-    filled = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
-    ids = torch.tensor(filled, device=network.device)
-    values = _pick_log_probabilities(own.logits, ids[:, 0])[:, None]
+    padded = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
+    ids = torch.tensor(padded, device=network.device)
+    values = _pick_log_probabilities(row_reading.logits, ids[:, 0])[:, None]
     if width > 1:
-        logits, _ = extend(network, own, ids=ids[:, :-1])
+        logits, _ = extend(network, row_reading, ids=ids[:, :-1])
         values = torch.cat([values, _pick_log_probabilities(logits, ids[:, 1:])], dim=1)
     numbers = values.double().cpu().numpy()
     for (_, request), line in zip(rows, numbers, strict=True):

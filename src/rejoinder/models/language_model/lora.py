@@ -25,11 +25,11 @@ class LowRankLayer(nn.Module):
         self.a = nn.Parameter(torch.randn(rank, layer.in_features) / layer.in_features**0.5)
         self.b = nn.Parameter(torch.zeros(layer.out_features, rank))
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Return the output of the layer plus the addition."""
-        added: Tensor = (given @ self.a.T.to(given.dtype)) @ self.b.T.to(given.dtype)
-        found: Tensor = self.layer(given) + self.scale * added
-        return found
+        added: Tensor = (inputs @ self.a.T.to(inputs.dtype)) @ self.b.T.to(inputs.dtype)
+        output: Tensor = self.layer(inputs) + self.scale * added
+        return output
 
 
 def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
@@ -44,21 +44,23 @@ def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Par
 
 def extract_lora(network: Any) -> dict[str, Tensor]:
     """Return the trained matrices by the name of the layer, with the scale applied."""
-    found = {}
+    matrices = {}
     for name, layer in network.named_modules():
         if isinstance(layer, LowRankLayer):
-            found[f"{name}.a"] = layer.a.detach().cpu()
-            found[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
-    return found
+            matrices[f"{name}.a"] = layer.a.detach().cpu()
+            matrices[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
+    return matrices
 
 
 def merge_lora(network: Any, parts: Mapping[str, Tensor]) -> None:
     """Add the trained matrices to those of a plain network, in place; each part must match one."""
     layers = dict(_linear_layers(network))
-    wanted = {name.rpartition(".")[0] for name in parts}
-    if not wanted <= layers.keys() or len(parts) != 2 * len(wanted):
-        raise ValueError(f"{len(wanted - layers.keys())} of {len(wanted)} additions match no matrix of this model")
-    for name in sorted(wanted):
+    layer_names = {name.rpartition(".")[0] for name in parts}
+    if not layer_names <= layers.keys() or len(parts) != 2 * len(layer_names):
+        raise ValueError(
+            f"{len(layer_names - layers.keys())} of {len(layer_names)} additions match no matrix of this model"
+        )
+    for name in sorted(layer_names):
         weight = layers[name].weight
         product = parts[f"{name}.b"].double() @ parts[f"{name}.a"].double()
         if product.shape != weight.shape:

@@ -63,9 +63,9 @@ def write_lora(
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    whole = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
-    (folder / WEIGHTS_FILE).write_bytes(whole)
-    card = LoraCard(base.name, base.digest, hashlib.sha256(whole).hexdigest(), dict(about))
+    content = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
+    (folder / WEIGHTS_FILE).write_bytes(content)
+    card = LoraCard(base.name, base.digest, hashlib.sha256(content).hexdigest(), dict(about))
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     (folder / kind.card).write_bytes(orjson.dumps(asdict(card), option=option))
     return card
@@ -82,15 +82,15 @@ def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[Languag
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", kind.name) from None
     try:
-        whole = (folder / WEIGHTS_FILE).read_bytes()
+        content = (folder / WEIGHTS_FILE).read_bytes()
     except OSError as error:
         raise InputError(f"{folder / WEIGHTS_FILE}: cannot be read ({error.strerror})") from None
-    if hashlib.sha256(whole).hexdigest() != card.parts:
+    if hashlib.sha256(content).hexdigest() != card.parts:
         raise InputError(f"{folder / WEIGHTS_FILE}: does not match its card; get or train it again")
     if model.digest != card.base_digest:
         raise InputError(
             f"{folder}: was trained on different weights of {card.base} (digest {card.base_digest[:12]}, here "
             f"{model.digest[:12]}); train it again: {kind.cure}"
         )
-    merge_lora(model.network, {name: part.float() for name, part in load(whole).items()})
+    merge_lora(model.network, {name: part.float() for name, part in load(content).items()})
     return model, card

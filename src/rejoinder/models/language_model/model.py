@@ -70,20 +70,20 @@ class LanguageModel:
             raise InputError(
                 f"there are {len(contexts)} contexts and {len(replies)} replies; each reply needs its context"
             )
-        known = self._context_ids(contexts)
-        last = end_ids(self.tokenizer, self.join) if end else ()
+        all_context_ids = self._context_ids(contexts)
+        turn_end = end_ids(self.tokenizer, self.join) if end else ()
         requests, cuts = [], []
-        for context, text in zip(known, replies, strict=True):
+        for context, text in zip(all_context_ids, replies, strict=True):
             ids = self.reply_ids(text)
-            whole = ids + last if ids else ()
+            whole = ids + turn_end if ids else ()
             reply = whole[: self.window - 1]
             fitting = context.fit(self.window - len(reply))
             requests.append(LikelihoodRequest(fitting, reply))
             cuts.append((len(context) - len(fitting), len(whole) - len(reply)))
-        found = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
+        results = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, len(r.context), *cut)
-            for r, values, cut in zip(requests, found, cuts, strict=True)
+            for r, values, cut in zip(requests, results, cuts, strict=True)
         ]
 
     def context_log_probabilities(
@@ -98,19 +98,19 @@ class LanguageModel:
 
         ``room`` is reserved for what will follow: a context that is too long for it loses its beginning.
         """
-        known = self._context_ids(contexts)
-        kept = [context.fit(self.window - room) for context in known]
-        requests = [LikelihoodRequest(ids[:1], ids[1:]) for ids in kept]
-        found = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
+        all_context_ids = self._context_ids(contexts)
+        fitted = [context.fit(self.window - room) for context in all_context_ids]
+        requests = [LikelihoodRequest(ids[:1], ids[1:]) for ids in fitted]
+        results = response_log_probabilities(self.network, requests, *self._room(most_rows, most_tokens))
         return [
             TokenScores(tuple(self.tokenizer.convert_ids_to_tokens(r.reply)), values, 1, len(context) - len(ids), 0)
-            for r, values, context, ids in zip(requests, found, known, kept, strict=True)
+            for r, values, context, ids in zip(requests, results, all_context_ids, fitted, strict=True)
         ]
 
     def _room(self, rows: int | None, tokens: int | None) -> tuple[int, int]:
         """Return how many rows and tokens are computed at once: as given, or by default what suits the device."""
-        usual = CUDA_LIMITS if self.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
-        return rows or usual[0], tokens or usual[1]
+        defaults = CUDA_LIMITS if self.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
+        return rows or defaults[0], tokens or defaults[1]
 
     def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
         """Read a context into a key-value cache, to be continued with soft tokens; ``room`` is reserved for those."""
@@ -127,10 +127,10 @@ class LanguageModel:
         more position: the first is predicted from the context alone, the last is what would come next. ``read`` a
         context once if it is used repeatedly.
         """
-        places = check_shape(soft_tokens)
-        reading = context if isinstance(context, Reading) else self.read(context, places)
-        if reading.mask.shape[1] + places > self.window:
-            raise InputError(f"the context and {places} soft tokens exceed the {self.window} tokens of {self.name}")
+        positions = check_shape(soft_tokens)
+        reading = context if isinstance(context, Reading) else self.read(context, positions)
+        if reading.mask.shape[1] + positions > self.window:
+            raise InputError(f"the context and {positions} soft tokens exceed the {self.window} tokens of {self.name}")
         return soft_log_probabilities(self.network, reading, soft_tokens, form)
 
     def generate(
@@ -157,12 +157,12 @@ class LanguageModel:
             raise InputError(
                 f"max_tokens must be below the {self.window} tokens that {self.name} reads, not {max_tokens}"
             )
-        newline = stop_at_newline or self.join == "newline"
-        stops = sorted({*end_of_text_ids(self.network, self.tokenizer), *(self._newlines if newline else ())})
-        fitting = [context.fit(self.window - max_tokens) for context in self._context_ids(contexts)]
-        written = generate_ids(self.network, fitting, decoding, stops, *self._room(most_rows, most_tokens))
-        texts = [str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip() for ids in written]
-        return [text.partition("\n")[0].strip() if newline else text for text in texts]
+        ends_at_newline = stop_at_newline or self.join == "newline"
+        stops = sorted({*end_of_text_ids(self.network, self.tokenizer), *(self._newlines if ends_at_newline else ())})
+        fitted = [context.fit(self.window - max_tokens) for context in self._context_ids(contexts)]
+        generated = generate_ids(self.network, fitted, decoding, stops, *self._room(most_rows, most_tokens))
+        texts = [str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip() for ids in generated]
+        return [text.partition("\n")[0].strip() if ends_at_newline else text for text in texts]
 
     def context_cut(self, contexts: Sequence[Sequence[Turn]], room: int) -> list[int]:
         """Return how many tokens are cut from the beginning of each context if ``room`` tokens must follow it."""
@@ -174,13 +174,13 @@ class LanguageModel:
 
     def _context_ids(self, contexts: Sequence[Sequence[Turn]]) -> list[ContextIds]:
         """Return the ids of each context; one that occurs many times is tokenised once."""
-        found: dict[tuple[Turn, ...], ContextIds] = {}
+        ids_by_context: dict[tuple[Turn, ...], ContextIds] = {}
         for context in contexts:
             if isinstance(context, str) or not all(isinstance(turn, Turn) for turn in context):
                 raise InputError(f"a context must be a list of turns, not {brief(context)}; write [Turn('...'), ...]")
-            if (turns := tuple(context)) not in found:
-                found[turns] = context_ids(self.tokenizer, turns, self.join)
-        return [found[tuple(context)] for context in contexts]
+            if (turns := tuple(context)) not in ids_by_context:
+                ids_by_context[turns] = context_ids(self.tokenizer, turns, self.join)
+        return [ids_by_context[tuple(context)] for context in contexts]
 
     @functools.cached_property
     def _newlines(self) -> Ids:
@@ -218,16 +218,16 @@ def load_language_model(
     >>> model.log_probabilities([[rejoinder.Turn("Tea?")]], ["Yes, please."])[0].mean < 0
     True
     """
-    opened = open_folder(_find_folder(name), device, dtype)
-    if window is not None and not 2 <= window <= opened.window:
-        raise InputError(f"window must be from 2 to the {opened.window} tokens that {name} reads, not {window}")
+    model_folder = open_folder(_find_folder(name), device, dtype)
+    if window is not None and not 2 <= window <= model_folder.window:
+        raise InputError(f"window must be from 2 to the {model_folder.window} tokens that {name} reads, not {window}")
     return LanguageModel(
         name=Path(name).name,
-        digest=opened.digest,
-        window=window or opened.window,
-        join=check_join(opened.tokenizer, join or default_join(opened.tokenizer), str(name)),
-        network=opened.network,
-        tokenizer=opened.tokenizer,
+        digest=model_folder.digest,
+        window=window or model_folder.window,
+        join=check_join(model_folder.tokenizer, join or default_join(model_folder.tokenizer), str(name)),
+        network=model_folder.network,
+        tokenizer=model_folder.tokenizer,
     )
 
 

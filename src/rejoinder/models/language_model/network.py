@@ -50,8 +50,8 @@ def read(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
     ids, mask = fill_left(rows, network.device)
     arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
     with torch.no_grad():
-        found = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
-    return Reading(found.past_key_values, mask, _to_float32(found.logits[:, -1]))
+        output = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
+    return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
 def extend(
@@ -63,13 +63,13 @@ def extend(
     """
     import torch
 
-    given: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
-    rows, tokens = next(iter(given.values())).shape[:2]
+    inputs: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+    rows, tokens = next(iter(inputs.values())).shape[:2]
     mask = torch.cat([reading.mask, reading.mask.new_ones(rows, tokens)], dim=1)
     cache = _copy_cache(reading.cache)
-    found = network(past_key_values=cache, use_cache=True, **given, **_positions(network, mask, tokens))
-    logits = _to_float32(found.logits)
-    return logits, Reading(found.past_key_values, mask, logits[:, -1])
+    output = network(past_key_values=cache, use_cache=True, **inputs, **_positions(network, mask, tokens))
+    logits = _to_float32(output.logits)
+    return logits, Reading(output.past_key_values, mask, logits[:, -1])
 
 
 def is_causal(network: Any) -> bool:
@@ -86,8 +86,8 @@ def _positions(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
     """Return the positions of the last tokens and, if there is padding, the attention mask."""
 
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)[:, -last:]
-    places: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
-    return {**places, "position_ids": positions} if _accepts(network, "position_ids") else places
+    arguments: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
+    return {**arguments, "position_ids": positions} if _accepts(network, "position_ids") else arguments
 
 
 def _accepts(network: Any, parameter: str) -> bool:
@@ -109,11 +109,11 @@ def _copy_cache(cache: Any) -> Any:
     """
     from transformers.cache_utils import DynamicLayer
 
-    own = copy.copy(cache)
-    own.layers = [
+    duplicate = copy.copy(cache)
+    duplicate.layers = [
         copy.copy(layer) if isinstance(layer, DynamicLayer) else copy.deepcopy(layer) for layer in cache.layers
     ]
-    return own
+    return duplicate
 
 
 SoftForm: TypeAlias = Literal["logits", "probabilities"]
@@ -137,8 +137,8 @@ def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> 
         raise InputError(f"a soft token has {soft_tokens.shape[-1]} numbers, but the model has {len(weights)} tokens")
     if form not in ("logits", "probabilities"):
         raise InputError(f"form must be 'logits' or 'probabilities', not {form!r}")
-    one = torch.zeros(1, dtype=torch.long, device=weights.device)
-    if not torch.equal(table(one), weights[:1]):  # a table that scales its rows would give wrong results
+    first_token = torch.zeros(1, dtype=torch.long, device=weights.device)
+    if not torch.equal(table(first_token), weights[:1]):  # a table that scales its rows would give wrong results
         raise InputError(f"{type(network).__name__} does more than look up embeddings, so it cannot read soft tokens")
     soft = soft_tokens.to(weights.device, weights.dtype)
     return (soft.softmax(dim=-1) if form == "logits" else soft) @ weights
@@ -161,8 +161,8 @@ def read_soft(
     if len(reading.mask) < len(batch):
         reading = reading.rows(torch.zeros(len(batch), dtype=torch.long, device=reading.mask.device))
     logits, longer = extend(network, reading, embeddings=soft_embeddings(network, batch, form))
-    found = logits.log_softmax(dim=-1)
-    return (found if soft_tokens.ndim == 3 else found[0]), longer
+    log_probabilities = logits.log_softmax(dim=-1)
+    return (log_probabilities if soft_tokens.ndim == 3 else log_probabilities[0]), longer
 
 
 def soft_log_probabilities(

@@ -32,8 +32,8 @@ class ContextIds(NamedTuple):
 
     def fit(self, room: int) -> Ids:
         """Return the ids that fit into ``room``: the turns lose their beginning."""
-        kept = max(0, room - len(self.start))
-        return self.start[:room] + (self.body[-kept:] if kept else ())
+        available = max(0, room - len(self.start))
+        return self.start[:room] + (self.body[-available:] if available else ())
 
     def __len__(self) -> int:
         return len(self.start) + len(self.body)
@@ -62,8 +62,8 @@ def check_join(tokenizer: Any, join: str, name: str) -> Join:
 
 def encode_text(tokenizer: Any, text: str) -> Ids:
     """Return the ids of a plain text: nothing is added, and no part of it is read as a special token."""
-    found = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
-    return tuple(found["input_ids"])
+    encoding = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+    return tuple(encoding["input_ids"])
 
 
 def clean_text(text: str, join: Join) -> str:

@@ -15,14 +15,14 @@ _END = re.compile(r"[.!?…][\"'’”)\]]*(?=\s|$)")
 
 def ends_sentence(text: str) -> bool:
     """Whether the text ends with the end of a sentence."""
-    found = list(_END.finditer(text))
-    return bool(found) and found[-1].end() == len(text.rstrip())
+    ends = list(_END.finditer(text))
+    return bool(ends) and ends[-1].end() == len(text.rstrip())
 
 
 def cut_at_sentence(text: str, start: int = 0) -> str | None:
     """Return the text up to the first sentence end from ``start`` on; None if there is none."""
-    found = _END.search(text, start)
-    return text[: found.end()] if found else None
+    match = _END.search(text, start)
+    return text[: match.end()] if match else None
 
 
 def decode_line(model: LanguageModel, ids: Ids) -> str:
@@ -36,10 +36,10 @@ def model_limits(model: LanguageModel) -> tuple[int, int]:
 
 
 def stop_ids(model: LanguageModel) -> Ids:
-    """Return the tokens that end a text or a line."""
+    """Return the tokens that end texts or lines."""
     if model.digest not in _STOPS:
-        found = {*end_of_text_ids(model.network, model.tokenizer), *newline_ids(model.tokenizer)}
-        _STOPS[model.digest] = tuple(sorted(found))
+        ids = {*end_of_text_ids(model.network, model.tokenizer), *newline_ids(model.tokenizer)}
+        _STOPS[model.digest] = tuple(sorted(ids))
     return _STOPS[model.digest]
 
 
@@ -49,17 +49,17 @@ def complete_sentences(model: LanguageModel, contexts: Sequence[Ids], outputs: S
     If ``extra`` tokens are not enough, the text is cut at its last sentence end, if it has one.
     """
     texts = [decode_line(model, ids) for ids in outputs]
-    broken = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
-    if not broken:
+    incomplete = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
+    if not incomplete:
         return texts
-    before = [contexts[i] + outputs[i] for i in broken]
-    more = generate_ids(model.network, before, Decoding(extra), stop_ids(model), *model_limits(model))
-    for i, ids in zip(broken, more, strict=True):
-        longer = decode_line(model, outputs[i] + ids)
-        texts[i] = cut_at_sentence(longer, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
+    prefixes = [contexts[i] + outputs[i] for i in incomplete]
+    continuations = generate_ids(model.network, prefixes, Decoding(extra), stop_ids(model), *model_limits(model))
+    for i, ids in zip(incomplete, continuations, strict=True):
+        continued = decode_line(model, outputs[i] + ids)
+        texts[i] = cut_at_sentence(continued, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
     return texts
 
 
 def _cut_back(text: str) -> str:
-    found = list(_END.finditer(text))
-    return text[: found[-1].end()] if found else text
+    ends = list(_END.finditer(text))
+    return text[: ends[-1].end()] if ends else text

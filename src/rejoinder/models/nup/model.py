@@ -39,8 +39,8 @@ class NupCard:
 
     def digest(self) -> str:
         """Return the digest of everything that determines a score."""
-        decides = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        content = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
+        return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def default_folder() -> Path:
@@ -52,18 +52,18 @@ def read_card(folder: Path) -> NupCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train nup"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
     try:
         return NupCard(
-            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
         )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
@@ -89,7 +89,7 @@ class NupModel:
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the probability that each reply is the next utterance; NaN if the context or the reply is blank."""
-        found = np.full(len(replies), np.nan)
+        values = np.full(len(replies), np.nan)
         rows = {
             i: self._row(context, reply)
             for i, (context, reply) in enumerate(zip(contexts, replies, strict=True))
@@ -100,44 +100,45 @@ class NupModel:
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([distinct[i].ids for i in batch], self.card.marks.padding)
-            begins = np.array([distinct[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
-            odds[batch] = self._session.run(["log_odds"], given)[0]
+            reply_starts = np.array([distinct[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
+            odds[batch] = self._session.run(["log_odds"], inputs)[0]
 
         compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
-        place = {row: i for i, row in enumerate(distinct)}
+        index = {row: i for i, row in enumerate(distinct)}
         for i, row in rows.items():
-            found[i] = 1 / (1 + np.exp(-np.clip(odds[place[row]], -60, 60)))
-        return found
+            values[i] = 1 / (1 + np.exp(-np.clip(odds[index[row]], -60, 60)))
+        return values
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
         """Return which pairs have more tokens than are read."""
         limits = self.card.limits
-        before = self._tokenizer.pieces([" ".join(context) for context in contexts])
-        said = self._tokenizer.pieces(list(replies))
+        context_ids = self._tokenizer.pieces([" ".join(context) for context in contexts])
+        reply_ids = self._tokenizer.pieces(list(replies))
         return [
-            len(c) > limits.context_tokens or len(r) > limits.reply_tokens for c, r in zip(before, said, strict=True)
+            len(c) > limits.context_tokens or len(r) > limits.reply_tokens
+            for c, r in zip(context_ids, reply_ids, strict=True)
         ]
 
     def _row(self, context: Sequence[str], reply: str) -> PairRow:
-        before, said = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
-        return build_pair_row([before], said, self.card.marks, self.card.limits)
+        context_ids, reply_ids = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
+        return build_pair_row([context_ids], reply_ids, self.card.marks, self.card.limits)
 
 
 def open_nup(folder: str | None = None) -> NupModel:
     """Open the network in a folder, or by default the one that ``rejoinder train nup`` stored in the cache."""
-    found = default_folder() if folder is None else Path(folder)
-    if folder is None and not (found / CARD_FILE).is_file():
+    location = default_folder() if folder is None else Path(folder)
+    if folder is None and not (location / CARD_FILE).is_file():
         raise RejoinderError(
             "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or give its "
             "folder: nup(folder='FOLDER')"
         )
     try:
-        changed = (found / CARD_FILE).stat().st_mtime_ns
+        changed = (location / CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading will report what is wrong
-    return _open(found, changed)
+    return _open(location, changed)
 
 
 @lru_cache(maxsize=2)

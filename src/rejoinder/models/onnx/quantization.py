@@ -81,8 +81,8 @@ def _matrix_axes(graph: Any) -> dict[str, int]:
         elif node.op_type == "Gather":
             axes[node.input[0]] = 0
         elif node.op_type == "Gemm":
-            turned = any(a.name == "transB" and a.i for a in node.attribute)
-            axes[node.input[1]] = 0 if turned else 1
+            is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
+            axes[node.input[1]] = 0 if is_transposed else 1
         elif node.op_type == "Einsum":
             axes[node.input[1]] = 2
     sizes = {weight.name: len(weight.dims) for weight in graph.initializer}

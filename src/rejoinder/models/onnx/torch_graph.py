@@ -43,24 +43,25 @@ class TorchGraph:
         self._torch, self._device = torch, torch.device(device)
         model: Any = onnx.load(str(path))
         known = {
-            one.name: self._placed(numpy_helper.to_array(one, str(path.parent))) for one in model.graph.initializer
+            tensor.name: self._placed(numpy_helper.to_array(tensor, str(path.parent)))
+            for tensor in model.graph.initializer
         }
-        self._outputs = [one.name for one in model.graph.output]
+        self._outputs = [tensor.name for tensor in model.graph.output]
         self._steps = self._plan(model.graph.node, known, path)
         self._known = {name: known[name] for step in self._steps for name in step.given if name in known}
         self._known |= {name: known[name] for name in self._outputs if name in known}
 
-    def run(self, outputs: Sequence[str] | None, given: Mapping[str, Any]) -> list[Any]:
+    def run(self, outputs: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of the graph for the given arrays, as arrays."""
         torch = self._torch
         values: dict[str, Any] = {"": None, **self._known}
         values |= {
-            name: torch.from_numpy(np.ascontiguousarray(array)).to(self._device) for name, array in given.items()
+            name: torch.from_numpy(np.ascontiguousarray(array)).to(self._device) for name, array in inputs.items()
         }
         with torch.inference_mode():
             for step in self._steps:
-                found = step.operation(*(values[name] for name in step.given), **step.settings)
-                values[step.results[0]] = found
+                result = step.operation(*(values[name] for name in step.given), **step.settings)
+                values[step.results[0]] = result
                 for name in step.last:
                     del values[name]
             return [values[name].cpu().numpy() for name in outputs or self._outputs]
@@ -87,23 +88,23 @@ class TorchGraph:
         return self._with_ends(steps, known)
 
     def _with_ends(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
-        kept = {*known, *self._outputs}
-        ended: list[_Step] = []
+        needed = {*known, *self._outputs}
+        steps_with_ends: list[_Step] = []
         for step in reversed(steps):
-            last = tuple(name for name in dict.fromkeys((*step.given, *step.results)) if name not in kept)
-            kept.update(last)
-            ended.append(step._replace(last=last))
-        return ended[::-1]
+            last = tuple(name for name in dict.fromkeys((*step.given, *step.results)) if name not in needed)
+            needed.update(last)
+            steps_with_ends.append(step._replace(last=last))
+        return steps_with_ends[::-1]
 
 
 def _node_attributes(node: Any) -> dict[str, Any]:
     """Return the attributes of a node as plain values."""
     from onnx import AttributeProto, helper, numpy_helper
 
-    found: dict[str, Any] = {}
-    for one in node.attribute:
-        value = helper.get_attribute_value(one)
-        if one.type == AttributeProto.TENSOR:
+    attributes: dict[str, Any] = {}
+    for attribute in node.attribute:
+        value = helper.get_attribute_value(attribute)
+        if attribute.type == AttributeProto.TENSOR:
             value = np.array(numpy_helper.to_array(value))
-        found[one.name] = value.decode() if isinstance(value, bytes) else value
-    return found
+        attributes[attribute.name] = value.decode() if isinstance(value, bytes) else value
+    return attributes

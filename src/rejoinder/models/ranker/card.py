@@ -63,22 +63,22 @@ def read_card(folder: Path) -> RankerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train ranker"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not the card of a ranker in format {FORMAT}; train it again")
     try:
         parts = {
-            "marks": SpecialTokens(**found["marks"]),
-            "limits": RankerLimits(**found["limits"]),
-            "choice": StatementChoice(**found["choice"]),
+            "marks": SpecialTokens(**content["marks"]),
+            "limits": RankerLimits(**content["limits"]),
+            "choice": StatementChoice(**content["choice"]),
         }
-        card = RankerCard(**{**found, **parts})
+        card = RankerCard(**{**content, **parts})
         for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
             card.files[name]
         return card
@@ -94,6 +94,6 @@ def write_card(folder: Path, card: RankerCard) -> None:
 
 def check_files(folder: Path, card: RankerCard) -> None:
     """Raise if a file does not match the card."""
-    for name, wanted in card.files.items():
-        if not (folder / name).is_file() or sha256_of(folder / name) != wanted:
+    for name, digest in card.files.items():
+        if not (folder / name).is_file() or sha256_of(folder / name) != digest:
             raise InputError(f"{folder / name}: does not match its card; install rejoinder again, or train again")

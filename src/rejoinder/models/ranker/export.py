@@ -43,16 +43,16 @@ def export_ranker(
     words, mask = torch.zeros(2, 7, int(reader.trunk.config.hidden_size)), torch.ones(2, 7, dtype=torch.int64)
     words[:, :, 0] = torch.arange(7)
     mask[1, 5:] = 0
-    kinds = torch.zeros_like(mask)
-    kinds[:, 3:] = mask[:, 3:]
-    read = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
+    segments = torch.zeros_like(mask)
+    segments[:, 3:] = mask[:, 3:]
+    inputs = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
     reader = _copy_to_cpu(reader)
-    pairs = {**read, "token_type_ids": (kinds, _TOKENS)}
+    pairs = {**inputs, "token_type_ids": (segments, _TOKENS)}
     state = {f"reader.{name}": values for name, values in reader.state_dict().items()}
     write_graph(WordReader(reader), pairs, {"log_odds": _ROWS}, state, target / cards.READER)
     names = [cards.READER]
     if chooser is not None and weights is not None:
-        _write_chooser(chooser, read, target)
+        _write_chooser(chooser, inputs, target)
         weights.astype("<f4").tofile(target / cards.COUNTS)
         names += [cards.CHOOSER, cards.COUNTS]
     shipped = aptness_card.read_card(require_model("aptness"))
@@ -71,19 +71,19 @@ def export_ranker(
     return card
 
 
-def _write_chooser(chooser: ChooserNetwork, read: dict[str, Any], target: Path) -> None:
+def _write_chooser(chooser: ChooserNetwork, word_inputs: dict[str, Any], target: Path) -> None:
     chooser = _copy_to_cpu(chooser)
-    places = torch.zeros(2, 3, 7)
-    places[:, 0, 1:3] = places[:, 1, 3:4] = places[:, 2, 4:5] = 0.5
-    given = {**read, "places": (places, {0: "rows", 1: "statements", 2: "tokens"})}
-    found = {"log_odds": {0: "rows", 1: "statements"}}
+    spans = torch.zeros(2, 3, 7)
+    spans[:, 0, 1:3] = spans[:, 1, 3:4] = spans[:, 2, 4:5] = 0.5
+    inputs = {**word_inputs, "places": (spans, {0: "rows", 1: "statements", 2: "tokens"})}
+    outputs = {"log_odds": {0: "rows", 1: "statements"}}
     state = {f"chooser.{name}": values for name, values in chooser.state_dict().items()}
-    write_graph(WordChooser(chooser), given, found, state, target / cards.CHOOSER)
+    write_graph(WordChooser(chooser), inputs, outputs, state, target / cards.CHOOSER)
 
 
 def _copy_to_cpu(network: nn.Module) -> Any:
     """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
-    found: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
-    found.trunk.set_attn_implementation("eager")
-    found.trunk.pooler = None
-    return found
+    duplicate: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
+    duplicate.trunk.set_attn_implementation("eager")
+    duplicate.trunk.pooler = None
+    return duplicate

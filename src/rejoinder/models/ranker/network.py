@@ -75,7 +75,7 @@ class WordChooser(nn.Module):
 
 def copy_first_layers(trunk: Any, layers: int) -> Any:
     """Return a copy of a BERT with only its first layers."""
-    found = copy.deepcopy(trunk)
-    found.encoder.layer = found.encoder.layer[:layers]
-    found.config.num_hidden_layers = layers
-    return found
+    duplicate = copy.deepcopy(trunk)
+    duplicate.encoder.layer = duplicate.encoder.layer[:layers]
+    duplicate.config.num_hidden_layers = layers
+    return duplicate

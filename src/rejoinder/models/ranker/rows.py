@@ -40,7 +40,7 @@ class SituationRow(NamedTuple):
 
 def strip_brackets(text: str) -> str:
     """Return a text without brackets around names."""
-    return _NAME.sub(lambda found: _READ_AS.get(found[1].lower(), found[1]), text)
+    return _NAME.sub(lambda match: _READ_AS.get(match[1].lower(), match[1]), text)
 
 
 def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]:
@@ -54,10 +54,10 @@ def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]
 
 def request_ids(context: Sequence[Ids], marks: SpecialTokens, limits: RankerLimits) -> list[int]:
     """Return the last tokens of a context's turns, joined."""
-    found: list[int] = []
+    ids: list[int] = []
     for utterance in context:
-        found += [marks.between, *utterance] if found else utterance
-    return found[-limits.request_tokens :]
+        ids += [marks.between, *utterance] if ids else utterance
+    return ids[-limits.request_tokens :]
 
 
 def candidate_row(
@@ -75,10 +75,10 @@ def candidate_row(
 def count_fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
     """Return how many statements, from the first, fit into a row with the request and a candidate."""
     room = limits.row_tokens - len(request) - min(len(candidate), limits.candidate_tokens) - 3
-    for place, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         room -= min(len(statement), limits.statement_tokens) + 1
         if room < 0:
-            return place
+            return index
     return len(statements)
 
 
@@ -91,12 +91,12 @@ def situation_rows(
     before: list[int] = []
     spans: list[tuple[int, int]] = []
     for statement in [*statements, None]:
-        cut = statement[: limits.statement_tokens] if statement is not None else ()
-        if spans and (statement is None or len(before) + len(cut) + 1 > room):
+        statement_ids = statement[: limits.statement_tokens] if statement is not None else ()
+        if spans and (statement is None or len(before) + len(statement_ids) + 1 > room):
             start = len(before) + 1
-            whole = (marks.first, *before, *request, marks.last)
-            rows.append(SituationRow(whole, ((start, start + len(request)), *spans)))
+            ids = (marks.first, *before, *request, marks.last)
+            rows.append(SituationRow(ids, ((start, start + len(request)), *spans)))
             before, spans = [], []
-        spans.append((len(before) + 1, len(before) + 1 + len(cut)))
-        before += [*cut, marks.between]
+        spans.append((len(before) + 1, len(before) + 1 + len(statement_ids)))
+        before += [*statement_ids, marks.between]
     return rows

@@ -36,10 +36,10 @@ class HubReader(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Return the score of each pair."""
-        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         if getattr(self.trunk.config, "type_vocab_size", 0) > 1:
-            given["token_type_ids"] = token_type_ids
-        scores: Tensor = self.head(self.trunk(**given).last_hidden_state[:, 0])
+            inputs["token_type_ids"] = token_type_ids
+        scores: Tensor = self.head(self.trunk(**inputs).last_hidden_state[:, 0])
         return scores.squeeze(-1)
 
 
@@ -117,12 +117,12 @@ class TorchReader:
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
         """Return the score of each candidate."""
-        found = np.empty(len(rows))
+        results = np.empty(len(rows))
         for batch in batches([len(row.ids) for row in rows], *batch_limits(self._device)):
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)
-            begins = np.array([rows[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            reply_starts = np.array([rows[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             with torch.no_grad():
-                given = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, kinds))
-                found[batch] = self._network(*given).cpu().numpy()
-        return found
+                inputs = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, segments))
+                results[batch] = self._network(*inputs).cpu().numpy()
+        return results

@@ -48,10 +48,10 @@ class ScorerCard:
 
     def digest(self) -> str:
         """Return the digest of everything that determines a score."""
-        told = asdict(self)
-        told["views"] = [list(view) for view in self.views]
-        decides = {key: told[key] for key in ("kind", "features", "views", "bounds", "weights")}
-        return hashlib.sha256(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        fields = asdict(self)
+        fields["views"] = [list(view) for view in self.views]
+        content = {key: fields[key] for key in ("kind", "features", "views", "bounds", "weights")}
+        return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def shipped_folder(kind: Kind) -> Path:
@@ -63,17 +63,17 @@ def read_card(folder: Path) -> ScorerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint()}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint()}") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT or found.get("kind") not in get_args(Kind):
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT or content.get("kind") not in get_args(Kind):
         raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain_hint()}")
     try:
-        bounds = {name: (float(low), float(high)) for name, (low, high) in found["bounds"].items()}
-        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in found["views"])
-        card = ScorerCard(**{**found, "bounds": bounds, "views": views})
+        bounds = {name: (float(low), float(high)) for name, (low, high) in content["bounds"].items()}
+        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in content["views"])
+        card = ScorerCard(**{**content, "bounds": bounds, "views": views})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
             f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain_hint()}"
@@ -85,8 +85,8 @@ def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard
     """Write a scorer with weights in half precision (the same scorer gives the same bytes); return the written card."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
-    told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
-    text = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    content = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
+    text = orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
     (folder / CARD_FILE).write_bytes(text + b"\n")
     return read_card(folder)
 
@@ -110,9 +110,9 @@ class SpeakerScorer:
                 f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
                 f"{card.features[:12]}, here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
             )
-        if (found := sha256_of(folder / TENSORS)) != card.weights:
+        if (digest := sha256_of(folder / TENSORS)) != card.weights:
             raise InputError(
-                f"{folder / TENSORS}: does not match its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
+                f"{folder / TENSORS}: does not match its card (sha256 {digest[:12]}…, not {card.weights[:12]}…); "
                 f"{_retrain_hint(card.kind)}"
             )
         return cls(card, read_tensors(folder / TENSORS), vectors)
@@ -121,25 +121,25 @@ class SpeakerScorer:
         """Return f of the views of contexts and of replies, unscaled; NaN if either has no known words."""
         mean = self.weights[MEAN_NAME]
         contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
-        spoken = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
-        found = self._network.scores(self.weights, contexts, spoken).scores[:, 0]
-        said = np.any([view.weights > 0 for view in views], axis=0)
-        return np.where(said & (replies.weights > 0), found, np.nan)
+        centered_replies = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
+        scores = self._network.scores(self.weights, contexts, centered_replies).scores[:, 0]
+        has_context = np.any([view.weights > 0 for view in views], axis=0)
+        return np.where(has_context & (replies.weights > 0), scores, np.nan)
 
     def raw_of_texts(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
         """Return unscaled f of contexts (their utterances, oldest first) and replies."""
         if not len(replies):
             return np.zeros(0)
-        spoken = [list(self._read(context))[::-1] for context in contexts]
-        distinct = list(dict.fromkeys([*(text for texts in spoken for text in texts), *replies, ""]))
-        place = {text: i for i, text in enumerate(distinct)}
-        found = self.vectors.utterances(distinct)
+        newest_first = [list(self._read(context))[::-1] for context in contexts]
+        distinct = list(dict.fromkeys([*(text for texts in newest_first for text in texts), *replies, ""]))
+        index = {text: i for i, text in enumerate(distinct)}
+        vectors = self.vectors.utterances(distinct)
 
         def rows(texts: Sequence[str]) -> WeightedVectors:
-            places = [place[text] for text in texts]
-            return WeightedVectors(found.vectors[places], found.weights[places])
+            indices = [index[text] for text in texts]
+            return WeightedVectors(vectors.vectors[indices], vectors.weights[indices])
 
-        ages = [rows([texts[age] if age < len(texts) else "" for texts in spoken]) for age in range(self._turns)]
+        ages = [rows([texts[age] if age < len(texts) else "" for texts in newest_first]) for age in range(self._turns)]
         views = [context_vectors(ages[: view.turns], view.decay) for view in self.card.views]
         return self.raw(views, rows(replies))
 
@@ -147,23 +147,23 @@ class SpeakerScorer:
         """Return f of contexts and replies on the unit range, clipped."""
         return self.scaled(self.raw_of_texts(contexts, replies), F_BOUNDS)
 
-    def scaled(self, values: Array, of: str) -> Array:
+    def scaled(self, values: Array, bounds_name: str) -> Array:
         """Return values of f, or of g by its spec, scaled to the unit range by the training data's bounds (eq. 2)."""
-        if of not in self.card.bounds:
+        if bounds_name not in self.card.bounds:
             known = ", ".join(repr(name) for name in self.card.bounds if name != F_BOUNDS)
             raise InputError(
-                f"the folder of {self.card.kind} has no bounds for the reference {of!r} (it has: {known or 'none'}); "
-                f"{_retrain_hint(self.card.kind)} --reference {of!r}"
+                f"the folder of {self.card.kind} has no bounds for the reference {bounds_name!r} "
+                f"(it has: {known or 'none'}); {_retrain_hint(self.card.kind)} --reference {bounds_name!r}"
             )
-        low, high = self.card.bounds[of]
+        low, high = self.card.bounds[bounds_name]
         return np.clip((values - low) / (high - low), 0, 1)
 
     def truncated(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
         """Return which pairs contain an utterance that is too long to be read in full."""
         texts = [[*self._read(c), reply] for c, reply in zip(contexts, replies, strict=True)]
-        distinct = list(dict.fromkeys(text for of_pair in texts for text in of_pair))
-        long = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
-        return [any(long[text] for text in of_pair) for of_pair in texts]
+        distinct = list(dict.fromkeys(text for pair_texts in texts for text in pair_texts))
+        is_cut = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
+        return [any(is_cut[text] for text in pair_texts) for pair_texts in texts]
 
     @property
     def _turns(self) -> int:
@@ -175,12 +175,14 @@ class SpeakerScorer:
 
 def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
     """Open the scorer in a folder, or by default that of the package."""
-    place = shipped_folder(kind) if folder is None else Path(folder)
-    path = place / CARD_FILE
-    found = _open_cached(place, path.stat().st_mtime_ns if path.is_file() else 0)
-    if found.card.kind != kind:
-        raise InputError(f"{path}: is a scorer of the kind {found.card.kind}, not {kind}; use it as {found.card.kind}")
-    return found
+    location = shipped_folder(kind) if folder is None else Path(folder)
+    path = location / CARD_FILE
+    scorer = _open_cached(location, path.stat().st_mtime_ns if path.is_file() else 0)
+    if scorer.card.kind != kind:
+        raise InputError(
+            f"{path}: is a scorer of the kind {scorer.card.kind}, not {kind}; use it as {scorer.card.kind}"
+        )
+    return scorer
 
 
 @lru_cache(maxsize=8)

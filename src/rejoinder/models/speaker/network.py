@@ -38,7 +38,9 @@ class ScorerNetwork(Protocol):
         """Return the score of each reply."""
         ...
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
         """Return the gradient of a loss with respect to the weights, given that with respect to the scores."""
         ...
 
@@ -52,12 +54,14 @@ class BilinearNetwork:
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """Return the score of each reply."""
-        found = np.tanh(_products(contexts @ weights["matrix"], replies))
-        return ForwardPass(found, ())
+        values = np.tanh(_products(contexts @ weights["matrix"], replies))
+        return ForwardPass(values, ())
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
         """Return the gradient of M."""
-        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - found.scores**2), replies)}
+        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - forward_pass.scores**2), replies)}
 
 
 class UnreferencedNetwork:
@@ -72,8 +76,8 @@ class UnreferencedNetwork:
         """Return M as in SSREM, and layers initialised uniformly as in Glorot and Bengio (2010)."""
 
         def drawn(rows: int, columns: int) -> Array:
-            reach = (6 / (rows + columns)) ** 0.5
-            return random.uniform(-reach, reach, (rows, columns)).astype(np.float32)
+            bound = (6 / (rows + columns)) ** 0.5
+            return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
 
         layer = drawn((views + 1) * dimensions + 1, self.hidden)
         return {
@@ -94,10 +98,12 @@ class UnreferencedNetwork:
         odds = hidden @ weights["output"] + weights["output_bias"][0]
         return ForwardPass(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
         """Return the gradients of all layers."""
-        hidden, products = found.kept
-        outer = slopes * found.scores * (1 - found.scores)
+        hidden, products = forward_pass.kept
+        outer = slopes * forward_pass.scores * (1 - forward_pass.scores)
         inner = outer[..., None] * weights["output"] * (1 - hidden**2)
         flat = inner.reshape(-1, inner.shape[-1])
         quadratic = inner @ weights["quadratic"][0]
@@ -123,9 +129,9 @@ def _identities(dimensions: int, views: int, scale: float) -> Array:
 
 def center_vectors(vectors: Array, mean: Array) -> Array:
     """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
-    apart = vectors - mean.astype(vectors.dtype)
-    lengths = np.sqrt(np.einsum("...d,...d->...", apart, apart))[..., None]
-    return np.asarray(apart / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
+    centered = vectors - mean.astype(vectors.dtype)
+    lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
+    return np.asarray(centered / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
 def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
@@ -135,9 +141,9 @@ def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
     )
 
 
-def _products(turned: Array, replies: Array) -> Array:
+def _products(contexts: Array, replies: Array) -> Array:
     """Map (n, d) and (n, k, d) to (n, k)."""
-    return np.asarray((replies @ turned[:, :, None])[..., 0])
+    return np.asarray((replies @ contexts[:, :, None])[..., 0])
 
 
 def _weighted_sum(weights: Array, replies: Array) -> Array:

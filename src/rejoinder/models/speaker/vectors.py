@@ -64,14 +64,14 @@ class WordAverages:
         """Return the mean vector of each text; its weight is its number of known words."""
         tokens_of = get_tokenizer("words")
         rows: dict[str, int] = {}
-        spoken = [[rows.setdefault(word, len(rows)) for word in tokens_of(text)] for text in texts]
+        word_rows = [[rows.setdefault(word, len(rows)) for word in tokens_of(text)] for text in texts]
         vectors, known = self._words.vectors(list(rows))
         means = np.zeros((len(texts), self.dimensions), np.float32)
         weights = np.zeros(len(texts), np.float32)
-        for place, words in enumerate(spoken):
-            kept = [row for row in words if known[row]]
-            if kept:
-                means[place], weights[place] = vectors[kept].mean(axis=0), len(kept)
+        for index, words in enumerate(word_rows):
+            known_rows = [row for row in words if known[row]]
+            if known_rows:
+                means[index], weights[index] = vectors[known_rows].mean(axis=0), len(known_rows)
         return WeightedVectors(means, weights)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -89,11 +89,13 @@ class EncoderVectors:
 
     def utterances(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector of each text; its weight is 1, or 0 if the text is blank."""
-        said = np.array([bool(text.strip()) for text in texts], bool)
+        has_text = np.array([bool(text.strip()) for text in texts], bool)
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        if said.any():
-            vectors[said] = self._encoder.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
-        return WeightedVectors(vectors, said.astype(np.float32))
+        if has_text.any():
+            vectors[has_text] = self._encoder.encode(
+                [text for text, is_kept in zip(texts, has_text, strict=True) if is_kept]
+            )
+        return WeightedVectors(vectors, has_text.astype(np.float32))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are too long to be read in full."""
@@ -107,9 +109,9 @@ def context_vectors(newest_first: Iterable[WeightedVectors], decay: float) -> We
     """
     total: Vectors | None = None
     weights = np.zeros(0, np.float32)
-    for age, said in enumerate(newest_first):
-        counts = (decay**age * said.weights).astype(np.float32)
-        total = counts[:, None] * said.vectors if total is None else total + counts[:, None] * said.vectors
+    for age, utterances in enumerate(newest_first):
+        counts = (decay**age * utterances.weights).astype(np.float32)
+        total = counts[:, None] * utterances.vectors if total is None else total + counts[:, None] * utterances.vectors
         weights = counts if age == 0 else weights + counts
     if total is None:
         raise ValueError("a context must have at least one utterance, which may be blank")

@@ -59,7 +59,9 @@ _MAX_ROWS = 32
 class StatementWriter(Protocol):
     """A model that writes statements."""
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
         """Return up to n distinct statements for each request, best first."""
         ...
 
@@ -89,17 +91,19 @@ class LoraStatementWriter:
     model: LanguageModel
     card: LoraCard
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
         """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
-        distinct = list(dict.fromkeys(one.prompt for one in asked))
+        distinct = list(dict.fromkeys(request.prompt for request in requests))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
         rows = [row[-(self.model.window - _MAX_TOKENS) :] for row in rows]
-        found: dict[str, list[str]] = {}
+        statements: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
-            written = self._written([rows[i] for i in batch], n, beam)
-            found.update(zip((distinct[i] for i in batch), written, strict=True))
-        return [found[one.prompt] for one in asked]
+            new_statements = self._written([rows[i] for i in batch], n, beam)
+            statements.update(zip((distinct[i] for i in batch), new_statements, strict=True))
+        return [statements[request.prompt] for request in requests]
 
     def _written(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
         import torch
@@ -110,7 +114,7 @@ class LoraStatementWriter:
         end = int(tokenizer.encode("\n", add_special_tokens=False)[-1])
         ids, mask = fill_left(rows, network.device)
         with torch.no_grad():
-            out = network.generate(
+            generated = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
                 max_new_tokens=_MAX_TOKENS,
@@ -121,8 +125,8 @@ class LoraStatementWriter:
                 eos_token_id=end,
                 pad_token_id=end,
             )
-        written = out[:, ids.shape[1] :]
-        texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        new_ids = generated[:, ids.shape[1] :]
+        texts = tokenizer.batch_decode(new_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return first_lines(texts, n)
 
     def details(self) -> dict[str, str]:
@@ -132,9 +136,9 @@ class LoraStatementWriter:
 
 def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
     """Open the writer in a folder, or by default that of the package."""
-    where = SHIPPED_FOLDER if folder is None else Path(folder)
-    read_card(where, STATEMENTS_LORA)
-    return _open(where, (where / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
+    location = SHIPPED_FOLDER if folder is None else Path(folder)
+    read_card(location, STATEMENTS_LORA)
+    return _open(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=1)
@@ -153,33 +157,37 @@ class SequenceStatementWriter:
     tokenizer: Any
     digest: str
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
         """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
-        found = {one: self._written(one, n, beam) for one in dict.fromkeys(asked)}  # one by one: padding changes scores
-        return [found[one] for one in asked]
+        statements = {
+            request: self._written(request, n, beam) for request in dict.fromkeys(requests)
+        }  # one by one: padding changes scores
+        return [statements[request] for request in requests]
 
-    def _written(self, asked: StatementRequest, n: int, beam: int) -> list[str]:
+    def _written(self, request: StatementRequest, n: int, beam: int) -> list[str]:
         import torch
 
         config = self.network.config
         window = min(int(self.tokenizer.model_max_length), int(getattr(config, "max_position_embeddings", 512)))
-        given = self.tokenizer(asked.given, return_tensors="pt", truncation=True, max_length=window)
-        mark = list(self.tokenizer(asked.mark)["input_ids"])
+        inputs = self.tokenizer(request.given, return_tensors="pt", truncation=True, max_length=window)
+        mark = list(self.tokenizer(request.mark)["input_ids"])
         while mark and mark[-1] == self.tokenizer.eos_token_id:
             mark.pop()
-        begun = [config.decoder_start_token_id, *mark]
+        start_ids = [config.decoder_start_token_id, *mark]
         with torch.inference_mode():
-            out = self.network.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
-                decoder_input_ids=torch.tensor([begun]),
+            generated = self.network.generate(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                decoder_input_ids=torch.tensor([start_ids]),
                 num_beams=beam,
                 num_return_sequences=n,
                 max_new_tokens=_MAX_SEQUENCE_TOKENS,
                 do_sample=False,
             )
-        texts = self.tokenizer.batch_decode(out[:, len(begun) :], skip_special_tokens=True)
+        texts = self.tokenizer.batch_decode(generated[:, len(start_ids) :], skip_special_tokens=True)
         return first_lines(texts, n)[0]
 
     def details(self) -> dict[str, str]:
@@ -191,5 +199,5 @@ def open_writer(name: str | None = None, device: Any = None) -> StatementWriter:
     """Open the writer of the package, of a folder that ``rejoinder train statements`` wrote, or a sequence model."""
     if name is None or (Path(name) / STATEMENTS_LORA.card).is_file():
         return open_lora_writer(name, device)
-    opened = load_sequence_comet(name)
-    return SequenceStatementWriter(opened.network, opened.tokenizer, opened.digest)
+    model = load_sequence_comet(name)
+    return SequenceStatementWriter(model.network, model.tokenizer, model.digest)

@@ -23,7 +23,7 @@ def _alternatives(words: str) -> str:
 
 
 def _compile_rules(*rules: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(rf"\b{found}", re.IGNORECASE), instead) for found, instead in rules]
+    return [(re.compile(rf"\b{pattern}", re.IGNORECASE), replacement) for pattern, replacement in rules]
 
 
 _NOT_QUESTION = rf"(?!\s+(?:{_alternatives(_SUBJECTS)})\b)"  # "Don't you?" would become "Do not you?"
@@ -67,15 +67,15 @@ def contract(text: str) -> str:
 
 def toggle_contractions(text: str) -> str:
     """Return the text with its contractions written out or, if it has none, with all possible contractions."""
-    longer = expand(text)
-    return longer if longer != text else contract(text)
+    expanded = expand(text)
+    return expanded if expanded != text else contract(text)
 
 
 def _apply_rules(rules: list[tuple[re.Pattern[str], str]], text: str) -> str:
-    for pattern, instead in rules:
-        text = pattern.sub(_make_replacer(instead), text)
+    for pattern, replacement in rules:
+        text = pattern.sub(_make_replacer(replacement), text)
     return text
 
 
-def _make_replacer(instead: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: match_case(found.group(), found.expand(instead))
+def _make_replacer(replacement: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: match_case(match.group(), match.expand(replacement))

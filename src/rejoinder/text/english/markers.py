@@ -33,13 +33,13 @@ _OPENING = re.compile(
 
 def replace_marker(rng: random.Random, text: str) -> str:
     """Return the text with another opening."""
-    found = _OPENING.match(text)
-    if found is None:
+    match = _OPENING.match(text)
+    if match is None:
         word = rng.choice(_QUESTION_MARKERS if text.rstrip().endswith("?") else _STATEMENT_MARKERS)
         comma = " , " if re.search(r"\s[.,!?]", text) else ", "
         return match_case(text, word) + comma + decapitalise(text)
-    word, rest = found["word"].lower(), text[found.end() :]
-    if rest and word in _OPTIONAL and "," in found["after"] and rng.random() < 0.5:
+    word, rest = match["word"].lower(), text[match.end() :]
+    if rest and word in _OPTIONAL and "," in match["after"] and rng.random() < 0.5:
         return match_case(text, rest)
-    other = rng.choice([kin for kin in _GROUP_OF[word] if kin != word])
-    return match_case(found["word"], other) + found["after"] + rest
+    other = rng.choice([similar for similar in _GROUP_OF[word] if similar != word])
+    return match_case(match["word"], other) + match["after"] + rest

@@ -24,39 +24,41 @@ _KEEPS_CAPITAL = re.compile(r"I\b|[A-Z][a-z]*[A-Z]|[A-Z]{2}")
 def list_reorderings(text: str) -> list[str]:
     """Return every text that one move makes of this one."""
     sentences = [s.strip() for s in _SENTENCE.findall(text) if s.strip()]
-    found = []
+    reorderings = []
     for i, sentence in enumerate(sentences):
-        found += [" ".join([*sentences[:i], moved, *sentences[i + 1 :]]) for moved in _move_parts(sentence)]
+        reorderings += [
+            " ".join([*sentences[:i], reordered, *sentences[i + 1 :]]) for reordered in _move_parts(sentence)
+        ]
         # Short ones ("Well .", "Yes .") answer the previous turn and must stay first.
         if i and min(len(s.split()) for s in sentences[i - 1 : i + 1]) > _MIN_WORDS + 1:
-            found.append(" ".join([*sentences[: i - 1], sentence, sentences[i - 1], *sentences[i + 1 :]]))
-    return [other for other in dict.fromkeys(found) if other != " ".join(sentences)]
+            reorderings.append(" ".join([*sentences[: i - 1], sentence, sentences[i - 1], *sentences[i + 1 :]]))
+    return [other for other in dict.fromkeys(reorderings) if other != " ".join(sentences)]
 
 
 def reorder(rng: random.Random, text: str) -> str:
     """Return the text in one of its other orders; unchanged if it has none."""
-    found = list_reorderings(text)
-    return rng.choice(found) if found else text
+    reorderings = list_reorderings(text)
+    return rng.choice(reorderings) if reorderings else text
 
 
 def _move_parts(sentence: str) -> list[str]:
     """Return the sentence with one of its clauses or phrases moved, in every way."""
-    found = []
+    results = []
     for pattern, front in ((_CLAUSE_LAST, True), (_CLAUSE_FIRST, False)):
         match = pattern.match(sentence)
         if match and all(len(match[part].split()) >= _MIN_WORDS for part in ("main", "rest")):
             comma = " , " if " ," in sentence or sentence.endswith((" .", " !")) else ", "
             main, clause = match["main"], f"{match['link'].lower()} {match['rest']}"
-            made = f"{capitalise(clause)}{comma}{decapitalise(main)}" if front else f"{capitalise(main)} {clause}"
-            found.append(made + match["end"])
+            result = f"{capitalise(clause)}{comma}{decapitalise(main)}" if front else f"{capitalise(main)} {clause}"
+            results.append(result + match["end"])
     if match := _LEADING.match(sentence):
         comma = " , " if " ," in sentence else ", "
-        found.append(f"{capitalise(match['main'])}{comma}{match['move'].lower()}{match['end']}")
+        results.append(f"{capitalise(match['main'])}{comma}{match['move'].lower()}{match['end']}")
     if match := _TRAILING.match(sentence):
         comma = " , " if " ," in sentence else ", "
-        found.append(f"{capitalise(match['move'])}{comma}{decapitalise(match['main'])}{match['end']}")
+        results.append(f"{capitalise(match['move'])}{comma}{decapitalise(match['main'])}{match['end']}")
     # A sentence that began in lower case still does.
-    return [made if sentence[:1].isupper() else decapitalise(made) for made in found]
+    return [result if sentence[:1].isupper() else decapitalise(result) for result in results]
 
 
 def capitalise(text: str) -> str:

@@ -26,16 +26,16 @@ def load_replacements() -> dict[str, str]:
 
 def replace_with_synonyms(rng: random.Random, text: str) -> str:
     """Return the text with one of its words replaced, or two if it is long; unchanged if none can be."""
-    found = list(_replacement_pattern().finditer(text))
-    if not found:
+    matches = list(_replacement_pattern().finditer(text))
+    if not matches:
         return text
     at_most = 2 if len(text.split()) >= _LONG_TEXT else 1
     # From the end, so that earlier positions stay valid.
-    for match in sorted(rng.sample(found, min(at_most, len(found))), key=lambda m: -m.start()):
-        instead = match_case(
+    for match in sorted(rng.sample(matches, min(at_most, len(matches))), key=lambda m: -m.start()):
+        replacement = match_case(
             match.group(), load_replacements()[" ".join(match.group().lower().replace("’", "'").split())]
         )
-        text = _fix_article(text[: match.start()], instead) + instead + text[match.end() :]
+        text = _fix_article(text[: match.start()], replacement) + replacement + text[match.end() :]
     return text
 
 
@@ -47,12 +47,12 @@ def match_case(model: str, text: str) -> str:
     return text[:1].upper() + text[1:] if model[:1].isupper() else text
 
 
-def _fix_article(before: str, word: str) -> str:
+def _fix_article(text: str, word: str) -> str:
     """Return the text before a word, with a final "a" or "an" adapted to that word."""
-    found = _ARTICLE.search(before)
-    if found is None:
-        return before
-    return before[: found.start()] + match_case(found[1], "an" if _VOWEL.match(word) else "a") + found[2]
+    match = _ARTICLE.search(text)
+    if match is None:
+        return text
+    return text[: match.start()] + match_case(match[1], "an" if _VOWEL.match(word) else "a") + match[2]
 
 
 @functools.cache

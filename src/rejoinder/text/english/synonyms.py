@@ -63,8 +63,8 @@ def base_forms(word: str) -> list[str]:
     forms = [word] if word in synsets else []
     if word in exceptions:
         return forms + exceptions[word]
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and (form := word[: len(word) - len(ending)] + instead) in synsets:
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and (form := word[: len(word) - len(ending)] + replacement) in synsets:
             return [*forms, form]
     return forms
 
@@ -77,8 +77,8 @@ def table_digest() -> str:
 
 @functools.cache
 def _load_table() -> SynonymTable:
-    found = orjson.loads(_read_table())
-    return SynonymTable(found["words"], found["exceptions"])
+    table = orjson.loads(_read_table())
+    return SynonymTable(table["words"], table["exceptions"])
 
 
 def _read_table() -> bytes:
