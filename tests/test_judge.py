@@ -664,7 +664,7 @@ def test_consistency_and_cost_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         metric: Any = parse("judge(model='m', repeats=2)")
         given = pairs(3)
         assert metric.score(given) == [1.5, 4.0, 5.0]
-        said = list(metric.judge().said([metric.asked(pair) for pair in given]))
+        said = list(metric.judge().said([metric.to_request(pair) for pair in given]))
     found = measure_consistency(said)
     assert (found.n, found.same) == (3, 2 / 3)
     assert found.mean_difference == pytest.approx(1 / 3)

@@ -60,12 +60,12 @@ def test_the_prompt_is_that_of_figure_3() -> None:
     asked = StatementRequest(WATER.request, WATER.goal, WATER.reply, "possession")
     told = "[u]Please open the window. [g]to cool off [r]Sure, shall I bring cold water, too? [possession]"
     assert asked.prompt == told
-    assert asked.given + " " + asked.mark == told
+    assert asked.input_text + " " + asked.mark == told
 
 
 def test_a_long_text_is_cut_and_an_unknown_category_is_named() -> None:
     long = StatementRequest("word " * 5_000, "to\nsleep", "Sure.", "time")
-    assert long.given == f"[u]{' '.join(['word'] * MAX_WORDS)} [g]to sleep [r]Sure."
+    assert long.input_text == f"[u]{' '.join(['word'] * MAX_WORDS)} [g]to sleep [r]Sure."
     with pytest.raises(InputError, match="no category is called 'weather'; known: behavior, date"):
         StatementRequest("a", "b", "c", "weather")
 

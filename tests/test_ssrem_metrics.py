@@ -98,7 +98,7 @@ def test_what_says_nothing_known_has_no_score(folder: Path) -> None:
 def test_scores_are_clipped_to_the_bounds_of_training(folder: Path) -> None:
     scorer = open_scorer("ssrem", folder)
     low, high = scorer.card.bounds["f"]
-    assert scorer.scaled(np.array([low - 1, low, (low + high) / 2, high, high + 1]), "f") == pytest.approx(
+    assert scorer.scale(np.array([low - 1, low, (low + high) / 2, high, high + 1]), "f") == pytest.approx(
         [0, 0, 0.5, 1, 1]
     )
 

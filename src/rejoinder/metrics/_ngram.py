@@ -29,7 +29,7 @@ class TokenizedReferences(NamedTuple):
     row: list[str]  # all tokens, with a line end between texts: no n-gram of a reply can match across two of them
 
     @classmethod
-    def of(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
+    def from_texts(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
         """Tokenise references, ready to be compared with replies."""
         texts = [tokens for r in references if (tokens := tokens_of(r.text))]
         row: list[str] = []

@@ -70,7 +70,7 @@ class ReferencedMetric(Metric):
             return []
         f = unreferenced_scores(self.kind, self.folder, pairs)
         g = np.array(parse(self.reference).score(pairs), np.float64)
-        scaled = open_scorer(self.kind, self.folder).scaled(g, str(parse(self.reference)))
+        scaled = open_scorer(self.kind, self.folder).scale(g, str(parse(self.reference)))
         return [float(value) for value in mix_scores(f, scaled, self.mix)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:

@@ -45,11 +45,11 @@ class Bleu(Metric):
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] = ()
-        references = TokenizedReferences.of(seen, tokens_of)
+        references = TokenizedReferences.from_texts(seen, tokens_of)
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                references = TokenizedReferences.of(seen, tokens_of)
+                references = TokenizedReferences.from_texts(seen, tokens_of)
             reply = tokens_of(pair.response.text)
             if reply and references.texts:
                 matches = count_matches(reply, references, orders)

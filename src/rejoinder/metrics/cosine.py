@@ -80,9 +80,9 @@ class Cosine(Metric):
     def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
         """Return one vector per text, zeros if no word is known; each distinct text is encoded once."""
         index = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        return self._pooled(list(index), cut)[[index[text] for text in texts]]
+        return self._pool(list(index), cut)[[index[text] for text in texts]]
 
-    def _pooled(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
+    def _pool(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
         if is_word_vectors(self.encoder):
             bags = bags_of(texts, self.encoder)
             pool = np.max if self.pooling == "max" else np.sum  # the mean has the same direction as the sum

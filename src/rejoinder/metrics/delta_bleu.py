@@ -67,7 +67,7 @@ class DeltaBleu(Metric):
         for pair in pairs:
             if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                references = self._known(seen, tokens_of)
+                references = self._weighted_references(seen, tokens_of)
             reply = tokens_of(pair.response.text)
             scores.append(self._bleu(reply, references) if reply and references else NAN)
         return scores
@@ -77,7 +77,10 @@ class DeltaBleu(Metric):
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         best_indices: list[int | None] = []
         for pair in pairs:
-            reply, references = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
+            reply, references = (
+                tokens_of(pair.response.text),
+                self._weighted_references(pair.item.references, tokens_of),
+            )
             values = [reference.weight * self._bleu(reply, [reference]) for reference in references] if reply else []
             best_indices.append(references[values.index(max(values))].place if values else None)
         return best_indices
@@ -88,19 +91,21 @@ class DeltaBleu(Metric):
 
     def weights(self, references: Sequence[Reference]) -> list[float]:
         """Return the weight of each reference of an item."""
-        by_source = [self._of_source(reference.source) for reference in references]
+        by_source = [self._source_weight(reference.source) for reference in references]
         if self.weight == "source":
             return by_source
         return [weight * scaled for weight, scaled in zip(by_source, _scale_scores(references), strict=True)]
 
-    def _of_source(self, source: str) -> float:
+    def _source_weight(self, source: str) -> float:
         for name in _SOURCES:
             value: float | None = getattr(self, name)
             if value is not None and matches_source(source, name):
                 return value
         return self.other
 
-    def _known(self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]) -> list[_WeightedReference]:
+    def _weighted_references(
+        self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]
+    ) -> list[_WeightedReference]:
         """Return the references that have words and a weight."""
         return [
             _WeightedReference(place, weight, len(tokens), [Counter(ngrams(tokens, k)) for k in range(1, self.n + 1)])

@@ -61,7 +61,7 @@ class Judge(Metric):
         return map_spoken(pairs, self._scores, NAN)
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
-        judge, requests = self.judge(), [self.asked(pair) for pair in pairs]
+        judge, requests = self.judge(), [self.to_request(pair) for pair in pairs]
         if isinstance(judge, EmbeddedJudge):
             return judge.rate(requests)
         readable = ([score for score in scores if score is not None] for scores in judge.rate(requests))
@@ -74,28 +74,28 @@ class Judge(Metric):
             return EmbeddedJudge(rubric)
         return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
 
-    def asked(self, pair: Pair) -> RatingRequest:
+    def to_request(self, pair: Pair) -> RatingRequest:
         """Return a pair as a request to the judge."""
         return RatingRequest(pair.item.context, pair.response.text)
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
         """Whether some pair's answer was refused or unreadable and would be requested again."""
         judge = self.judge()
-        return isinstance(judge, RemoteJudge) and judge.is_open([self.asked(pair) for pair in pairs])
+        return isinstance(judge, RemoteJudge) and judge.is_open([self.to_request(pair) for pair in pairs])
 
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
         """Yield every raw answer about each pair and what was read from it; nothing for the embedded model."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
             return
-        for answers in judge.said([self.asked(pair) for pair in pairs]):
+        for answers in judge.said([self.to_request(pair) for pair in pairs]):
             yield [answer.record() for answer in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
-            return judge.cut([self.asked(pair) for pair in pairs])
+            return judge.cut([self.to_request(pair) for pair in pairs])
         return [False] * len(pairs)
 
     def details(self) -> dict[str, str]:

@@ -188,7 +188,7 @@ class Meteor(Metric):
         return sources
 
     def _score(self, reply: Sentence, reference: Sentence, matches: _Matches) -> float:
-        links, chunks = align(matches.of(reference.words))
+        links, chunks = align(matches.candidates_of(reference.words))
         if not links:
             return 0.0
         worth, in_reply, in_reference = self._worth, reply.is_content, reference.is_content
@@ -219,7 +219,7 @@ class _Matches(dict[Word, Candidates]):
         self._reply = reply
         self._keys = set[Meaning]().union(*[word.keys for word in reply])
 
-    def of(self, words: Sequence[Word]) -> list[Candidates]:
+    def candidates_of(self, words: Sequence[Word]) -> list[Candidates]:
         """Return the candidates of each word; most words match nothing, which is the fastest case."""
         is_unrelated = self._keys.isdisjoint
         return [NO_CANDIDATES if is_unrelated(word.keys) else self[word] for word in words]

@@ -76,8 +76,8 @@ class NormProb(SetMetric):
         token_scores = open_language_model(self.model).log_probabilities(
             [spoken_turns(pair) for pair in pairs], [pair.response.text for pair in pairs]
         )
-        return [self._kept(scores) for scores in token_scores]
+        return [self._to_statistic(scores) for scores in token_scores]
 
-    def _kept(self, scores: TokenScores) -> float | None:
+    def _to_statistic(self, scores: TokenScores) -> float | None:
         value = scores.mean if self.per == "token" else scores.total
         return None if math.isnan(value) else round(value, _DECIMALS)

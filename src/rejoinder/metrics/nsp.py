@@ -42,24 +42,24 @@ class Nsp(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens than are read."""
-        model = self._opened()
+        model = self._open_model()
         if isinstance(model, AptnessModel):
             return model.cut(*_utterances(pairs), "cross")
         return model.truncated(*_texts(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the network."""
-        return {"weights": self._opened().digest[:12]}
+        return {"weights": self._open_model().digest[:12]}
 
     def _probabilities(self, pairs: Sequence[Pair]) -> list[float]:
-        model = self._opened()
+        model = self._open_model()
         if isinstance(model, AptnessModel):
             probabilities = 1 / (1 + np.exp(-np.clip(model.cross_scores(*_utterances(pairs)), -60, 60)))
         else:
             probabilities = model.probabilities(*_texts(pairs))
         return [float(value) for value in probabilities]
 
-    def _opened(self) -> AptnessModel | NextSentence:
+    def _open_model(self) -> AptnessModel | NextSentence:
         folder, mark = find_encoder_folder(self.model)
         if mark == card.CARD_FILE:
             return open_aptness(folder)

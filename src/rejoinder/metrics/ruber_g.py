@@ -35,7 +35,7 @@ class RuberG(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the largest cosine of each response with any of its item's references."""
-        return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._pooled))
+        return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._pool))
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for the encoder."""
@@ -45,7 +45,7 @@ class RuberG(Metric):
         """Return the digest of the vectors."""
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
-    def _pooled(self, texts: list[str]) -> NDArray[np.float64]:
+    def _pool(self, texts: list[str]) -> NDArray[np.float64]:
         if is_word_vectors(self.encoder):
             bags = bags_of(texts, self.encoder)
             width = 2 * bags.vectors.shape[1]

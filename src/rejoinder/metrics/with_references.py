@@ -48,13 +48,13 @@ class WithReferences(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the other metric's scores."""
-        restricted = self._restricted(pairs)
+        restricted = self._restrict(pairs)
         scores = iter(self._inner.score([entry.pair for entry in restricted if entry.places]))
         return [next(scores) if entry.places else NAN for entry in restricted]
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
         """Return the reference that the other metric matched, as an index among all of the item's."""
-        restricted = self._restricted(pairs)
+        restricted = self._restrict(pairs)
         matches = iter(self._inner.match([entry.pair for entry in restricted if entry.places]))
         indices = [next(matches) if entry.places else None for entry in restricted]
         return [
@@ -63,7 +63,7 @@ class WithReferences(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for the other metric."""
-        restricted = self._restricted(pairs)
+        restricted = self._restrict(pairs)
         cuts = iter(self._inner.cut([entry.pair for entry in restricted if entry.places]))
         return [next(cuts) if entry.places else False for entry in restricted]
 
@@ -71,7 +71,7 @@ class WithReferences(Metric):
         """Return the signature of the other metric."""
         return {"of": signature(self._inner)}
 
-    def _restricted(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
+    def _restrict(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
         names = self.sources.split("+")
         restricted: list[_RestrictedPair] = []
         seen: tuple[Reference, ...] | None = None

@@ -71,9 +71,9 @@ class NextSentence:
     def _pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         texts = list(dict.fromkeys([*firsts, *seconds]))
         ids = dict(zip(texts, self._tokenizer.pieces(texts), strict=True))
-        return [self._joined(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
+        return [self._join(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
 
-    def _joined(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
+    def _join(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
         """Join two texts: the first loses its beginning, the second its end, but each keeps up to half of the room."""
         room = self.max_tokens - _SPECIAL_TOKENS
         after = second[: max(room // 2, room - len(first))]
@@ -163,7 +163,7 @@ class NextSentencePairEncoder(NextSentence):
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""
-        texts = [_joined(context) for context in contexts]
+        texts = [_join_turns(context) for context in contexts]
         known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
         vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
@@ -180,8 +180,8 @@ class NextSentencePairEncoder(NextSentence):
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
         """Return which pairs are too long to be read in full."""
-        return self.truncated([_joined(context) for context in contexts], replies)
+        return self.truncated([_join_turns(context) for context in contexts], replies)
 
 
-def _joined(context: Sequence[str]) -> str:
+def _join_turns(context: Sequence[str]) -> str:
     return " ".join(text for text in context if text.strip())

@@ -44,27 +44,27 @@ class Translator:
         translations = dict.fromkeys(ids, "")
         for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
             batch_texts = [known[i] for i in batch]
-            new_ids = self._written([ids[text] for text in batch_texts], temperature, seed)
+            new_ids = self._generate([ids[text] for text in batch_texts], temperature, seed)
             decoded = self.tokenizer.batch_decode(new_ids, skip_special_tokens=True)
             translations.update(zip(batch_texts, (" ".join(str(text).split()) for text in decoded), strict=True))
         return [translations[text] for text in texts]
 
     def _ids(self, text: str) -> Ids:
         readable = text.encode("utf-8", "replace").decode("utf-8")
-        return tuple(self.tokenizer(readable, truncation=True, max_length=self._longest)["input_ids"])
+        return tuple(self.tokenizer(readable, truncation=True, max_length=self._max_tokens)["input_ids"])
 
     @property
-    def _longest(self) -> int:
+    def _max_tokens(self) -> int:
         named = getattr(self.network.config, "max_position_embeddings", None) or _MAX_TEXT_TOKENS
         return min(_MAX_TEXT_TOKENS, int(named) - 1)
 
-    def _written(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
+    def _generate(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
         """Return the ids of a translation of each row, at most about twice as long as the row, whatever the batch."""
         import torch
         from transformers import LogitsProcessorList
 
         ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad(rows, self._filler))
-        longest = [min(self._longest, 2 * len(row) + 10) for row in rows]
+        longest = [min(self._max_tokens, 2 * len(row) + 10) for row in rows]
         method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
         decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
         stops = self.network.generation_config.eos_token_id

@@ -41,7 +41,7 @@ def shares_content(first: str, second: str) -> bool | None:
     return bool(words & content_words(second)) if words else None
 
 
-def repeated(context: Sequence[Turn], text: str) -> int:
+def count_repeated_words(context: Sequence[Turn], text: str) -> int:
     """Return how many distinct content words of a text already occur in the context."""
     words = content_words(text)
     return len(words & frozenset().union(*(content_words(turn.text) for turn in context))) if words else 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TokenizerName: TypeAlias = Literal["13a", "whitespace", "words", "rouge"]
 Tokens: TypeAlias = tuple[str, ...]
 
-_CHUNKS_KEPT = 2**16
+_MAX_CHUNKS = 2**16
 _EASY_FOR_13A = re.compile(r"""[^0-9"#$%&()*+/:;<=>@\[\\\]^_`{|}~\n]*""")
 _ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
 # Chinese and Japanese put no spaces between words: a run of katakana is usually a word, and a Chinese character or a
@@ -92,7 +92,7 @@ class _ChunkCache(dict[str, Tokens]):
     """The tokens of each chunk seen so far; emptied when it is full."""
 
     def __missing__(self, chunk: str) -> Tokens:
-        if len(self) >= _CHUNKS_KEPT:
+        if len(self) >= _MAX_CHUNKS:
             self.clear()
         pieces = self[chunk] = (chunk,) if chunk.isalnum() else tuple(_tokenizer_13a()(chunk).split())
         return pieces

@@ -49,17 +49,17 @@ class CrossScorer:
         cards.check_files(folder, card, CROSS, EMBEDDINGS)
         self._card = card
         self._session = open_session(folder / CROSS)
-        self._kept: dict[PairRow, float] = {}
+        self._cache: dict[PairRow, float] = {}
 
     def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
         """Return the log-odds of each pair; recent ones are cached, because `aptness` uses them in two models."""
         rows = self._rows(contexts, replies)
-        new = [row for row in dict.fromkeys(rows) if row not in self._kept]
-        if len(self._kept) + len(new) > _CACHE_SIZE:
-            self._kept = {}
+        new = [row for row in dict.fromkeys(rows) if row not in self._cache]
+        if len(self._cache) + len(new) > _CACHE_SIZE:
+            self._cache = {}
             new = list(dict.fromkeys(rows))
-        self._kept.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
-        return np.array([self._kept[row] for row in rows], np.float64)
+        self._cache.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
+        return np.array([self._cache[row] for row in rows], np.float64)
 
     def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
         """Return the vector of each pair before the head."""

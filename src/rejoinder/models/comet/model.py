@@ -72,10 +72,10 @@ class Comet:
         tails_by_prompt: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
             batch_prompts = [distinct[i] for i in batch]
-            tails_by_prompt.update(zip(batch_prompts, self._written([rows[i] for i in batch], n), strict=True))
+            tails_by_prompt.update(zip(batch_prompts, self._generate([rows[i] for i in batch], n), strict=True))
         return [tails_by_prompt[prompt] for prompt in prompts]
 
-    def _written(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
+    def _generate(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
         import torch
 
         from rejoinder.models.language_model.network import fill_left

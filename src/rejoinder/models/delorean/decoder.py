@@ -111,7 +111,7 @@ def _adapt_batch(
     with torch.no_grad():
         rows = torch.tensor([distinct[context] for context in contexts], device=device)
         reading = read(model.network, list(distinct)).rows(rows)
-        outputs = rewrite(model.network, reading, Target.of(texts, device), settings, penalties)
+        outputs = rewrite(model.network, reading, Target.from_texts(texts, device), settings, penalties)
     last = [output.ids[-1][: len(text)] for output, text in zip(outputs, texts, strict=True)]
     new_texts = complete_sentences(model, contexts, last, settings.extra)
     return [

@@ -28,7 +28,7 @@ class Target:
     real: torch.Tensor
 
     @classmethod
-    def of(cls, texts: Sequence[Ids], device: torch.device) -> Target:
+    def from_texts(cls, texts: Sequence[Ids], device: torch.device) -> Target:
         """Put the texts into one tensor."""
         import torch
 

@@ -88,11 +88,11 @@ class VectorCache:
                     batch = keys[start : start + _KEYS_PER_QUERY]
                     marks = ",".join("?" * len(batch))
                     for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", batch):
-                        if (vector := self._checked(raw)) is not None:
+                        if (vector := self._verify(raw)) is not None:
                             into[index[key]] = vector
                             cached_keys.add(key)
         except sqlite3.Error as error:
-            self._give_up(error)
+            self._recover(error)
         return cached_keys
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
@@ -101,7 +101,7 @@ class VectorCache:
         try:
             self._put(rows)
         except sqlite3.Error as error:
-            self._give_up(error)
+            self._recover(error)
             self._put(rows)
 
     def _put(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -120,14 +120,14 @@ class VectorCache:
         store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
         return store
 
-    def _checked(self, raw: object) -> Vectors | None:
+    def _verify(self, raw: object) -> Vectors | None:
         if not isinstance(raw, bytes) or len(raw) != _CHECKSUM_BYTES + 4 * self._dimensions:
             return None
         if zlib.crc32(raw[_CHECKSUM_BYTES:]).to_bytes(_CHECKSUM_BYTES, "little") != raw[:_CHECKSUM_BYTES]:
             return None
         return np.frombuffer(raw, "<f4", offset=_CHECKSUM_BYTES)
 
-    def _give_up(self, error: sqlite3.Error) -> None:
+    def _recover(self, error: sqlite3.Error) -> None:
         """Delete a damaged file; raise on anything else (a full disk, a lock that is not released)."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             raise _cache_error(self._path, str(error)) from None

@@ -24,11 +24,11 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
         """Return the tokens of each text with their spelling, special tokens included."""
-        return self._cutting(cut).encode_batch(_replace_surrogates(texts))
+        return self._tokenizer_for(cut).encode_batch(_replace_surrogates(texts))
 
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
         """Return the token ids of each text, special tokens included."""
-        return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_replace_surrogates(texts))]
+        return [encoding.ids for encoding in self._tokenizer_for(cut).encode_batch_fast(_replace_surrogates(texts))]
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's own tokens, uncut; what looks like a special token is plain text."""
@@ -47,10 +47,10 @@ class TextTokenizer:
         """Return which of the texts are longer than the limit."""
         return [
             bool(encoding.overflowing)
-            for encoding in self._cutting("right").encode_batch_fast(_replace_surrogates(texts))
+            for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
         ]
 
-    def _cutting(self, side: Side) -> Tokenizer:
+    def _tokenizer_for(self, side: Side) -> Tokenizer:
         # Truncation is part of a tokeniser's state: one tokeniser per side, so that calls do not affect each other.
         if side not in self._by_side:
             from tokenizers import Tokenizer

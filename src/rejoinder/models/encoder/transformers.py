@@ -58,7 +58,7 @@ class TransformersEncoder:
             raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1, -2, ... from the end), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
         results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
-        with self._up_to(layer) as layer_index:
+        with self._skip_later_layers(layer) as layer_index:
             for batch in batches([len(e.ids) for e in encodings], *batch_limits(self._model.device.type)):
                 tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
                 for i, vectors in zip(batch, self._run(tokens, mask, layer_index), strict=True):
@@ -96,7 +96,7 @@ class TransformersEncoder:
             return self._model(**{k: v.to(device) for k, v in inputs.items()}, **options)
 
     @contextmanager
-    def _up_to(self, layer: int) -> Iterator[int]:
+    def _skip_later_layers(self, layer: int) -> Iterator[int]:
         """Skip the layers after the wanted one if possible; yield the index of the layer to read."""
         last_layer = layer if layer >= 0 else self.layers + 1 + layer
         if last_layer in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:

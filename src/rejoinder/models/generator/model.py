@@ -132,14 +132,14 @@ class Generator:
         results = [[math.nan] * len(texts) for texts in targets]
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
-            memory = self.network.encode(self._filled([sources[i] for i in group]))
+            memory = self.network.encode(self._pad([sources[i] for i in group]))
             pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
             lengths = [len(targets[i][j]) + 1 for _, i, j in pairs]
             for part in batches(lengths, most_rows=rows, most_tokens=room):
                 batch_pairs = [pairs[n] for n in part]
                 contexts_read = memory.rows(torch.tensor([row for row, _, _ in batch_pairs], device=self.device))
                 ids = [targets[i][j] for _, i, j in batch_pairs]
-                for (_, i, j), value in zip(batch_pairs, self._scored(contexts_read, ids), strict=True):
+                for (_, i, j), value in zip(batch_pairs, self._score_batch(contexts_read, ids), strict=True):
                     results[i][j] = value
         return results
 
@@ -150,22 +150,22 @@ class Generator:
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
             generated = generate_responses(
-                self.network, self._filled([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
+                self.network, self._pad([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
             )
             for i, ids in zip(group, generated, strict=True):
                 texts_by_row[i] = self.reader.text(ids)
         return texts_by_row
 
-    def _scored(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
-        before = self._filled([(BEGIN, *ids) for ids in replies])
-        after = self._filled([(*ids, END) for ids in replies])
+    def _score_batch(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
+        before = self._pad([(BEGIN, *ids) for ids in replies])
+        after = self._pad([(*ids, END) for ids in replies])
         logits = self.network.logits(self.network.decode(memory, before)).float()
         loss = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), after.flatten(), ignore_index=PADDING, reduction="none"
         ).view(after.shape)
         return (loss.double().sum(1) / (after != PADDING).sum(1)).tolist()
 
-    def _filled(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         width = max(map(len, rows))
         return torch.tensor([[*row, *[PADDING] * (width - len(row))] for row in rows], device=self.device)
 

@@ -117,20 +117,20 @@ class TransformerBody(nn.Module):
 
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
         """Encode word vectors; padding is masked."""
-        return EncodedContext(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
+        return EncodedContext(self.encoder(self._add_positions(words), src_key_padding_mask=filling), filling)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
         """Decode replies, each token from those before it."""
         later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
         return self.decoder(  # type: ignore[no-any-return]
-            self._placed(words),
+            self._add_positions(words),
             memory.states,
             tgt_mask=later,
             tgt_is_causal=True,
             memory_key_padding_mask=memory.filling,
         )
 
-    def _placed(self, words: Tensor) -> Tensor:
+    def _add_positions(self, words: Tensor) -> Tensor:
         return self.dropout(words + position_encoding(words.shape[1], words.shape[2], words.device))  # type: ignore[no-any-return]
 
 

@@ -57,9 +57,9 @@ class TurnTokenizer:
 
     def context(self, turns: Sequence[str]) -> tuple[int, ...]:
         """Return the ids of a context's last turns, each followed by the turn token; only that token if empty."""
-        return self.joined(self.ids(turns[-self.limits.context_turns :]))
+        return self.join_turns(self.ids(turns[-self.limits.context_turns :]))
 
-    def joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    def join_turns(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """Return turns that are already ids, joined as the context of a reply."""
         ids = [i for turn in turns[-self.limits.context_turns :] for i in (*turn, TURN)]
         return tuple(ids[-self.limits.context_tokens :]) or (TURN,)

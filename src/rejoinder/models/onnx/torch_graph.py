@@ -24,7 +24,7 @@ class UnknownOperationError(InputError):
 
 class _Step(NamedTuple):
     operation: Any
-    given: tuple[str, ...]
+    inputs: tuple[str, ...]
     settings: dict[str, Any]
     results: tuple[str, ...]
     last: tuple[str, ...]  # names that are not needed afterwards
@@ -43,30 +43,30 @@ class TorchGraph:
         self._torch, self._device = torch, torch.device(device)
         model: Any = onnx.load(str(path))
         known = {
-            tensor.name: self._placed(numpy_helper.to_array(tensor, str(path.parent)))
+            tensor.name: self._to_tensor(numpy_helper.to_array(tensor, str(path.parent)))
             for tensor in model.graph.initializer
         }
         self._outputs = [tensor.name for tensor in model.graph.output]
         self._steps = self._plan(model.graph.node, known, path)
-        self._known = {name: known[name] for step in self._steps for name in step.given if name in known}
-        self._known |= {name: known[name] for name in self._outputs if name in known}
+        self._constants = {name: known[name] for step in self._steps for name in step.inputs if name in known}
+        self._constants |= {name: known[name] for name in self._outputs if name in known}
 
     def run(self, outputs: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of the graph for the given arrays, as arrays."""
         torch = self._torch
-        values: dict[str, Any] = {"": None, **self._known}
+        values: dict[str, Any] = {"": None, **self._constants}
         values |= {
             name: torch.from_numpy(np.ascontiguousarray(array)).to(self._device) for name, array in inputs.items()
         }
         with torch.inference_mode():
             for step in self._steps:
-                result = step.operation(*(values[name] for name in step.given), **step.settings)
+                result = step.operation(*(values[name] for name in step.inputs), **step.settings)
                 values[step.results[0]] = result
                 for name in step.last:
                     del values[name]
             return [values[name].cpu().numpy() for name in outputs or self._outputs]
 
-    def _placed(self, array: Any) -> Any:
+    def _to_tensor(self, array: Any) -> Any:
         tensor = self._torch.from_numpy(np.array(array))
         return tensor if tensor.numel() <= _SMALL else tensor.to(self._device)
 
@@ -80,18 +80,18 @@ class TorchGraph:
                     f"{path}: {node.op_type} cannot be computed by torch here; set REJOINDER_DEVICE=cpu"
                 )
             step = _Step(OPERATIONS[node.op_type], tuple(node.input), _node_attributes(node), tuple(node.output), ())
-            if all(name in known for name in step.given):
+            if all(name in known for name in step.inputs):
                 with self._torch.inference_mode():
-                    known[step.results[0]] = step.operation(*(known[name] for name in step.given), **step.settings)
+                    known[step.results[0]] = step.operation(*(known[name] for name in step.inputs), **step.settings)
             else:
                 steps.append(step)
-        return self._with_ends(steps, known)
+        return self._add_last_uses(steps, known)
 
-    def _with_ends(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
+    def _add_last_uses(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
         needed = {*known, *self._outputs}
         steps_with_ends: list[_Step] = []
         for step in reversed(steps):
-            last = tuple(name for name in dict.fromkeys((*step.given, *step.results)) if name not in needed)
+            last = tuple(name for name in dict.fromkeys((*step.inputs, *step.results)) if name not in needed)
             needed.update(last)
             steps_with_ends.append(step._replace(last=last))
         return steps_with_ends[::-1]

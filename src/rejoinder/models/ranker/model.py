@@ -202,14 +202,17 @@ class RankerModel:
 
     def _used(self, tokens: Sequence[_QuestionTokens]) -> list[list[tuple[int, ...]]]:
         if self._counts is None:
-            return [[self._fitting(question, candidate) for candidate in question.candidates] for question in tokens]
+            return [
+                [self._fitting_statements(question, candidate) for candidate in question.candidates]
+                for question in tokens
+            ]
         used = []
         for question, odds in zip(tokens, self._odds(tokens), strict=True):
             similarities = word_similarity(question.statements, question.candidates, self._words, self._counts)
             used.append([choose_statements(odds, similarity, self.card.choice) for similarity in similarities])
         return used
 
-    def _fitting(self, question: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
+    def _fitting_statements(self, question: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
         """Return the indices of the statements that fit into a row."""
         room = count_fitting(question.statements, question.request, candidate, self.card.limits)
         return tuple(index for index in range(room) if question.statements[index])

@@ -130,7 +130,7 @@ class SpeakerScorer:
         """Return unscaled f of contexts (their utterances, oldest first) and replies."""
         if not len(replies):
             return np.zeros(0)
-        newest_first = [list(self._read(context))[::-1] for context in contexts]
+        newest_first = [list(self._last_turns(context))[::-1] for context in contexts]
         distinct = list(dict.fromkeys([*(text for texts in newest_first for text in texts), *replies, ""]))
         index = {text: i for i, text in enumerate(distinct)}
         vectors = self.vectors.utterances(distinct)
@@ -145,9 +145,9 @@ class SpeakerScorer:
 
     def f(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
         """Return f of contexts and replies on the unit range, clipped."""
-        return self.scaled(self.raw_of_texts(contexts, replies), F_BOUNDS)
+        return self.scale(self.raw_of_texts(contexts, replies), F_BOUNDS)
 
-    def scaled(self, values: Array, bounds_name: str) -> Array:
+    def scale(self, values: Array, bounds_name: str) -> Array:
         """Return values of f, or of g by its spec, scaled to the unit range by the training data's bounds (eq. 2)."""
         if bounds_name not in self.card.bounds:
             known = ", ".join(repr(name) for name in self.card.bounds if name != F_BOUNDS)
@@ -160,7 +160,7 @@ class SpeakerScorer:
 
     def truncated(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
         """Return which pairs contain an utterance that is too long to be read in full."""
-        texts = [[*self._read(c), reply] for c, reply in zip(contexts, replies, strict=True)]
+        texts = [[*self._last_turns(c), reply] for c, reply in zip(contexts, replies, strict=True)]
         distinct = list(dict.fromkeys(text for pair_texts in texts for text in pair_texts))
         is_cut = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
         return [any(is_cut[text] for text in pair_texts) for pair_texts in texts]
@@ -169,7 +169,7 @@ class SpeakerScorer:
     def _turns(self) -> int:
         return max(view.turns for view in self.card.views)
 
-    def _read(self, context: Sequence[str]) -> Sequence[str]:
+    def _last_turns(self, context: Sequence[str]) -> Sequence[str]:
         return context[-self._turns :]
 
 

@@ -24,7 +24,7 @@ class ForwardPass(NamedTuple):
     """The scores, and the intermediate values that the gradient needs."""
 
     scores: Array
-    kept: tuple[Array, ...]
+    intermediate: tuple[Array, ...]
 
 
 class ScorerNetwork(Protocol):
@@ -75,18 +75,18 @@ class UnreferencedNetwork:
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
         """Return M as in SSREM, and layers initialised uniformly as in Glorot and Bengio (2010)."""
 
-        def drawn(rows: int, columns: int) -> Array:
+        def sample_uniform(rows: int, columns: int) -> Array:
             bound = (6 / (rows + columns)) ** 0.5
             return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
 
-        layer = drawn((views + 1) * dimensions + 1, self.hidden)
+        layer = sample_uniform((views + 1) * dimensions + 1, self.hidden)
         return {
             "matrix": _identities(dimensions, views, scale),
             "context": layer[: views * dimensions],
             "reply": layer[views * dimensions : -1],
             "quadratic": layer[-1:],
             "bias": np.zeros(self.hidden, np.float32),
-            "output": drawn(self.hidden, 1)[:, 0],
+            "output": sample_uniform(self.hidden, 1)[:, 0],
             "output_bias": np.zeros(1, np.float32),
         }
 
@@ -102,7 +102,7 @@ class UnreferencedNetwork:
         self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
     ) -> Weights:
         """Return the gradients of all layers."""
-        hidden, products = forward_pass.kept
+        hidden, products = forward_pass.intermediate
         outer = slopes * forward_pass.scores * (1 - forward_pass.scores)
         inner = outer[..., None] * weights["output"] * (1 - hidden**2)
         flat = inner.reshape(-1, inner.shape[-1])

@@ -33,7 +33,7 @@ class StatementRequest:
             raise InputError(f"no category is called {self.category!r}; {nearest(self.category, CATEGORIES)}")
 
     @property
-    def given(self) -> str:
+    def input_text(self) -> str:
         """Return request, goal and reply with their marks, on one line and each cut to ``MAX_WORDS`` words."""
         parts = (("u", self.request), ("g", self.goal), ("r", self.reply))
         return " ".join(f"[{mark}]{' '.join(text.split()[:MAX_WORDS])}" for mark, text in parts)
@@ -46,7 +46,7 @@ class StatementRequest:
     @property
     def prompt(self) -> str:
         """Return everything before the statement, for a model that continues a text."""
-        return f"{self.given} {self.mark}"
+        return f"{self.input_text} {self.mark}"
 
 
 STATEMENTS_LORA = LoraKind("statements", "statements.json", "rejoinder train statements")
@@ -101,11 +101,11 @@ class LoraStatementWriter:
         rows = [row[-(self.model.window - _MAX_TOKENS) :] for row in rows]
         statements: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
-            new_statements = self._written([rows[i] for i in batch], n, beam)
+            new_statements = self._generate([rows[i] for i in batch], n, beam)
             statements.update(zip((distinct[i] for i in batch), new_statements, strict=True))
         return [statements[request.prompt] for request in requests]
 
-    def _written(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
+    def _generate(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
         import torch
 
         from rejoinder.models.language_model.network import fill_left
@@ -163,16 +163,16 @@ class SequenceStatementWriter:
         """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
         statements = {
-            request: self._written(request, n, beam) for request in dict.fromkeys(requests)
+            request: self._generate(request, n, beam) for request in dict.fromkeys(requests)
         }  # one by one: padding changes scores
         return [statements[request] for request in requests]
 
-    def _written(self, request: StatementRequest, n: int, beam: int) -> list[str]:
+    def _generate(self, request: StatementRequest, n: int, beam: int) -> list[str]:
         import torch
 
         config = self.network.config
         window = min(int(self.tokenizer.model_max_length), int(getattr(config, "max_position_embeddings", 512)))
-        inputs = self.tokenizer(request.given, return_tensors="pt", truncation=True, max_length=window)
+        inputs = self.tokenizer(request.input_text, return_tensors="pt", truncation=True, max_length=window)
         mark = list(self.tokenizer(request.mark)["input_ids"])
         while mark and mark[-1] == self.tokenizer.eos_token_id:
             mark.pop()

@@ -62,7 +62,7 @@ def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Exam
         said = [next(turns) for _ in dialogue.turns]
         for place in range(1, len(said)):
             if said[place]:
-                rows += (reader.joined(said[:place]), (BEGIN, *said[place][: reader.limits.reply_tokens], END))
+                rows += (reader.join_turns(said[:place]), (BEGIN, *said[place][: reader.limits.reply_tokens], END))
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
