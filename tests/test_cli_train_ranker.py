@@ -45,8 +45,11 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
         (("--train", "train.jsonl", "-o", "new"), "no held-out questions are named; name some with --valid FILE"),
         ((*BOTH, "-o", "full"), "full: already exists and is not empty; name a new folder"),
         ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
-        ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"), "no encoder is called 'minilmm'"),
-        ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "glove-6b-50d"), "is no encoder"),
+        (
+            (*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"),
+            "no encoder and no folder is called 'minilmm'",
+        ),
+        ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "glove-6b-50d"), "not an encoder"),
         ((*BOTH, "-o", "new", "--encoder", "hf:minilm"), "leave out --encoder, or take --kind cross"),
         ((*BOTH, "-o", "new", "--device", "abacus"), "there is no device 'abacus' to train on"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--input", "10"), "no expanded situation with 10 distractors"),

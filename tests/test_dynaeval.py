@@ -254,7 +254,7 @@ def test_a_weight_of_another_shape_is_told(own: Path) -> None:
     with pytest.raises(InputError, match=r"'gcn\.conv1\.att' has the shape \(18, 5\), but \(8, 5\) fits"):
         open_dynaeval(str(own))
     change(own / CHECKPOINT, "best_state", gcn__conv1__basis=torch.zeros(3, 3))
-    with pytest.raises(InputError, match=r"'gcn\.conv1\.basis' has the shape \(3, 3\) where 3 dimensions are wanted"):
+    with pytest.raises(InputError, match=r"'gcn\.conv1\.basis' has the shape \(3, 3\), but 3 dimensions are expected"):
         open_dynaeval(str(own))
 
 
@@ -263,7 +263,7 @@ def test_an_encoder_that_does_not_fit_is_told(own: Path) -> None:
 
     width = tiny.SENTENCE + 1
     change(own / CHECKPOINT, "best_state", ds_1__weight=torch.zeros(tiny.WIDTH, width))
-    with pytest.raises(InputError, match=f"gives vectors of 32 numbers, but best.pt was trained on vectors of {width}"):
+    with pytest.raises(InputError, match=f"gives 32-dimensional vectors, but best.pt was trained on dimension {width}"):
         open_dynaeval(str(own))
     change(own / "SRoBERTa" / "pytorch_model.bin", encoder__layer__0__output__dense__bias=None)
     with pytest.raises(

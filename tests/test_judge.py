@@ -501,7 +501,7 @@ def test_spec_and_signature_hold_what_decides_the_number_and_no_secret(
         ("judge(model='m', repeats=0)", "repeats must be a whole number"),
         ("judge(model='m', temperature=3)", "temperature must be"),
         ("judge(model='m', max_tokens=0)", "max_tokens must be"),
-        ("judge(repeats=2)", "always says the same"),
+        ("judge(repeats=2)", "always gives the same answer"),
         ("judge(model='m', rubric='defualt')", "did you mean 'default'"),
     ],
 )

@@ -127,7 +127,7 @@ def test_a_model_without_such_a_head_is_refused(tmp_path: Path, own_cache: Path)
         Nsp(str(roberta)).score(PAIRS)
     with pytest.raises(ModelMissingError, match="get it with: rejoinder models get bert-base-uncased"):
         Nsp("bert-base-uncased").details()
-    with pytest.raises(SpecError, match="no encoder is called 'nobody'"):
+    with pytest.raises(SpecError, match="no encoder and no folder is called 'nobody'"):
         Nsp("nobody").details()
 
 

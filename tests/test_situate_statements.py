@@ -174,10 +174,10 @@ def test_a_folder_that_was_changed_or_is_not_there_is_refused(base: Path, tmp_pa
     for name in (STATEMENTS_LORA.card, lora_folder.WEIGHTS_FILE):
         (other / name).write_bytes((tmp_path / name).read_bytes())
     (other / STATEMENTS_LORA.card).write_text(card.replace(str(base), str(other / "tiny")))
-    with pytest.raises(InputError, match="was trained on other weights"):
+    with pytest.raises(InputError, match="was trained on different weights"):
         open_lora_writer(other)
     (other / lora_folder.WEIGHTS_FILE).write_bytes(b"12345678")
-    with pytest.raises(InputError, match="is not the file of its card"):
+    with pytest.raises(InputError, match="does not match its card"):
         open_lora_writer(other)
     with pytest.raises(InputError, match="train one with: rejoinder train statements"):
         open_lora_writer(tmp_path / "nowhere")

@@ -140,7 +140,7 @@ def test_a_model_that_is_nowhere_says_what_to_do(lm: Path) -> None:
         parse_system("seq2seq:nobody/t5").score(QUESTIONS)
     with pytest.raises(SpecError, match="no language model is named"):
         parse_system("hf:").score(QUESTIONS)
-    with pytest.raises(SpecError, match="bert-base-uncased is no language model"):
+    with pytest.raises(SpecError, match="'bert-base-uncased' is of kind encoder, not a language model"):
         parse_system("hf:bert-base-uncased").score(QUESTIONS)
 
 
@@ -150,7 +150,7 @@ def test_a_model_of_the_catalog_goes_by_its_name_and_by_its_repository(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).mkdir(parents=True)  # a folder of that name is something else
-    with pytest.raises(RejoinderError, match="the model 'gpt2' is not here; get it with: rejoinder models get gpt2"):
+    with pytest.raises(RejoinderError, match="the model 'gpt2' is missing; get it with: rejoinder models get gpt2"):
         parse_system(f"hf:{name}").score(QUESTIONS)
 
 

@@ -92,7 +92,9 @@ def _read_words(path: Path) -> dict[str, int]:
     words = text.removesuffix("\n").split("\n")
     rows = {word: row for row, word in enumerate(words)}
     if len(rows) != len(words):
-        raise InputError(f"{path}: {len(words) - len(rows):,} lines repeat a word; each word may occur only once")
+        raise InputError(
+            f"{path}: words occur more than once ({len(words) - len(rows):,} extra); each may occur only once"
+        )
     return rows
 
 

@@ -114,8 +114,9 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
             messages, chat_template=_chat_template(tokenizer), tokenize=False, add_generation_prompt=True
         )
     except (TemplateError, IndexError) as error:
+        turns = "turn" if len(messages) == 1 else "turns"
         raise InputError(
-            f"the model's chat template cannot format a context of {len(messages)} turns ({error}); "
+            f"the model's chat template cannot format a context of {len(messages)} {turns} ({error}); "
             "use join='eos' or join='newline'"
         ) from None
     return tuple(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
