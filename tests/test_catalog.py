@@ -428,7 +428,7 @@ def test_a_file_that_would_leave_its_folder_is_refused(hub: HubServer, name: str
 
 
 def test_a_hub_that_is_not_there_is_told(hub: HubServer) -> None:
-    with pytest.raises(FetchError, match="--mirror"):
+    with pytest.raises(FetchError, match=r"use another server \(mirror\)"):
         get("tiny", mirror="http://127.0.0.1:9", patience=HURRY)
     with pytest.raises(FetchError, match="404"):
         get("tiny", mirror=hub.url + "/elsewhere", patience=HURRY)

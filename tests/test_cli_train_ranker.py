@@ -47,7 +47,7 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
         ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
         (
             (*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"),
-            "no encoder and no folder is called 'minilmm'",
+            "no folder is called 'minilmm'",
         ),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "glove-6b-50d"), "not an encoder"),
         ((*BOTH, "-o", "new", "--encoder", "hf:minilm"), "leave out --encoder, or take --kind cross"),

@@ -125,7 +125,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(here: Path, encoder: str) -
         (
             (here / "talks.jsonl", "-o", here / "x.npy", "--encoder", "aptnes"),
             SpecError,
-            "no encoder and no folder is called",
+            "no encoder and no folder",
         ),
     ):
         done = run(*typed, status=2)

@@ -83,7 +83,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(given: Path, tmp_path: Path
         (("grade", given, "--people", given, "-o", tmp_path / "x.jsonl"), "cannot tell what kind of record"),
         (
             ("statements", given, "--category", "mood", "--writer", tmp_path),
-            "no sequence model and no folder with a config.json is called",
+            "no sequence model",
         ),
     ]
     for words, message in cases:

@@ -65,7 +65,9 @@ def aptness(
     if isinstance(contexts, str) or isinstance(responses, str):
         raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
     if len(contexts) != len(responses):
-        raise InputError(f"contexts has {len(contexts)} entries but responses {len(responses)}; pass as many of each")
+        raise InputError(
+            f"contexts has {len(contexts)} entries but responses has {len(responses)}; pass one context per response"
+        )
     turn_lists = [[context] if isinstance(context, str) else list(context) for context in contexts]
     for i, texts in enumerate(turn_lists):
         if not all(isinstance(text, str) for text in [*texts, responses[i]]):

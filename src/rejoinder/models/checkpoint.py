@@ -6,13 +6,11 @@ containers and numbers, and refuses everything else.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError, brief
-from rejoinder.files import sha256_of
 from rejoinder.paths import cache_home
 
 
@@ -52,11 +50,6 @@ def read_lines(path: Path) -> list[str]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-
-
-def files_digest(paths: Sequence[Path]) -> str:
-    """Return one sha256 of several files, in order."""
-    return hashlib.sha256(" ".join(sha256_of(path) for path in paths).encode()).hexdigest()
 
 
 def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
 from rejoinder.models.encoder.architecture import read_shape, weights_digest
@@ -51,8 +52,7 @@ class NextSentence:
         self._tokenizer = load_tokenizer(folder, shape.max_tokens)
         self._first, self._between = _special_ids(self._tokenizer.serialized, folder)
         tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
-        parts = (weights_digest(folder), tokens, shape.max_tokens)
-        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+        self.digest = join_digests(weights_digest(folder), tokens, shape.max_tokens)
 
     def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that each second text follows its first."""
@@ -159,7 +159,7 @@ class NextSentencePairEncoder(NextSentence):
         plain = name.removeprefix(HUB_PREFIX)
         self.licence = MODELS[plain].licence if plain in MODELS else "not known"
         self.dimensions = int(self._model.config.hidden_size)
-        self.digest = hashlib.sha256(f"pooled {self.digest}".encode()).hexdigest()
+        self.digest = join_digests("pooled", self.digest)
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import folder_digest
 from rejoinder.models.device import Device, silence_transformers, torch_device
-from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.generation import Decoding, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
 

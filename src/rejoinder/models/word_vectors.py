@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Vectors, WordVectors
+from rejoinder.models.card import files_digest, join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
 from rejoinder.models.catalog.manifest import read_manifest, require_model
 
@@ -30,7 +30,7 @@ class MappedVectors:
                 f"{folder}: has {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
             )
         self.dimensions = int(self._matrix.shape[1])
-        self.digest = digest or _compute_digest(folder)
+        self.digest = digest or files_digest([folder / MATRIX, folder / VOCABULARY])
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -66,7 +66,7 @@ def load_word_vectors(name: str) -> WordVectors:
     folder = require_model(name)
     manifest = read_manifest(folder)
     digests = manifest.files if manifest else {}
-    return MappedVectors(folder, name, _join_digests(digests[MATRIX], digests[VOCABULARY]))
+    return MappedVectors(folder, name, join_digests(digests[MATRIX], digests[VOCABULARY]))
 
 
 def _read_matrix(path: Path) -> Vectors:
@@ -96,13 +96,3 @@ def _read_words(path: Path) -> dict[str, int]:
             f"{path}: words occur more than once ({len(words) - len(rows):,} extra); each may occur only once"
         )
     return rows
-
-
-def _compute_digest(folder: Path) -> str:
-    from rejoinder.files import sha256_of
-
-    return _join_digests(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
-
-
-def _join_digests(*digests: str) -> str:
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()

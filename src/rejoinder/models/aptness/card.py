@@ -91,12 +91,6 @@ def read_card(folder: Path) -> AptnessCard:
         raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
 
 
-def write_card(folder: Path, card: AptnessCard) -> None:
-    """Write the card of a folder, the last file of an export."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
-
-
 def check_files(folder: Path, card: AptnessCard, *names: str) -> None:
     """Raise if a file does not match the card."""
     for name in names:

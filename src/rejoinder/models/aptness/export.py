@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTok
 from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
+from rejoinder.models.card import write_card
 from rejoinder.models.onnx.quantization import quantize_matrix
 
 _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
@@ -77,7 +79,7 @@ def export_pair(
         limits=limits,
         about=dict(card),
     )
-    cards.write_card(target, new_card)
+    write_card(target / cards.CARD_FILE, asdict(new_card))
     return new_card
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.batching import batches
+from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import WEIGHTS, require_model
 from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.models.language_model import lora_folder
-from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.lora_folder import LoraCard
 from rejoinder.models.language_model.model import LanguageModel
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import pad
-from rejoinder.models.checkpoint import checkpoint_folder, files_digest, fill_network, find_file, read_weights
+from rejoinder.models.card import files_digest
+from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_file, read_weights
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder.architecture import read_shape as encoder_shape
 from rejoinder.models.encoder.transformers import load_tokenizer

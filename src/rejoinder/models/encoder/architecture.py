@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
+from rejoinder.models.card import join_digests
 from rejoinder.models.encoder.card import Pooling
 
 _UNSET = 10**9  # tokenisers write a huge number if they have no limit
@@ -62,7 +62,7 @@ def weights_digest(folder: Path) -> str:
     if not weights:
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
     digests = [sha256_of(path) for path in [*weights, folder / "config.json"]]
-    return digests[0] if len(weights) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return digests[0] if len(weights) == 1 else join_digests(*digests)
 
 
 def _read_json(path: Path, required: bool = False) -> dict[str, Any]:

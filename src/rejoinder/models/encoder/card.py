@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,6 +10,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
+from rejoinder.models.card import join_digests
 
 CARD_FILE = "encoder.json"
 GRAPH = "model.onnx"
@@ -67,8 +67,8 @@ def compute_digest(folder: Path, card: EncoderCard) -> str:
             f"{folder / GRAPH}: does not match its card (sha256 {digest[:12]}…, not {card.graph[:12]}…); "
             "export the encoder again"
         )
-    parts = (card.source, card.weights, _sha256(folder / TOKENIZER), card.pooling, card.max_tokens, card.padding)
-    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+    tokenizer = _sha256(folder / TOKENIZER)
+    return join_digests(card.source, card.weights, tokenizer, card.pooling, card.max_tokens, card.padding)
 
 
 def _sha256(path: Path) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import join_digests
 from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.architecture import read_shape, weights_digest
@@ -40,8 +41,7 @@ class TransformersEncoder:
         self.dimensions = int(self._model.config.hidden_size)
         self.layers = int(self._model.config.num_hidden_layers)
         tokens = hashlib.sha256(self._tokenizer.serialized.encode()).hexdigest()
-        parts = (weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
-        self.digest = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+        self.digest = join_digests(weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""

@@ -20,6 +20,7 @@ from torch import Tensor
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.batching import batches
+from rejoinder.models.card import write_card
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.shape import GeneratorShape
@@ -180,8 +181,7 @@ def save_generator(
     write_tensors(folder / WEIGHTS, arrays)
     files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
     card = GeneratorCard(network.shape, limits, files, about)
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
+    write_card(folder / CARD_FILE, asdict(card))
 
 
 def read_card(folder: Path) -> GeneratorCard:

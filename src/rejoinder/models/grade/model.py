@@ -17,7 +17,8 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.checkpoint import checkpoint_folder, files_digest, find_file, read_lines, read_weights
+from rejoinder.models.card import files_digest
+from rejoinder.models.checkpoint import checkpoint_folder, find_file, read_lines, read_weights
 from rejoinder.models.device import batch_limits, count_threads
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.grade.graph import Concepts, KeywordGraph, build_graph, concept_files, read_concepts

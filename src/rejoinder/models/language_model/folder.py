@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.card import folder_digest
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.network import is_causal
 
 Precision: TypeAlias = Literal["float32", "float64", "bfloat16", "float16"]
-# What determines a score: weights, configuration, tokeniser and chat template; not model cards or licences.
-_DIGEST_PATTERNS = (
-    *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
-    *("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.model", "*.jinja"),
-)
-_CHUNK = 1 << 20
 
 
 class ModelFolder(NamedTuple):
@@ -71,18 +65,6 @@ def _load_network(folder: Path, precision: Any) -> tuple[Any, Any]:
     if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
         raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     return network, tokenizer
-
-
-def folder_digest(folder: Path) -> str:
-    """Return a sha256 over the names and contents of all files that determine a score."""
-    whole = hashlib.sha256()
-    for path in sorted({path for pattern in _DIGEST_PATTERNS for path in folder.glob(pattern)}):
-        one = hashlib.sha256()
-        with path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                one.update(chunk)
-        whole.update(f"{path.name} {one.hexdigest()}\n".encode())
-    return whole.hexdigest()
 
 
 def _read_window(network: Any, tokenizer: Any, folder: Path) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.card import write_card
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
@@ -66,8 +67,7 @@ def write_lora(
     content = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
     (folder / WEIGHTS_FILE).write_bytes(content)
     card = LoraCard(base.name, base.digest, hashlib.sha256(content).hexdigest(), dict(about))
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / kind.card).write_bytes(orjson.dumps(asdict(card), option=option))
+    write_card(folder / kind.card, asdict(card))
     return card
 
 

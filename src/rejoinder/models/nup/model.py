@@ -69,12 +69,6 @@ def read_card(folder: Path) -> NupCard:
         raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
 
 
-def write_card(folder: Path, card: NupCard) -> None:
-    """Write the card of a folder, the last file of a training run."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
-
-
 class NupModel:
     """The exported network in a folder."""
 

@@ -86,12 +86,6 @@ def read_card(folder: Path) -> RankerCard:
         raise InputError(f"{path}: is not the card of a ranker (a key is missing or unknown); train it again") from None
 
 
-def write_card(folder: Path, card: RankerCard) -> None:
-    """Write the card of a folder, the last file of a training run."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
-
-
 def check_files(folder: Path, card: RankerCard) -> None:
     """Raise if a file does not match the card."""
     for name, digest in card.files.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.graph import write_graph
 from rejoinder.models.aptness.network import CrossEncoder
+from rejoinder.models.card import write_card
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard, StatementChoice
@@ -67,7 +69,7 @@ def export_ranker(
         choice=choice,
         about=dict(about),
     )
-    cards.write_card(target, card)
+    write_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import write_card
 from rejoinder.models.device import batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.encoder.transformers import load_tokenizer, open_network
@@ -65,8 +67,6 @@ def find_special_tokens(tokenizer: str) -> SpecialTokens:
 
 def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
     """Return the limits, with rows no longer than the encoder's positions."""
-    from dataclasses import replace
-
     positions = int(getattr(reader.trunk.config, "max_position_embeddings", 512)) - 2
     row = min(limits.row_tokens, positions)
     half = (row - 3) // 2  # so that a request and a candidate always fit
@@ -80,8 +80,6 @@ def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
 
 def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target: Path) -> RankerCard:
     """Write a ranker that needs torch; the files' digests are added to the card."""
-    from dataclasses import replace
-
     from safetensors.torch import save_file
 
     target.mkdir(parents=True, exist_ok=True)
@@ -92,7 +90,7 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
     card = replace(card, files={name: sha256_of(target / name) for name in names})
-    cards.write_card(target, card)
+    write_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 

@@ -14,6 +14,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
+from rejoinder.models.card import write_card
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_network, center_vectors, join_views
 from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors, open_utterance_vectors
@@ -86,8 +87,7 @@ def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
     content = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
-    text = orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-    (folder / CARD_FILE).write_bytes(text + b"\n")
+    write_card(folder / CARD_FILE, content)
     return read_card(folder)
 
 
