@@ -63,10 +63,10 @@ _States: TypeAlias = dict[tuple[int, int], tuple[int, _Chain]]
 
 def align(reference: Sequence[Candidates]) -> Alignment:
     """Return the best alignment, given the candidates of each word of the reference."""
-    return _without_rivals(reference) or _search(_rows(reference))
+    return _align_unambiguous(reference) or _search(_rows(reference))
 
 
-def _without_rivals(reference: Sequence[Candidates]) -> Alignment | None:
+def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
     """Return the alignment if each word has at most one candidate and no two words share one; otherwise None."""
     links: list[Link] = []
     used = chunks = 0

@@ -26,13 +26,13 @@ class ContextualTokens(NamedTuple):
     own: NDArray[np.bool_]
 
 
-def contextual(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
+def contextual_vectors(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
     """Return the tokens of each text; a blank text has only special ones."""
-    return _contextual(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
+    return _compute_token_vectors(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
 
 
 @lru_cache(maxsize=1)  # precision and recall of the same pairs are often computed one after the other
-def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
+def _compute_token_vectors(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
     # With a byte-level tokeniser (RoBERTa), a leading space makes the first word a word like the others, as in the
     # bert-score package; other tokenisers ignore it.
     spaced = [" " + text.strip() for text in texts]
@@ -120,7 +120,7 @@ class Bertscore(Metric):
         scores = [NAN] * len(pairs)
         for groups in _blocks(pairs):
             texts = list(dict.fromkeys(text for group in groups for text in group.texts))
-            tokens = dict(zip(texts, contextual(texts, self.encoder, self._layer), strict=True))
+            tokens = dict(zip(texts, contextual_vectors(texts, self.encoder, self._layer), strict=True))
             for group in groups:
                 references = [tokens[text] for text in group.references if tokens[text].own.any()]
                 replies = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]

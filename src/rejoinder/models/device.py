@@ -47,7 +47,7 @@ def requested_device() -> Device | None:
 
 def graph_backend() -> Backend:
     """Return where exported graphs are computed: by onnxruntime on CUDA, by torch on CUDA, or on the CPU."""
-    return _place(requested_device())
+    return _choose_backend(requested_device())
 
 
 def torch_device(name: str | None = None) -> Device:
@@ -81,7 +81,7 @@ def describe_backend() -> str:
 
 
 @cache
-def _place(requested: Device | None) -> Backend:
+def _choose_backend(requested: Device | None) -> Backend:
     if requested != "cpu" and (requested or has_driver()):
         if CUDA_PROVIDER in _onnx_providers():
             return Backend("cuda", "onnxruntime")

@@ -163,7 +163,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "CumSum": lambda data, axis: torch.cumsum(data, int(axis)),
     "DequantizeLinear": _dequantize,
     "Div": _binary(_divide),
-    "Einsum": lambda *given, equation: torch.einsum(equation, *given),
+    "Einsum": lambda *operands, equation: torch.einsum(equation, *operands),
     "Equal": _binary(torch.eq),
     "Erf": torch.erf,
     "Expand": _expand,

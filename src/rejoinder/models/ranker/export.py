@@ -30,7 +30,7 @@ def export_ranker(
     reader: CrossEncoder,
     chooser: ChooserNetwork | None,
     weights: Floats | None,
-    given: str,
+    input_name: str,
     choice: StatementChoice,
     limits: RankerLimits,
     about: Mapping[str, Any],
@@ -61,7 +61,7 @@ def export_ranker(
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
         encoder=cards.EMBEDDED,
-        given=given,
+        given=input_name,
         files={name: sha256_of(target / name) for name in names},
         marks=shipped.marks,
         words=shipped.files[aptness_card.EMBEDDINGS],
