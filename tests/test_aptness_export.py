@@ -130,7 +130,7 @@ def test_a_tokenizer_without_the_mark_between_utterances_is_refused(tmp_path: Pa
     bi, cross = tiny_aptness.networks()
     found = json.loads(tiny_aptness.tokenizer())
     del found["model"]["vocab"]["[unused0]"]
-    with pytest.raises(InputError, match=r"has no \[unused0\]"):
+    with pytest.raises(InputError, match=r"has no special token \[unused0\]"):
         export_pair(bi, cross, json.dumps(found), tiny_aptness.CALIBRATION, {}, tmp_path / "out")
 
 

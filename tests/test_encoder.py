@@ -220,7 +220,7 @@ def test_a_name_that_leads_nowhere_is_told(tmp_path: Path) -> None:
         load_encoder("minlm")
     with pytest.raises(ModelMissingError, match="rejoinder models get minilm"):
         load_encoder("minilm")
-    with pytest.raises(SpecError, match="no encoder but a language-model"):
+    with pytest.raises(SpecError, match="of kind language-model, not an encoder"):
         load_encoder("gpt2")
     with pytest.raises(ModelMissingError):
         load_encoder("hf:nobody/nothing")

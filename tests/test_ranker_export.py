@@ -178,5 +178,5 @@ def test_a_card_that_is_not_ours_is_told(copied: Path, changed: dict[str, Any], 
 def test_a_card_that_is_no_json_is_told(copied: Path) -> None:
     for content in (b"{", b"[1]", b"\xff"):
         (copied / ranker_card.CARD_FILE).write_bytes(content)
-        with pytest.raises(InputError, match=r"is not JSON|is not a card of a ranker"):
+        with pytest.raises(InputError, match=r"is not JSON|is not the card of a ranker"):
             open_ranker(copied)

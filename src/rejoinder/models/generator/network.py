@@ -88,7 +88,7 @@ class RecurrentBody(nn.Module):
         return EncodedContext(states, filling, last)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
-        """Read replies; what fills one up stands behind it, where no real token looks."""
+        """Decode replies; padding comes after the real tokens, which do not see it."""
         hidden, _ = self.decoder(self.dropout(words), memory.last)
         if self.join is not None:
             weights = hidden @ memory.states.transpose(1, 2)

@@ -43,7 +43,7 @@ _ENDINGS = (
 
 
 class SynonymTable(NamedTuple):
-    """The synsets of each word that stand for more than that word, and the base forms of irregular forms."""
+    """The synsets of each word that contain other words too, and the base forms of irregular forms."""
 
     synsets: dict[str, list[int]]
     exceptions: dict[str, list[str]]
