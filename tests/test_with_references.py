@@ -83,5 +83,5 @@ def test_a_metric_that_cannot_be_restricted_is_an_error() -> None:
         WithReferences("self_bleu(over='references')")
     with pytest.raises(SpecError, match="did you mean 'bleu'"):
         WithReferences("blue")
-    with pytest.raises(SpecError, match="names with '\\+' between them"):
+    with pytest.raises(SpecError, match="names joined by '\\+'"):
         WithReferences("bleu", "human+")
