@@ -99,10 +99,10 @@ class Fed(Metric):
         """Return the mean loss over the follow-ups; 0 if there are none."""
         if not texts:
             return [0.0] * len(scored)
-        followup_scores = [[one_scored.followups[text] for text in texts] for one_scored in scored]
+        followup_scores = [[entry.followups[text] for text in texts] for entry in scored]
         if self.over == "followup":
             return [sum(-scores.total for scores in line) / len(texts) for line in followup_scores]
-        before = model.context_log_probabilities([one_scored.conversation for one_scored in scored], self._room(model))
+        before = model.context_log_probabilities([entry.conversation for entry in scored], self._room(model))
         return [
             sum(-(b.log_probabilities.sum() + s.total) / (len(b.tokens) + len(s.tokens)) for s in line) / len(texts)
             for b, line in zip(before, followup_scores, strict=True)

@@ -22,8 +22,8 @@ class Nsp(Metric):
 
     ``model='bert-base-uncased'`` (or a folder, or ``hf:NAME``) is BERT's next-sentence head, as in the paper: the
     context is one text, its turns joined by spaces. ``'aptness'`` is the cross-encoder shipped with the package, a
-    similar head trained on replies, without its calibration. A context that is too long loses its beginning, a reply
-    its end. NaN without a context.
+    head of the same shape trained on replies, without its calibration. A context that is too long loses its beginning,
+    a reply its end. NaN without a context.
     """
 
     model: str = "aptness"

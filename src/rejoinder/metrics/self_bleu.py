@@ -109,13 +109,13 @@ def _count_matches_among(texts: Sequence[Tokens], k: int) -> list[int]:
             highest[gram] = (count, i, first) if count > first else (first, owner, max(second, count))
     matches = []
     for i, tokens in enumerate(texts):
-        count_matched = sum([text_counts[gram] > 1 for gram in set(ngrams(tokens, k))])
+        total = sum([text_counts[gram] > 1 for gram in set(ngrams(tokens, k))])
         for gram, count in repeated[i].items():
             first, owner, second = highest[gram]
             highest_elsewhere = second if owner == i else first
             if highest_elsewhere > 1:
-                count_matched += min(count, highest_elsewhere) - 1
-        matches.append(count_matched)
+                total += min(count, highest_elsewhere) - 1
+        matches.append(total)
     return matches
 
 

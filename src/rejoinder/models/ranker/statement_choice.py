@@ -69,10 +69,10 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
     nearest = np.maximum.reduceat(
         cosines[:, candidate_inverse], _starts([len(candidates[i]) for i in candidate_indices]), axis=1
     )[statement_inverse]
-    word_weights_column = weights[all_statement_words][:, None]
+    counted_weights = weights[all_statement_words][:, None]
     starts = _starts([len(statements[i]) for i in statement_indices])
-    total = np.add.reduceat(word_weights_column, starts, axis=0)
-    similarity = np.add.reduceat(word_weights_column * np.maximum(nearest, 0) ** 3, starts, axis=0) / np.maximum(
+    total = np.add.reduceat(counted_weights, starts, axis=0)
+    similarity = np.add.reduceat(counted_weights * np.maximum(nearest, 0) ** 3, starts, axis=0) / np.maximum(
         total, 1e-9
     )
     similarities[np.ix_(candidate_indices, statement_indices)] = similarity.T
