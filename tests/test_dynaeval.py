@@ -251,7 +251,9 @@ def test_a_weight_of_another_shape_is_told(own: Path) -> None:
     import torch
 
     change(own / CHECKPOINT, "best_state", gcn__conv1__att=torch.zeros(18, tiny.BASES))
-    with pytest.raises(InputError, match=r"'gcn\.conv1\.att' has the shape \(18, 5\), but \(8, 5\) fits"):
+    with pytest.raises(
+        InputError, match=r"'gcn\.conv1\.att' has the shape \(18, 5\); the other weights require \(8, 5\)"
+    ):
         open_dynaeval(str(own))
     change(own / CHECKPOINT, "best_state", gcn__conv1__basis=torch.zeros(3, 3))
     with pytest.raises(InputError, match=r"'gcn\.conv1\.basis' has the shape \(3, 3\), but 3 dimensions are expected"):

@@ -224,7 +224,7 @@ def test_a_name_that_leads_nowhere_is_told(tmp_path: Path) -> None:
         load_encoder("gpt2")
     with pytest.raises(ModelMissingError):
         load_encoder("hf:nobody/nothing")
-    with pytest.raises(SpecError, match="holds neither"):
+    with pytest.raises(SpecError, match="has neither"):
         load_encoder(str(tmp_path))
 
 

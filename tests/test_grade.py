@@ -391,7 +391,8 @@ def test_a_weight_of_another_shape_is_told(own: Path) -> None:
 
     change(own, linear2_1___linear_layer__weight=torch.zeros(8, 7))
     with pytest.raises(
-        InputError, match=r"'linear2_1\._linear_layer\.weight' has the shape \(8, 7\), but \(8, 128\) fits"
+        InputError,
+        match=r"'linear2_1\._linear_layer\.weight' has the shape \(8, 7\); the other weights require \(8, 128\)",
     ):
         open_grade(str(own))
 

@@ -361,7 +361,7 @@ def test_soft_tokens_of_the_wrong_shape_are_a_users_error(models: dict[str, Lang
     with pytest.raises(InputError, match="form must be"):
         model.soft_log_probabilities(SHORT, torch.zeros(2, size), "odds")  # type: ignore[arg-type]
     rows = model.read(SHORT).rows(torch.tensor([0, 0]))
-    with pytest.raises(InputError, match="3 rows of soft tokens cannot follow 2"):
+    with pytest.raises(InputError, match="3 rows of soft tokens cannot follow a reading of 2 rows"):
         model.soft_log_probabilities(rows, torch.zeros(3, 1, size))
 
 
