@@ -52,7 +52,7 @@ def a_step(model: LanguageModel, rounds: int = 3) -> list[dict[str, Any]]:
     torch.set_num_threads(count_threads())
     banned = _token_penalties(model)
     text = model.reply_ids(replies(1)[0])[:PLACES]
-    target = Target.of([text], model.network.device)
+    target = Target.from_texts([text], model.network.device)
     with torch.no_grad():
         reading = model.read(CONTEXT, PLACES)
         first = initial_logits(model.network, reading, target, SETTINGS, banned)

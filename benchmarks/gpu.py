@@ -171,7 +171,7 @@ def compared(one: Path, other: Path) -> list[Measured]:
 
 def _gpu() -> str | None:
     try:
-        if device._place(None).device != "cuda":
+        if device._choose_backend(None).device != "cuda":
             return None
         import torch
 

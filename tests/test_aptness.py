@@ -260,7 +260,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     for name in ("reply.onnx", "cross.onnx", "embeddings.int8", "tokenizer.json"):
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        with pytest.raises(InputError, match=f"{name}: is not the file of its card"):
+        with pytest.raises(InputError, match=f"{name}: does not match its card"):
             AptnessModel(folder).probabilities([["yes"]], ["no"])
         (folder / name).write_bytes(whole)
     (folder / "aptness.json").write_text('{"format": 1}')

@@ -130,7 +130,7 @@ def test_a_tokenizer_without_the_mark_between_utterances_is_refused(tmp_path: Pa
     bi, cross = tiny_aptness.networks()
     found = json.loads(tiny_aptness.tokenizer())
     del found["model"]["vocab"]["[unused0]"]
-    with pytest.raises(InputError, match=r"has no \[unused0\]"):
+    with pytest.raises(InputError, match=r"has no special token \[unused0\]"):
         export_pair(bi, cross, json.dumps(found), tiny_aptness.CALIBRATION, {}, tmp_path / "out")
 
 
@@ -143,5 +143,5 @@ def test_a_trunk_that_cannot_read_a_pair_is_refused(tmp_path: Path) -> None:
 def test_a_calibration_that_forgets_a_network_is_refused(tmp_path: Path) -> None:
     bi, cross = tiny_aptness.networks()
     wrong = {**tiny_aptness.CALIBRATION, "both": {"bi": 1.0, "bias": 0.0}}
-    with pytest.raises(InputError, match="calibration of 'both' must weigh bi and cross"):
+    with pytest.raises(InputError, match="calibration of 'both' must have a weight for bi and cross"):
         export_pair(bi, cross, tiny_aptness.tokenizer(), wrong, {}, tmp_path / "out")

@@ -155,13 +155,13 @@ def test_blocks_order_and_neighbours_change_nothing(tiny: str, monkeypatch: pyte
 
 def test_each_text_is_encoded_once(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    contextual = module.contextual
+    contextual = module.contextual_vectors
 
     def counted(texts: Sequence[str], encoder: str, layer: int) -> Any:
         asked.extend(texts)
         return contextual(texts, encoder, layer)
 
-    monkeypatch.setattr(module, "contextual", counted)
+    monkeypatch.setattr(module, "contextual_vectors", counted)
     Bertscore(encoder=tiny).score([pair(f"reply {i % 7}", "yes", "no", "reply 1") for i in range(50)])
     assert len(asked) == len(set(asked)) == 9
 

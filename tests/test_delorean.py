@@ -119,7 +119,7 @@ def test_a_backward_pass_lowers_the_content_loss(model: LanguageModel) -> None:
 def test_each_gradient_step_lowers_the_content_loss() -> None:
     random = torch.Generator().manual_seed(0)
     logits = torch.randn((2, 4, 50), generator=random).log_softmax(-1)
-    target = Target.of([(1, 2, 3, 4), (5, 6)], torch.device("cpu"))
+    target = Target.from_texts([(1, 2, 3, 4), (5, 6)], torch.device("cpu"))
     losses = [content_loss(logits, target)]
     for _ in range(5):
         logits = backward(logits, target, DeloreanSettings(updates=1, step_size=0.01))

@@ -30,7 +30,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """A machine of which one says what it has."""
 
     def made(driver: bool = False, provider: bool = False, torch: bool = False, asked: str | None = None) -> None:
-        device._place.cache_clear()
+        device._choose_backend.cache_clear()
         found = [device.CPU_PROVIDER, *([device.CUDA_PROVIDER] if provider else [])]
         monkeypatch.setattr(device, "has_driver", lambda: driver)
         monkeypatch.setattr(device, "_onnx_providers", lambda: found)
@@ -41,7 +41,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
             monkeypatch.setenv("REJOINDER_DEVICE", asked)
 
     yield made
-    device._place.cache_clear()
+    device._choose_backend.cache_clear()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are computed by torch, which here has a CPU only."""
     pytest.importorskip("torch", reason="the torch extra is not installed")
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    monkeypatch.setattr(device, "_place", lambda asked: Backend("cpu", "torch"))
+    monkeypatch.setattr(device, "_choose_backend", lambda asked: Backend("cpu", "torch"))
 
 
 def test_cuda_is_used_where_there_is_one_and_the_cpu_elsewhere(machine: Machine) -> None:
@@ -148,7 +148,7 @@ def test_torch_computes_aptness_to_the_written_decimals(
         return [model.encoder.encode(replies), *(one(contexts, replies) for one in found)]
 
     by_it = computed()
-    monkeypatch.setattr(device, "_place", lambda asked: Backend("cpu", "onnxruntime"))
+    monkeypatch.setattr(device, "_choose_backend", lambda asked: Backend("cpu", "onnxruntime"))
     for ours, theirs in zip(by_it, computed(), strict=True):
         assert np.abs(ours - theirs).max() < 2e-5
     factory._open.cache_clear()

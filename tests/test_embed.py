@@ -122,7 +122,11 @@ def test_what_cannot_be_done_is_said_in_one_sentence(here: Path, encoder: str) -
         ((here / "talks.jsonl", "-o", here / "x.csv"), InputError, "written as .npy or .parquet"),
         ((here / "nothing.jsonl", "-o", here / "x.npy"), InputError, "no such file"),
         ((here / "nothing.txt", "-o", here / "x.npy"), InputError, "cannot be read"),
-        ((here / "talks.jsonl", "-o", here / "x.npy", "--encoder", "aptnes"), SpecError, "no encoder is called"),
+        (
+            (here / "talks.jsonl", "-o", here / "x.npy", "--encoder", "aptnes"),
+            SpecError,
+            "no encoder and no folder",
+        ),
     ):
         done = run(*typed, status=2)
         assert isinstance(done.exception, error), done.exception

@@ -186,7 +186,7 @@ def test_an_absent_model_is_told_before_anything_is_written(spec: str, tmp_path:
 
 
 def test_a_name_that_is_no_set_of_word_vectors_is_told() -> None:
-    with pytest.raises(RejoinderError, match="no set of word vectors"):
+    with pytest.raises(RejoinderError, match="not word vectors"):
         score(EmbeddingAverage("minilm"), "yes", "no")
     with pytest.raises(RejoinderError, match="glove"):
         score(EmbeddingAverage("glove"), "yes", "no")

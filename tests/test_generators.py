@@ -214,10 +214,10 @@ def test_a_changed_or_foreign_folder_is_refused(tmp_path: Path) -> None:
     folder = trained(tmp_path / "g")
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\1")
-    with pytest.raises(InputError, match="is not the file of its card"):
+    with pytest.raises(InputError, match="does not match its card"):
         load_generator(folder)
     (folder / "generator.json").write_text("[]")
-    with pytest.raises(InputError, match="not a card of a generator"):
+    with pytest.raises(InputError, match="not the card of a generator"):
         load_generator(folder)
 
 

@@ -291,7 +291,7 @@ def test_a_folder_is_read_as_it_was_written_and_its_bytes_do_not_change(tmp_path
     [
         (None, "cannot be read"),
         ("{", "is not JSON"),
-        ("{}", "does not hold weights of idk in format 1"),
+        ("{}", "does not contain weights of idk in format 1"),
         ('{"format": 1, "weights": [1.0]}', "a key is missing or wrong"),
         ('{"format": 1, "weights": ["x"], "bias": 0, "encoder": "aptness", "features": "0"}', "a key is missing"),
     ],
@@ -306,7 +306,7 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
 @shipped
 def test_weights_that_belong_to_other_vectors_are_refused_with_the_command(tmp_path: Path) -> None:
     cards.write_card(tmp_path, card((0.1,) * 384))
-    with pytest.raises(InputError, match=r"trained on other vectors of 'aptness'.*rejoinder train idk -o FOLDER"):
+    with pytest.raises(InputError, match=r"trained on different vectors of 'aptness'.*rejoinder train idk -o FOLDER"):
         rejoinder.score(["hi"], metrics=f"idk(folder={str(tmp_path)!r})", contexts=["hello"])
 
 

@@ -501,7 +501,7 @@ def test_spec_and_signature_hold_what_decides_the_number_and_no_secret(
         ("judge(model='m', repeats=0)", "repeats must be a whole number"),
         ("judge(model='m', temperature=3)", "temperature must be"),
         ("judge(model='m', max_tokens=0)", "max_tokens must be"),
-        ("judge(repeats=2)", "always says the same"),
+        ("judge(repeats=2)", "always gives the same answer"),
         ("judge(model='m', rubric='defualt')", "did you mean 'default'"),
     ],
 )
@@ -664,7 +664,7 @@ def test_consistency_and_cost_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         metric: Any = parse("judge(model='m', repeats=2)")
         given = pairs(3)
         assert metric.score(given) == [1.5, 4.0, 5.0]
-        said = list(metric.judge().said([metric.asked(pair) for pair in given]))
+        said = list(metric.judge().said([metric.to_request(pair) for pair in given]))
     found = measure_consistency(said)
     assert (found.n, found.same) == (3, 2 / 3)
     assert found.mean_difference == pytest.approx(1 / 3)

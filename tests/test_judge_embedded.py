@@ -60,7 +60,7 @@ def test_answers_after_prompts_are_what_the_language_model_says_of_replies() -> 
 
 
 def test_an_answer_of_several_tokens_is_refused() -> None:
-    with pytest.raises(InputError, match="does not have a token of its own for each of 1, 12345"):
+    with pytest.raises(InputError, match="does not have a separate token for each of 1, 12345"):
         answer_log_probabilities(judge().model, [CONTEXT], ["1", "12345"])
 
 

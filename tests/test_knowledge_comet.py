@@ -82,7 +82,7 @@ def test_the_prompt_is_event_relation_mark(tmp_path: Path) -> None:
 def test_a_model_that_is_not_here_or_is_another_is_named(tmp_path: Path) -> None:
     with pytest.raises(RejoinderError, match="rejoinder models get comet"):
         load_sequence_comet()
-    with pytest.raises(SpecError, match="is no sequence model"):
+    with pytest.raises(SpecError, match="not a sequence model"):
         load_sequence_comet("minilm")
     with pytest.raises(SpecError, match="no folder with a config"):
         load_sequence_comet(str(tmp_path))

@@ -120,14 +120,14 @@ def test_it_is_found_by_its_name_in_the_cache(bert: Path, own_cache: Path) -> No
 def test_a_model_without_such_a_head_is_refused(tmp_path: Path, own_cache: Path) -> None:
     pytest.importorskip("torch")
     plain = tiny_models.write_transformers_encoder(tmp_path / "plain")
-    with pytest.raises(InputError, match=r"no whole next-sentence head \(cls\.seq_relationship\.\w+ is missing\)"):
+    with pytest.raises(InputError, match=r"no complete next-sentence head \(cls\.seq_relationship\.\w+ is missing\)"):
         Nsp(str(plain)).score(PAIRS)
     roberta = tiny_models.write_transformers_encoder(tmp_path / "roberta", "roberta")
     with pytest.raises(InputError, match="cannot be opened as a next-sentence head"):
         Nsp(str(roberta)).score(PAIRS)
     with pytest.raises(ModelMissingError, match="get it with: rejoinder models get bert-base-uncased"):
         Nsp("bert-base-uncased").details()
-    with pytest.raises(SpecError, match="no encoder is called 'nobody'"):
+    with pytest.raises(SpecError, match="no encoder and no folder is called 'nobody'"):
         Nsp("nobody").details()
 
 

@@ -161,7 +161,7 @@ def test_a_folder_that_was_changed_is_refused(own_cache: Path) -> None:
     assert metric.cut([pair]) == [True]
     assert 0 < metric.score([pair])[0] < 1
     (folder / cards.TOKENIZER).write_text("{}")
-    with pytest.raises(InputError, match="is not the file of its card"):
+    with pytest.raises(InputError, match="does not match its card"):
         cards.NupModel(folder)
 
 

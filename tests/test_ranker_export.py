@@ -137,7 +137,7 @@ def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypa
     monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="no ranker comes with this version; train one with: rejoinder train ranker"):
         shipped_folder()
-    with pytest.raises(InputError, match=r"cannot be read .* name a folder that rejoinder train ranker wrote"):
+    with pytest.raises(InputError, match=r"cannot be read .* use a folder written by rejoinder train ranker"):
         open_ranker(tmp_path / "nowhere")
 
 
@@ -145,10 +145,10 @@ def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypa
 def test_a_changed_or_missing_file_is_told(copied: Path, name: str) -> None:
     content = (copied / name).read_bytes()
     (copied / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match=f"{name}: is not the file of its card"):
+    with pytest.raises(InputError, match=f"{name}: does not match its card"):
         open_ranker(copied)
     (copied / name).unlink()
-    with pytest.raises(InputError, match=f"{name}: is not the file of its card"):
+    with pytest.raises(InputError, match=f"{name}: does not match its card"):
         open_ranker(copied)
 
 
@@ -160,7 +160,7 @@ def change(folder: Path, **changed: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"format": 2}, "is not a card of a ranker in format 1; train it again"),
+        ({"format": 2}, "is not the card of a ranker in format 1; train it again"),
         ({"words": "0" * 64}, "was trained with another version of aptness; train it again"),
         ({"kind": "listwise"}, "a key is missing or unknown"),
         ({"files": {}}, "a key is missing or unknown"),
@@ -178,5 +178,5 @@ def test_a_card_that_is_not_ours_is_told(copied: Path, changed: dict[str, Any], 
 def test_a_card_that_is_no_json_is_told(copied: Path) -> None:
     for content in (b"{", b"[1]", b"\xff"):
         (copied / ranker_card.CARD_FILE).write_bytes(content)
-        with pytest.raises(InputError, match=r"is not JSON|is not a card of a ranker"):
+        with pytest.raises(InputError, match=r"is not JSON|is not the card of a ranker"):
             open_ranker(copied)

@@ -81,7 +81,10 @@ def test_what_cannot_be_done_is_said_in_one_sentence(given: Path, tmp_path: Path
         (("build", "-", "-o", tmp_path / "x.jsonl"), "cannot be built from standard input"),
         (("build", given, "-o", tmp_path / "x.jsonl", "--similarity", "0.01"), "seeds has a distractor"),
         (("grade", given, "--people", given, "-o", tmp_path / "x.jsonl"), "cannot tell what kind of record"),
-        (("statements", given, "--category", "mood", "--writer", tmp_path), "no sequence model is called"),
+        (
+            ("statements", given, "--category", "mood", "--writer", tmp_path),
+            "no sequence model",
+        ),
     ]
     for words, message in cases:
         assert message in str(run(*words).exception), words

@@ -60,12 +60,12 @@ def test_the_prompt_is_that_of_figure_3() -> None:
     asked = StatementRequest(WATER.request, WATER.goal, WATER.reply, "possession")
     told = "[u]Please open the window. [g]to cool off [r]Sure, shall I bring cold water, too? [possession]"
     assert asked.prompt == told
-    assert asked.given + " " + asked.mark == told
+    assert asked.input_text + " " + asked.mark == told
 
 
 def test_a_long_text_is_cut_and_an_unknown_category_is_named() -> None:
     long = StatementRequest("word " * 5_000, "to\nsleep", "Sure.", "time")
-    assert long.given == f"[u]{' '.join(['word'] * MAX_WORDS)} [g]to sleep [r]Sure."
+    assert long.input_text == f"[u]{' '.join(['word'] * MAX_WORDS)} [g]to sleep [r]Sure."
     with pytest.raises(InputError, match="no category is called 'weather'; known: behavior, date"):
         StatementRequest("a", "b", "c", "weather")
 
@@ -174,10 +174,10 @@ def test_a_folder_that_was_changed_or_is_not_there_is_refused(base: Path, tmp_pa
     for name in (STATEMENTS_LORA.card, lora_folder.WEIGHTS_FILE):
         (other / name).write_bytes((tmp_path / name).read_bytes())
     (other / STATEMENTS_LORA.card).write_text(card.replace(str(base), str(other / "tiny")))
-    with pytest.raises(InputError, match="was trained on other weights"):
+    with pytest.raises(InputError, match="was trained on different weights"):
         open_lora_writer(other)
     (other / lora_folder.WEIGHTS_FILE).write_bytes(b"12345678")
-    with pytest.raises(InputError, match="is not the file of its card"):
+    with pytest.raises(InputError, match="does not match its card"):
         open_lora_writer(other)
     with pytest.raises(InputError, match="train one with: rejoinder train statements"):
         open_lora_writer(tmp_path / "nowhere")

@@ -237,7 +237,7 @@ def test_an_encoder_is_named_rightly() -> None:
     assert open_vectorizer("tfidf").name == "tfidf"
     with pytest.raises(SpecError, match="makes no vectors of texts"):
         open_vectorizer("smollm2-135m")
-    with pytest.raises(SpecError, match="no encoder is called 'tfidff'"):
+    with pytest.raises(SpecError, match="no encoder and no folder is called 'tfidff'"):
         open_vectorizer("tfidff")
 
 

@@ -188,7 +188,7 @@ def test_tensors_are_read_back_and_by_the_safetensors_package(tmp_path: Path) ->
 def test_a_damaged_file_of_tensors_says_so(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "w.safetensors"
     path.write_bytes(raw)
-    with pytest.raises(InputError, match="is not a file of arrays"):
+    with pytest.raises(InputError, match="is not a valid safetensors file"):
         read_tensors(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_tensors(tmp_path / "none")

@@ -150,7 +150,7 @@ def test_a_model_of_the_catalog_goes_by_its_name_and_by_its_repository(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).mkdir(parents=True)  # a folder of that name is something else
-    with pytest.raises(RejoinderError, match="the model 'gpt2' is not here; get it with: rejoinder models get gpt2"):
+    with pytest.raises(RejoinderError, match="the model 'gpt2' is missing; get it with: rejoinder models get gpt2"):
         parse_system(f"hf:{name}").score(QUESTIONS)
 
 

@@ -31,7 +31,7 @@ def test_13a_gives_the_tokens_of_sacrebleu(line: str, lowercase: bool) -> None:
 
 
 def test_13a_gives_the_same_tokens_when_its_memory_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_module, "_CHUNKS_KEPT", 3)
+    monkeypatch.setattr(text_module, "_MAX_CHUNKS", 3)
     line = 'He said: "3.5% (or 4,5) of a/b", didn\'t he? ' * 3
     assert tokenize(line) == tuple(BLEU(lowercase=True)._preprocess_segment(line).split())
 

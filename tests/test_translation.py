@@ -83,7 +83,7 @@ def test_a_model_that_is_not_here_is_a_users_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no config\.json"):
         open_translator(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="no weights in safetensors"):
+    with pytest.raises(InputError, match="no safetensors weights"):
         open_translator(str(tmp_path))
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(InputError, match="cannot be opened as a translation model"):

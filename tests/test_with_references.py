@@ -77,11 +77,11 @@ def test_two_ways_to_write_it_are_one_metric() -> None:
 
 
 def test_a_metric_that_cannot_be_restricted_is_an_error() -> None:
-    with pytest.raises(SpecError, match="length reads no references"):
+    with pytest.raises(SpecError, match="length uses no references"):
         WithReferences("length")
     with pytest.raises(SpecError, match=r"self_bleu\(over='references'\) depends on the whole set"):
         WithReferences("self_bleu(over='references')")
     with pytest.raises(SpecError, match="did you mean 'bleu'"):
         WithReferences("blue")
-    with pytest.raises(SpecError, match="names with '\\+' between them"):
+    with pytest.raises(SpecError, match="names joined by '\\+'"):
         WithReferences("bleu", "human+")

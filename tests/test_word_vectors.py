@@ -58,7 +58,7 @@ def test_words_and_numbers_decide_the_digest(tmp_path: Path) -> None:
     ("words", "matrix", "said"),
     [
         ("the\nof\n", None, "2 words for 3 vectors"),
-        ("the\nof\nthe\n", None, "1 words stand there twice"),
+        ("the\nof\nthe\n", None, r"words occur more than once \(1 extra\)"),
         ("the\nof\nday\n", np.array([{"a": 1}] * 3, dtype=object), "is not a matrix of numbers"),
         ("the\nof\nday\n", np.zeros((3, 2)), "must hold a float32 matrix, not float64"),
         ("the\nof\nday\n", np.zeros(3, np.float32), "float32 of 1 dimensions"),
@@ -86,7 +86,7 @@ def test_a_name_that_leads_nowhere_is_told() -> None:
         load_word_vectors("glove-6b")
     with pytest.raises(ModelMissingError, match="rejoinder models get glove-6b-50d"):
         load_word_vectors("glove-6b-50d")
-    with pytest.raises(SpecError, match="no set of word vectors but of kind encoder; there is: glove-6b-50d"):
+    with pytest.raises(SpecError, match="of kind encoder, not word vectors; available: glove-6b-50d"):
         load_word_vectors("minilm")
 
 

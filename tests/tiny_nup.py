@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.card import write_card
 from rejoinder.models.nup import model as cards
 
 
@@ -21,9 +23,8 @@ def write(folder: Path, tokenizer: Any, dimensions: int = 8, seed: int = 0) -> P
     _write_graph(folder / cards.GRAPH, embeddings, random.normal(size=dimensions).astype(np.float32))
     marks = SpecialTokens(*(tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")))
     files = {name: sha256_of(folder / name) for name in (cards.GRAPH, cards.TOKENIZER)}
-    cards.write_card(
-        folder, cards.NupCard(files, marks, AptnessLimits(context_tokens=25, reply_tokens=25), {"licence": "none"})
-    )
+    card = cards.NupCard(files, marks, AptnessLimits(context_tokens=25, reply_tokens=25), {"licence": "none"})
+    write_card(folder / cards.CARD_FILE, asdict(card))
     return folder
 
 

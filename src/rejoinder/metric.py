@@ -7,7 +7,8 @@ are equal and ``parse(str(metric)) == metric``. There are two kinds with one con
 - ``SetMetric`` needs the whole set (a percentile, a vocabulary): write ``statistic``, which is computed per pair and
   cached, and ``settle``, which turns all statistics into scores.
 
-A score of NaN means "cannot be said" (no references, an empty reply); it is kept, counted and shown, never a silent 0.
+A score of NaN means that there is none (no references, an empty reply). It is stored, counted and shown, and never
+silently becomes 0.
 """
 
 from __future__ import annotations
@@ -42,60 +43,60 @@ class Metric:
     instance.
     """
 
-    # What of the item the score depends on, beside the response's text: a subset of PARTS. The cache goes by it.
+    # Which parts of the item the score depends on, besides the response's text: a subset of PARTS. Cache keys use it.
     needs: ClassVar[frozenset[str]] = frozenset()
-    # The smallest and the largest possible score (infinite where there is no bound).
+    # The smallest and the largest possible score (infinite if there is no bound).
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     # Whether a larger score means a better reply; None for a descriptive number such as a length.
     higher_is_better: ClassVar[bool | None] = True
     # Who proposed it, in one line.
     citation: ClassVar[str] = ""
-    # Raised whenever the same input may give another number.
+    # Increased whenever the same input may give a different score.
     version: ClassVar[int] = 1
-    # Decimals that are the same on every machine; None where the number is exact.
+    # How many decimals are the same on every machine; None if the score is exact.
     decimals: ClassVar[int | None] = None
-    # Whether it is used where no metric is named, and in which order: ("references", 1) is the first for data with
-    # references, ("no references", 1) for data without, ("context", 1) for data with contexts. None: only by name.
+    # Whether it is used by default, and in which order: ("references", 1) is the first for data with references,
+    # ("no references", 1) for data without, ("context", 1) for data with contexts. None: only when it is named.
     default_for: ClassVar[tuple[Literal["context", "references", "no references"], int] | None] = None
-    # Whether it asks a language model or another large network, which takes seconds: a server keeps it apart.
+    # Whether it runs a language model or another large network, which takes seconds: a server computes it separately.
     large: ClassVar[bool] = False
     # Whether several threads may score with it at once.
     thread_safe: ClassVar[bool] = False
-    # Parameters that send texts to an endpoint, at its owner's cost, unless they have their default.
+    # Parameters that, unless left at their default, send texts to an endpoint at the cost of its owner.
     endpoint_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """One score a pair, in order."""
+        """Return one score per pair, in order."""
         raise NotImplementedError
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
-        """Which reference of each item the response matched best (None without references).
+        """Return the index of the reference that each response matched best (None without references).
 
-        The best is the first of those that give the highest score alone.
+        The best is the first reference that gives the highest score on its own.
         """
-        alone = [
+        single_pairs = [
             Pair(dataclasses.replace(pair.item, references=(reference,)), pair.response)
             for pair in pairs
             for reference in pair.item.references
         ]
-        scores = iter(self.score(alone)) if "references" in self.needs else iter(())
-        matched: list[int | None] = []
+        scores = iter(self.score(single_pairs)) if "references" in self.needs else iter(())
+        best_indices: list[int | None] = []
         for pair in pairs:
-            of_pair = [next(scores, NAN) for _ in pair.item.references]
-            known = [value for value in of_pair if not math.isnan(value)]
-            matched.append(of_pair.index(max(known)) if known else None)
-        return matched
+            pair_scores = [next(scores, NAN) for _ in pair.item.references]
+            known_scores = [value for value in pair_scores if not math.isnan(value)]
+            best_indices.append(pair_scores.index(max(known_scores)) if known_scores else None)
+        return best_indices
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is too long for the metric to read whole; it is counted and said."""
+        """Return which pairs contain a text too long for the metric to read in full; they are counted and reported."""
         return [False] * len(pairs)
 
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
-        """What a run keeps of how scores came about (a judge's raw answers): JSON objects for each pair, or nothing."""
+        """Yield, for each pair, JSON objects that explain its score (a judge's raw answers) and that a run stores."""
         yield from ()
 
     def details(self) -> dict[str, str]:
-        """What else decides the number: versions of libraries, digests of models, sources of word lists."""
+        """Return what else determines the score: versions of libraries, digests of models, sources of word lists."""
         return {}
 
     def __str__(self) -> str:
@@ -104,7 +105,7 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One response of a set that is being settled."""
+    """One response of a set, with the statistic that ``settle`` reads."""
 
     response: str
     item: str
@@ -113,7 +114,7 @@ class Row:
 
 
 class Rows(Protocol):
-    """All rows of a set, in the order of the file; can be gone through any number of times."""
+    """All rows of a set, in the order of the file; can be iterated over any number of times."""
 
     def __len__(self) -> int: ...
 
@@ -125,27 +126,27 @@ class SetMetric(Metric):
     """A metric whose score depends on the other responses of the set."""
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
-        """One JSON value a pair: all that ``settle`` will need of it."""
+        """Return one JSON value per pair: everything that ``settle`` needs from it."""
         raise NotImplementedError
 
     def settle(self, rows: Rows) -> list[float]:
-        """One score a row, in order."""
+        """Return one score per row, in order."""
         raise NotImplementedError
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The scores of ``pairs`` taken as the whole set."""
+        """Return the scores of ``pairs``, treated as the whole set."""
         statistics = self.statistic(pairs)
         return self.settle(
             [Row(p.response.id, p.item.id, p.response.system, s) for p, s in zip(pairs, statistics, strict=True)]
         )
 
 
-_names: dict[type[Metric], str] = {}  # the name under which a class was found, where it is not its module's
-_digests: dict[type[Metric], str] = {}  # of the files of users' metrics, as they were when they were run
+_names: dict[type[Metric], str] = {}  # names of classes that differ from the names of their modules
+_digests: dict[type[Metric], str] = {}  # digests of users' metric files, as they were when loaded
 
 
 def metric_names() -> list[str]:
-    """Every metric that can be typed by name: the package's own and those of entry points.
+    """Return the names of all metrics: those of the package and those from entry points.
 
     >>> import rejoinder
     >>> "bleu" in rejoinder.metric_names()
@@ -155,42 +156,42 @@ def metric_names() -> list[str]:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class behind a metric's name, or behind a path such as ``./mine.py`` or ``./mine.py:Mine``."""
+    """Return the class of a metric, given its name or a path such as ``./mine.py`` or ``./mine.py:Mine``."""
     return METRICS.load(name)
 
 
 def parse(spec: str) -> Metric:
-    """The metric that a spec such as ``bleu(n=2)`` names.
+    """Return the metric that a spec such as ``bleu(n=2)`` describes.
 
-    - ``spec``: a name with parameters, or the file of a metric of your own.
+    - ``spec``: a name with optional parameters, or the path of your own metric file.
 
     >>> import rejoinder
     >>> str(rejoinder.parse("bleu(n=2)"))
     'bleu(n=2)'
     """
-    typed = specs.parse_spec(spec, "metric")
-    return specs.construct(metric_class(typed.name), typed)
+    parsed = specs.parse_spec(spec, "metric")
+    return specs.construct(metric_class(parsed.name), parsed)
 
 
 def name_of(cls: type[Metric]) -> str:
-    """The name that a metric's class goes by in a spec."""
+    """Return the name of a metric class as specs use it."""
     return _names.get(cls) or cls.__module__.rpartition(".")[2]
 
 
 def is_packaged(metric: Metric) -> bool:
-    """Whether a metric, and the one that it may be made of, is ours: what it reads of a pair is then known."""
+    """Whether a metric, and any metric that it wraps, is part of this package: what it reads is then known."""
     inner = getattr(metric, "metric", None)
     own = type(metric).__module__.startswith("rejoinder.metrics.")
     return own and (not isinstance(inner, str) or is_packaged(parse(inner)))
 
 
 def spec_of(metric: Metric) -> str:
-    """The spec of a metric: its name and the parameters that differ from their defaults."""
+    """Return the spec of a metric: its name and the parameters that differ from their defaults."""
     return specs.format_spec(name_of(type(metric)), metric)
 
 
 def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> str:
-    """Everything that decides a metric's number, in one string.
+    """Return everything that determines a metric's scores, in one string.
 
     - ``metric``: the metric.
     - ``reference_sources``: where the references come from.
@@ -211,26 +212,26 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
 
 
 def _find_metric_class(module: ModuleType, name: str, wanted: str | None = None) -> type[Metric]:
-    """The one metric that a module defines (or the one that was asked for)."""
-    defined: dict[str, type[Metric]] = list_classes(module, Metric)
+    """Return the only metric class of a module, or the one called ``wanted``."""
+    classes: dict[str, type[Metric]] = list_classes(module, Metric)
     if wanted is not None:
-        if wanted not in defined:
-            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, defined)}")
-        return defined[wanted]
-    public = [cls for key, cls in defined.items() if not key.startswith("_")]
+        if wanted not in classes:
+            raise SpecError(f"{name} has no metric {wanted!r}; {nearest(wanted, classes)}")
+        return classes[wanted]
+    public = [cls for key, cls in classes.items() if not key.startswith("_")]
     if len(public) != 1:
-        found = ", ".join(sorted(c.__name__ for c in public)) or "none"
-        raise SpecError(f"{name} must define one rejoinder.Metric (found: {found}); say which with {name}:CLASS")
+        names = ", ".join(sorted(c.__name__ for c in public)) or "none"
+        raise SpecError(f"{name} must define one rejoinder.Metric (found: {names}); choose one with {name}:CLASS")
     return public[0]
 
 
 def _load_metric_file(name: str) -> type[Metric]:
     file, _, wanted = name.partition(":")
-    loaded = load_user_file(file, "metric")
-    cls = _find_metric_class(loaded.module, file, wanted or None)
+    user_file = load_user_file(file, "metric")
+    cls = _find_metric_class(user_file.module, file, wanted or None)
     if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")
-    _names[cls], _digests[cls] = name, loaded.digest
+    _names[cls], _digests[cls] = name, user_file.digest
     return cls
 
 

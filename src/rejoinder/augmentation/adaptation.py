@@ -16,11 +16,11 @@ from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, Con
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
 from rejoinder.errors import SpecError
+from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, adapt_batches
 from rejoinder.models.delorean.settings import DeloreanSettings
-from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join

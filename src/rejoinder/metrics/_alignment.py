@@ -1,11 +1,11 @@
-"""Which word of a reply stands for which word of a reference, one to one (Denkowski and Lavie 2014, section 2.1).
+"""The alignment of a reply's words with a reference's, one to one (Denkowski and Lavie 2014, section 2.1).
 
-Of all ways to pair words that match, the alignment covers the most words; of those it has the fewest chunks (runs of
-pairs that follow each other in both texts); of those the smallest sum of distances between the places of paired words;
-and of those, a tie that METEOR leaves open, the matches of the earliest stages. The search goes through the reference
-from left to right and keeps the 40 best partial alignments, as METEOR does; mostly there are far fewer.
+Among all ways to pair matching words, the best alignment covers the most words; among those it has the fewest chunks
+(runs of pairs that are adjacent in both texts), then the smallest sum of distances between the positions of paired
+words, and then (a tie that METEOR leaves open) the matches of the earliest stages. The search goes through the
+reference from left to right and keeps the 40 best partial alignments, as METEOR does; usually there are far fewer.
 
-A set of places in the reply is a whole number with those bits: this is fast and can be a key.
+A set of positions in the reply is an integer with those bits set: this is fast and can be a dictionary key.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 _BEAM = 40
-# The cost of a partial alignment is one whole number with four parts: words left uncovered that might have been
-# covered, chunks, distances, stages. Each part has room for texts of half a million words.
+# The cost of a partial alignment is one integer with four parts: words left uncovered that could have been covered,
+# chunks, distances, stages. Each part has room for texts of half a million words.
 _DISTANCE = 2**20
 _CHUNK = 2**60
 _LOSS = 2**80
-_NOWHERE = -2  # the place paired last where the word before was not paired: no place follows it
+_NOWHERE = -2  # the last paired position if the previous word was not paired: no position follows it
 
 
 class Candidates(NamedTuple):
-    """The places of the reply that one word of the reference may be paired with: as a set, and each with its stage."""
+    """The positions in the reply that a word of the reference may be paired with: as a set, and each with its stage."""
 
     places: int
     stages: Sequence[tuple[int, int]]
 
 
 NO_CANDIDATES = Candidates(0, ())
-Link: TypeAlias = tuple[int, int, int]  # a place in the reply, a place in the reference, the stage that matches them
+Link: TypeAlias = tuple[int, int, int]  # position in the reply, position in the reference, stage at which they match
 
 
 class Alignment(NamedTuple):
@@ -41,9 +41,10 @@ class Alignment(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A word of the reference that has candidates, and what is still to come when the search gets there.
+    """A word of the reference that has candidates, and what is still ahead when the search reaches it.
 
-    Its group are the words that compete with it, directly or through others; it is even where all match all.
+    Its group is the set of positions that words compete for, directly or through others; a group is even if all of its
+    words match all of its positions.
     """
 
     place: int
@@ -51,41 +52,41 @@ class _Row(NamedTuple):
     group: int
     is_even: bool
     rows_left: int  # of the group, this one included
-    later: int  # the places that words further on may want
+    later: int  # the positions that later words may need
 
 
-# A partial alignment by what matters to the rest of the search (the places taken that may still be wanted, and the
-# place paired last): its cost, and its links as a chain from the last to the first.
+# Partial alignments by what matters to the rest of the search (the used positions that later words may need, and the
+# last paired position): the cost, and the links as a chain from the last to the first.
 _Chain: TypeAlias = tuple["_Chain", Link] | None
 _States: TypeAlias = dict[tuple[int, int], tuple[int, _Chain]]
 
 
 def align(reference: Sequence[Candidates]) -> Alignment:
-    """The best alignment, given the candidates of each word of the reference."""
-    return _without_rivals(reference) or _search(_rows(reference))
+    """Return the best alignment, given the candidates of each word of the reference."""
+    return _align_unambiguous(reference) or _search(_rows(reference))
 
 
-def _without_rivals(reference: Sequence[Candidates]) -> Alignment | None:
-    """The alignment where each word has one candidate at most and no place is wanted twice; None elsewhere."""
+def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
+    """Return the alignment if each word has at most one candidate and no two words share one; otherwise None."""
     links: list[Link] = []
-    taken = chunks = 0
-    before = (_NOWHERE, _NOWHERE)
+    used = chunks = 0
+    previous = (_NOWHERE, _NOWHERE)
     for place, (places, stages) in enumerate(reference):
         if not places:
             continue
-        if places & taken or len(stages) > 1:
+        if places & used or len(stages) > 1:
             return None
-        taken |= places
+        used |= places
         i, stage = stages[0]
-        if before != (i - 1, place - 1):
+        if previous != (i - 1, place - 1):
             chunks += 1
-        before = (i, place)
+        previous = (i, place)
         links.append((i, place, stage))
     return Alignment(links, chunks)
 
 
 def _rows(reference: Sequence[Candidates]) -> list[_Row]:
-    """The words of the reference that have candidates, in order."""
+    """Return the words of the reference that have candidates, in order."""
     wanted = {candidates.places for candidates in reference if candidates.places}
     group_of = _groups(wanted)
     uneven = {group_of[places] for places in wanted if group_of[places] != places}
@@ -105,7 +106,7 @@ def _rows(reference: Sequence[Candidates]) -> list[_Row]:
 
 
 def _groups(wanted: set[int]) -> dict[int, int]:
-    """The group of each set of candidates: all that overlap, directly or through others, taken together."""
+    """Return the group of each set of candidates: the union of all that overlap, directly or through others."""
     groups: list[int] = []
     union = 0
     for places in wanted:
@@ -122,7 +123,7 @@ def _groups(wanted: set[int]) -> dict[int, int]:
 
 
 def _search(rows: list[_Row]) -> Alignment:
-    """The best alignment that the beam finds."""
+    """Return the best alignment that the beam search finds."""
     states: _States = {(0, _NOWHERE): (0, None)}
     place = _NOWHERE
     for row in rows:
@@ -140,57 +141,57 @@ def _search(rows: list[_Row]) -> Alignment:
 
 
 def _extend(states: _States, row: _Row, follows: bool) -> _States:
-    """The states after one more word of the reference, which is paired in every way or, where it may be, skipped.
+    """Return the states after one more word of the reference, which is paired in every way or, if allowed, skipped.
 
-    In an even group a word can be skipped without loss only while more words are left than places are free.
+    In an even group a word can be skipped without loss only while more words are left than positions are free.
     """
     place, (_, stages), _, _, rows_left, later = row
     extended: _States = {}
-    for (taken, last), (cost, chain) in states.items():
-        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+    for (used, last), (cost, chain) in states.items():
+        free = [candidate for candidate in stages if not used >> candidate[0] & 1]
         if rows_left > len(free):
-            key = (taken & later, _NOWHERE)
+            key = (used & later, _NOWHERE)
             if key not in extended or cost < extended[key][0]:
                 extended[key] = (cost, chain)
         for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
-            new = cost + abs(i - place) * _DISTANCE + stage
+            new_cost = cost + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
-                new += _CHUNK
-            key = ((taken | 1 << i) & later, i)
-            if key not in extended or new < extended[key][0]:
-                extended[key] = (new, (chain, (i, place, stage)))
+                new_cost += _CHUNK
+            key = ((used | 1 << i) & later, i)
+            if key not in extended or new_cost < extended[key][0]:
+                extended[key] = (new_cost, (chain, (i, place, stage)))
     return extended
 
 
 def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
-    """The same where not all words of the group match each other, so that a choice now may be a loss later.
+    """The same for groups whose words do not all match each other, so that a choice now may cost a match later.
 
-    What can still be covered is at most the smaller of two numbers: the group's words that are left in the reference,
-    and the places they may want that are free. A step that lowers that bound by more than it covers is a loss.
+    At most the smaller of two numbers can still be covered: the group's words left in the reference, and the free
+    positions they may use. A step that lowers this bound by more than it covers is a loss.
     """
     place, (places, stages), group, _, rows_left, later = row
     extended: _States = {}
-    for (taken, last), (cost, chain) in states.items():
-        bound = min(rows_left, (group & (later | places) & ~taken).bit_count())
-        loss = bound - min(rows_left - 1, (group & later & ~taken).bit_count())
-        key = (taken & later, _NOWHERE)
-        new = cost + _LOSS * loss
-        if key not in extended or new < extended[key][0]:
-            extended[key] = (new, chain)
-        free = [candidate for candidate in stages if not taken >> candidate[0] & 1]
+    for (used, last), (cost, chain) in states.items():
+        bound = min(rows_left, (group & (later | places) & ~used).bit_count())
+        loss = bound - min(rows_left - 1, (group & later & ~used).bit_count())
+        key = (used & later, _NOWHERE)
+        new_cost = cost + _LOSS * loss
+        if key not in extended or new_cost < extended[key][0]:
+            extended[key] = (new_cost, chain)
+        free = [candidate for candidate in stages if not used >> candidate[0] & 1]
         for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
-            after = taken | 1 << i
-            loss = bound - 1 - min(rows_left - 1, (group & later & ~after).bit_count())
-            new = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
+            used_after = used | 1 << i
+            loss = bound - 1 - min(rows_left - 1, (group & later & ~used_after).bit_count())
+            new_cost = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
-                new += _CHUNK
-            key = (after & later, i)
-            if key not in extended or new < extended[key][0]:
-                extended[key] = (new, (chain, (i, place, stage)))
+                new_cost += _CHUNK
+            key = (used_after & later, i)
+            if key not in extended or new_cost < extended[key][0]:
+                extended[key] = (new_cost, (chain, (i, place, stage)))
     return extended
 
 
 def _nearest(free: list[tuple[int, int]], place: int, last: int) -> list[tuple[int, int]]:
-    """The candidates that could outlive the beam: the nearest, and the one that carries a chunk on."""
+    """Return the candidates that could survive the beam: the nearest, and the one that continues a chunk."""
     nearest = sorted(free, key=lambda candidate: abs(candidate[0] - place))[:_BEAM]
     return nearest + [candidate for candidate in free if candidate[0] == last + 1]

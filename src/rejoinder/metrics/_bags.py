@@ -1,4 +1,4 @@
-"""The words of texts with their static vectors, as the metrics over word vectors share them.
+"""Texts as bags of word vectors, shared by the metrics that use static word vectors.
 
 Words are lower-cased runs of letters and digits (the tokeniser ``words``); a word without a vector is skipped, as in
 the evaluation of Liu et al. 2016.
@@ -22,21 +22,21 @@ from rejoinder.text.tokens import get_tokenizer
 
 
 class Bags(NamedTuple):
-    """The known words of some texts: a vector for each distinct word, and for each text the rows of its words."""
+    """The known words of several texts: one vector per distinct word, and the rows of each text's words."""
 
     vectors: NDArray[np.float64]
     rows: list[list[int]]
 
 
 def bags_of(texts: Sequence[str], vectors: str) -> Bags:
-    """The known words of each text, in order, repeated words repeated."""
+    """Return the known words of each text, in order, with repetitions."""
     tokens_of = get_tokenizer("words")
     tokens = [tokens_of(text) for text in texts]
     words = list(dict.fromkeys(word for words in tokens for word in words))
-    found, known = open_word_vectors(vectors).vectors(words)
-    known &= found.any(axis=1)  # a vector of zeros points nowhere
+    matrix, known = open_word_vectors(vectors).vectors(words)
+    known &= matrix.any(axis=1)  # a zero vector has no direction
     row = {words[i]: row for row, i in enumerate(np.flatnonzero(known))}
-    return Bags(found[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
+    return Bags(matrix[known].astype(np.float64), [[row[word] for word in words if word in row] for words in tokens])
 
 
 def is_word_vectors(name: str) -> bool:
@@ -47,13 +47,13 @@ def is_word_vectors(name: str) -> bool:
 
 
 def vectors_details(vectors: str) -> dict[str, str]:
-    """What a signature says of word vectors; raises where they are absent."""
-    found = open_word_vectors(vectors)
-    return {"model": f"{Path(found.name).name} {found.digest[:12]}"}
+    """Return what a signature says about word vectors; raise if they are missing."""
+    word_vectors = open_word_vectors(vectors)
+    return {"model": f"{Path(word_vectors.name).name} {word_vectors.digest[:12]}"}
 
 
 def open_word_vectors(name: str) -> WordVectors:
-    """The word vectors of a name, read once in a process."""
+    """Return the word vectors of a name, loaded once per process."""
     return _open_cached(name, cache_home())
 
 

@@ -1,7 +1,7 @@
-"""BLEU from its counts (Papineni et al. 2002), with the smoothings that dialogue research used.
+"""BLEU from its counts (Papineni et al. 2002), with the smoothing methods used in dialogue research.
 
-``matches`` are the clipped matches of order 1, 2, ...; ``length`` is the number of tokens of the reply and ``closest``
-that of the reference nearest to it in length.
+``matches`` are the clipped matches of order 1, 2, ...; ``length`` is the number of tokens in the reply and ``closest``
+the number in the reference nearest to it in length.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TINY, _SMALL = 1e-15, 1e-9
 
 
 def orders_needed(n: int, smoothing: Smoothing) -> int:
-    """Up to which order matches must be counted: method7 looks at 5-grams whatever n is."""
+    """Return the order up to which matches must be counted: method7 uses 5-grams whatever n is."""
     return 5 if smoothing == "method7" else n
 
 
@@ -26,7 +26,7 @@ def bleu(matches: Sequence[float], length: int, closest: int, n: int, smoothing:
 
 
 def _epsilon(matches: Sequence[float], length: int, closest: int, n: int) -> float:
-    """The COCO caption scorer's (Chen et al. 2015), which SCARCE used: tiny numbers keep every precision above 0."""
+    """The smoothing of the COCO caption scorer (Chen et al. 2015), used by SCARCE: every precision stays above 0."""
     product = 1.0
     for k in range(n):
         product *= (matches[k] + _TINY) / (max(0, length - k) + _SMALL)
@@ -36,12 +36,12 @@ def _epsilon(matches: Sequence[float], length: int, closest: int, n: int) -> flo
 
 
 def _method7(matches: Sequence[float], length: int, closest: int, n: int) -> float:
-    """Smoothing 7 of Chen and Cherry (2014) as NLTK has it, which SSREM used.
+    """Smoothing 7 of Chen and Cherry (2014) as implemented in NLTK, used by SSREM.
 
-    First each precision without a match becomes ln(length) / (5 * 2^i * guesses), i being 1, 2, ... (method 4;
-    ln(1) is 0); then each is averaged with its neighbours, the one before as averaged already, and before the
-    first stands the first plus 1 (method 5). The neighbour after the last is always the plain 5-gram precision,
-    whatever n is. So a reply that equals a reference scores above 1; one without a match of any word scores 0.
+    First each precision without a match becomes ln(length) / (5 * 2^i * guesses), with i = 1, 2, ... (method 4;
+    ln(1) is 0). Then each is averaged with its neighbours: the previous one after averaging (for the first order, the
+    first precision plus 1), and the next one (method 5), which for the last order is always the plain 5-gram precision,
+    whatever n is. So a reply that equals a reference scores above 1; one that shares no word with it scores 0.
     """
     if not matches[0]:
         return 0.0
@@ -62,7 +62,7 @@ def _method7(matches: Sequence[float], length: int, closest: int, n: int) -> flo
 
 
 def _exp(matches: Sequence[float], length: int, closest: int, n: int) -> float:
-    """Smoothing 3 of Chen and Cherry (2014), sacrebleu's default, over the orders that the reply is long enough for."""
+    """Smoothing 3 of Chen and Cherry (2014), sacrebleu's default, over the orders that fit into the reply."""
     if not matches[0]:
         return 0.0
     orders, halvings, logs = min(n, length), 1.0, 0.0
@@ -74,7 +74,7 @@ def _exp(matches: Sequence[float], length: int, closest: int, n: int) -> float:
 
 
 def _none(matches: Sequence[float], length: int, closest: int, n: int) -> float:
-    """The plain formula: 0 as soon as one order has no match, as always in a reply of fewer than n tokens."""
+    """The plain formula: 0 if any order has no match, as in every reply of fewer than n tokens."""
     if not all(matches[:n]):
         return 0.0
     logs = sum(math.log(matches[k] / (length - k)) for k in range(n))

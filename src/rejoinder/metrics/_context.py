@@ -1,4 +1,4 @@
-"""What was said before a reply, as metrics that read the context share it."""
+"""The context of a reply, shared by the metrics that read it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import TypeVar
 
 from rejoinder.types import Pair, Turn
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def spoken_turns(pair: Pair) -> tuple[Turn, ...]:
-    """The turns of the context that say something, the oldest first."""
+    """Return the turns of the context that are not blank, oldest first."""
     return tuple(turn for turn in pair.item.context if turn.text.strip())
 
 
 def join_context(pair: Pair) -> str:
-    """The whole context as one text: its turns with a space between them."""
+    """Return the whole context as one text, its turns joined by spaces."""
     return " ".join(turn.text.strip() for turn in spoken_turns(pair))
 
 
-def map_spoken(pairs: Sequence[Pair], verb: Callable[[list[Pair]], Sequence[Found]], otherwise: Found) -> list[Found]:
-    """What ``verb`` finds for the pairs whose context and reply both say something; ``otherwise`` for the others."""
-    known = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
-    chosen = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
-    found = iter(verb(chosen) if chosen else ())
-    return [next(found) if is_known else otherwise for is_known in known]
+def map_spoken(
+    pairs: Sequence[Pair], compute: Callable[[list[Pair]], Sequence[Result]], otherwise: Result
+) -> list[Result]:
+    """Return ``compute`` of the pairs whose context and reply are not blank, and ``otherwise`` for the others."""
+    is_spoken = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
+    spoken_pairs = [pair for pair, is_known in zip(pairs, is_spoken, strict=True) if is_known]
+    results = iter(compute(spoken_pairs) if spoken_pairs else ())
+    return [next(results) if is_known else otherwise for is_known in is_spoken]

@@ -1,4 +1,4 @@
-"""Models as metrics use them: sentence vectors, texts that are too long, and what a signature says of a model."""
+"""How metrics use models: sentence vectors, texts that are too long, and what a signature says about a model."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from rejoinder.types import Pair
 
 
 def sentence_vectors(texts: Sequence[str], encoder: str) -> Vectors:
-    """One vector a text; zeros where the text is blank, which says nothing."""
-    opened = load_encoder(encoder)
-    said = np.array([bool(text.strip()) for text in texts], bool)
-    found = np.zeros((len(texts), opened.dimensions), np.float32)
-    if said.any():
-        found[said] = opened.encode([text for text, any_ in zip(texts, said, strict=True) if any_])
-    return found
+    """Return one vector per text; zeros for a blank text."""
+    model = load_encoder(encoder)
+    has_text = np.array([bool(text.strip()) for text in texts], bool)
+    vectors = np.zeros((len(texts), model.dimensions), np.float32)
+    if has_text.any():
+        vectors[has_text] = model.encode([text for text, is_kept in zip(texts, has_text, strict=True) if is_kept])
+    return vectors
 
 
 def find_truncated(pairs: Sequence[Pair], encoder: str) -> list[bool]:
-    """Which pairs hold a reply or a reference that is longer than the encoder reads."""
+    """Return which pairs contain a reply or a reference that is too long for the encoder."""
     texts = [[pair.response.text, *(r.text for r in pair.item.references)] for pair in pairs]
     cut = iter(load_encoder(encoder).truncated([text for of_pair in texts for text in of_pair]))
-    return [sum(next(cut) for _ in of_pair) > 0 for of_pair in texts]  # all of a pair are taken, whatever is found
+    # A sum, because any() would leave some of a pair's texts in the iterator.
+    return [sum(next(cut) for _ in of_pair) > 0 for of_pair in texts]
 
 
 def encoder_details(encoder: str) -> dict[str, str]:
-    """What a signature says of an encoder; raises where it is absent."""
-    opened = load_encoder(encoder)
-    return {"model": f"{Path(opened.name).name} {opened.digest[:12]}"}
+    """Return what a signature says about an encoder; raise if it is missing."""
+    model = load_encoder(encoder)
+    return {"model": f"{Path(model.name).name} {model.digest[:12]}"}
 
 
 def language_model_details(name: str) -> dict[str, str]:
-    """The digest of a language model and how it reads turns; raises where it is absent."""
-    found = open_language_model(name).details()
-    return {"weights": found["digest"], "join": found["join"], "window": found["window"]}
+    """Return the digest of a language model and how it reads turns; raise if it is missing."""
+    details = open_language_model(name).details()
+    return {"weights": details["digest"], "join": details["join"], "window": details["window"]}

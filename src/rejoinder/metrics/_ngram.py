@@ -1,4 +1,4 @@
-"""N-grams, and how many of a reply's n-grams stand in its references."""
+"""N-grams, and how many of a reply's n-grams occur in its references."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from rejoinder.types import Reference
 Ngram: TypeAlias = tuple[str, ...]
 _Gram = TypeVar("_Gram", bound=Hashable)
 
-MANY = 16  # from here on a table of n-grams is faster than a search for each; replies are mostly below
+MANY = 16  # from here on a table of n-grams is faster than searching for each; most replies have fewer
 
 
 def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
-    """The n-grams of a text, in order."""
+    """Return the n-grams of a text, in order."""
     return zip(*(tokens[i:] for i in range(n)), strict=False)
 
 
 class TokenizedReferences(NamedTuple):
-    """The tokens of an item's references, less those without any."""
+    """The tokens of an item's references, without those that have no tokens."""
 
     texts: list[Tokens]
     lengths: list[int]
-    row: list[str]  # all tokens, with a line end between texts: no n-gram of a reply spans two of them
+    row: list[str]  # all tokens, with a line end between texts: no n-gram of a reply can match across two of them
 
     @classmethod
-    def of(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
-        """References as they are compared with a reply."""
+    def from_texts(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
+        """Tokenise references, ready to be compared with replies."""
         texts = [tokens for r in references if (tokens := tokens_of(r.text))]
         row: list[str] = []
         for tokens in texts:
@@ -39,53 +39,53 @@ class TokenizedReferences(NamedTuple):
         return cls(texts, [*map(len, texts)], row)
 
     def closest_length(self, length: int) -> int:
-        """The number of tokens of the reference nearest in length; the shorter of two as near."""
+        """Return the number of tokens in the reference nearest in length; the shorter one of two equally near."""
         if length in self.lengths:
             return length
         return min([(abs(n - length), n) for n in self.lengths])[1]
 
 
 def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> list[int]:
-    """How many n-grams of the reply, of order 1 to n, stand in the references.
+    """Return how many n-grams of the reply, for each order from 1 to n, occur in the references.
 
-    An n-gram counts at most as often as it stands in the one reference that has it most often (Papineni et al. 2002).
+    An n-gram counts at most as often as it occurs in the reference that has it most often (Papineni et al. 2002).
     """
     matches = [0] * n
     words = set(reply)
-    found = words.intersection(references.row)
-    matches[0] = len(found)
+    common_words = words.intersection(references.row)
+    matches[0] = len(common_words)
     if len(words) < len(reply):
-        matches[0] += _matches_of_repeated(reply, found, references.texts)
-    matched = [i for i, word in enumerate(reply) if word in found]
+        matches[0] += _matches_of_repeated(reply, common_words, references.texts)
+    match_starts = [i for i, word in enumerate(reply) if word in common_words]
     text = ""
     for k in range(2, n + 1):
-        # An n-gram can match only where both of its parts of one order less did: mostly nowhere.
-        starts = [i for i, j in pairwise(matched) if j == i + 1]
+        # An n-gram can match only where both of its (n-1)-grams did: usually nowhere.
+        starts = [i for i, j in pairwise(match_starts) if j == i + 1]
         if not starts:
             break
-        guesses = [reply[i : i + k] for i in starts]
-        different = set(guesses)
+        grams = [reply[i : i + k] for i in starts]
+        distinct = set(grams)
         text = text or f" {' '.join(references.row)} "
-        if len(different) < MANY:
-            shared = {gram for gram in different if f" {' '.join(gram)} " in text}
+        if len(distinct) < MANY:
+            shared = {gram for gram in distinct if f" {' '.join(gram)} " in text}
         else:
-            shared = different.intersection(ngrams(references.row, k))
+            shared = distinct.intersection(ngrams(references.row, k))
         matches[k - 1] = len(shared)
-        if len(different) < len(guesses):
+        if len(distinct) < len(grams):
             texts = [[*ngrams(tokens, k)] for tokens in references.texts]
-            matches[k - 1] += _matches_of_repeated(guesses, shared, texts)
-        matched = [i for i, gram in zip(starts, guesses, strict=True) if gram in shared]
+            matches[k - 1] += _matches_of_repeated(grams, shared, texts)
+        match_starts = [i for i, gram in zip(starts, grams, strict=True) if gram in shared]
     return matches
 
 
-def _matches_of_repeated(guesses: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
-    """The matches beyond the first of n-grams that the reply has more than once."""
-    few = len(shared) < MANY
-    times_here = guesses.count if few else Counter(guesses).__getitem__
-    times_there = [text.count if few else Counter(text).__getitem__ for text in texts]
+def _matches_of_repeated(grams: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
+    """Return the number of matches beyond the first, for n-grams that occur more than once in the reply."""
+    is_short = len(shared) < MANY
+    count_in_reply = grams.count if is_short else Counter(grams).__getitem__
+    counts_in_texts = [text.count if is_short else Counter(text).__getitem__ for text in texts]
     matches = 0
     for gram in shared:
-        times = times_here(gram)
+        times = count_in_reply(gram)
         if times > 1:
-            matches += min(times, max([count(gram) for count in times_there])) - 1
+            matches += min(times, max([count(gram) for count in counts_in_texts])) - 1
     return matches

@@ -1,7 +1,7 @@
 """SSREM, RSREM and RUBER as metrics: h(f(context, reply), g(reply, reference)), and f alone.
 
-f comes from a folder that was trained on dialogues, g is another metric; both are brought to the unit range with bounds
-that were learned on training data, and clipped (Bak and Oh 2020, equations 1 and 2).
+f comes from a model trained on dialogues, g is another metric; both are scaled to the unit range with bounds learned
+from the training data, and clipped (Bak and Oh 2020, equations 1 and 2).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class UnreferencedMetric(Metric):
     kind: ClassVar[Kind]
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """f of each response."""
+        """Return f of each response."""
         return [float(value) for value in unreferenced_scores(self.kind, self.folder, pairs)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold an utterance that is longer than V reads."""
+        """Return which pairs contain an utterance that is too long for the encoder V."""
         return open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
 
     def details(self) -> dict[str, str]:
-        """The digest of the scorer, bounds and V included."""
+        """Return the digest of the scorer, with its bounds and V."""
         return {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
 
 
@@ -59,44 +59,44 @@ class ReferencedMetric(Metric):
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "mix", self.mix, Mix)
-        found = parse(self.reference)
-        if found.needs != {"references"}:
-            needed = ", ".join(sorted(found.needs)) or "no references"
-            raise SpecError(f"{self.kind}: reference must name a metric that needs references only, not {needed}")
+        metric = parse(self.reference)
+        if metric.needs != {"references"}:
+            needed = ", ".join(sorted(metric.needs)) or "no references"
+            raise SpecError(f"{self.kind}: reference must be a metric that needs only references, not {needed}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """Both parts of each response, mixed."""
+        """Return f and g of each response, combined."""
         if not pairs:
             return []
         f = unreferenced_scores(self.kind, self.folder, pairs)
         g = np.array(parse(self.reference).score(pairs), np.float64)
-        scaled = open_scorer(self.kind, self.folder).scaled(g, str(parse(self.reference)))
+        scaled = open_scorer(self.kind, self.folder).scale(g, str(parse(self.reference)))
         return [float(value) for value in mix_scores(f, scaled, self.mix)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is longer than f or g reads."""
-        of_f = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
-        return [a or b for a, b in zip(of_f, parse(self.reference).cut(pairs), strict=True)]
+        """Return which pairs contain a text that is too long for f or g."""
+        f_cut = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
+        return [a or b for a, b in zip(f_cut, parse(self.reference).cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
-        """The digest of the scorer, bounds and V included, and what g says of itself."""
-        found = parse(self.reference)
-        told = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
-        return {**told, **{f"reference {key}": value for key, value in found.details().items()}}
+        """Return the digest of the scorer (with its bounds and V) and the details of g."""
+        metric = parse(self.reference)
+        own = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+        return {**own, **{f"reference {key}": value for key, value in metric.details().items()}}
 
 
 def unreferenced_scores(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
-    """f of each response on the unit range; NaN where the context or the reply says nothing that is known."""
+    """Return f of each response on the unit range; NaN if the context or the reply has no known words."""
     return open_scorer(kind, folder).f(*pair_texts(pairs))
 
 
 def pair_texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    """The utterances of each context, and the replies."""
+    """Return the utterances of each context, and the replies."""
     return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]
 
 
 def mix_scores(f: Array, g: Array, mix: Mix) -> Array:
-    """h of two numbers from 0 to 1 (Tao et al. 2018, section "Hybrid Evaluation"); NaN where one of them is."""
+    """Return h of f and g (Tao et al. 2018, section "Hybrid Evaluation"); NaN if either is."""
     if mix == "min":
         return np.asarray(np.minimum(f, g))
     if mix == "max":

@@ -1,4 +1,4 @@
-"""Aptness: how well a reply fits its context, without references, by the networks that come with the package."""
+"""Aptness: how well a reply fits its context, without references, by the networks shipped with the package."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class Aptness(Metric):
-    """How probable it is that a reply is the true one rather than another of the same kind of conversation.
+    """The probability that a reply is the true one rather than another from the same kind of conversation.
 
-    ``model='bi'`` encodes every utterance by itself (fast), ``'cross'`` reads context and reply together (sharper),
-    ``'both'`` combines them. ``folder`` names networks of your own. NaN without a context.
+    ``model='bi'`` encodes each turn on its own (fast), ``'cross'`` reads context and reply together (more accurate),
+    ``'both'`` combines them. ``folder`` is a folder with networks of your own. NaN without a context.
     """
 
     model: ModelName = "both"
@@ -34,25 +34,25 @@ class Aptness(Metric):
         check_choice("aptness", "model", self.model, ModelName)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The aptness of each response to its item's context."""
-        found = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
-        return [float(value) for value in found]
+        """Return the aptness of each response to its item's context."""
+        probabilities = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
+        return [float(value) for value in probabilities]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a context or a reply of more tokens than are read; utterances far back do not count."""
+        """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count."""
         return open_aptness(self.folder).cut(*_texts(pairs), self.model)
 
     def details(self) -> dict[str, str]:
-        """The digest of the networks and their calibration."""
+        """Return the digest of the networks and their calibration."""
         return {"weights": open_aptness(self.folder).digest[:12]}
 
 
 def aptness(
     contexts: Sequence[Sequence[str] | str], responses: Sequence[str], model: ModelName = "both"
 ) -> list[float]:
-    """How well each response fits its context, from 0 to 1; NaN where a context or a response says nothing.
+    """Return how well each response fits its context, from 0 to 1; NaN if the context or the response is blank.
 
-    - ``contexts``: one per response: a list of utterances, oldest first, or one utterance.
+    - ``contexts``: one per response: a list of turns, oldest first, or a single turn.
     - ``responses``: the replies.
     - ``model``: ``bi``, ``cross`` or ``both``.
 
@@ -65,13 +65,15 @@ def aptness(
     if isinstance(contexts, str) or isinstance(responses, str):
         raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
     if len(contexts) != len(responses):
-        raise InputError(f"contexts has {len(contexts)} entries but responses has {len(responses)}; they go together")
-    spoken = [[context] if isinstance(context, str) else list(context) for context in contexts]
-    for i, texts in enumerate(spoken):
+        raise InputError(
+            f"contexts has {len(contexts)} entries but responses has {len(responses)}; pass one context per response"
+        )
+    turn_lists = [[context] if isinstance(context, str) else list(context) for context in contexts]
+    for i, texts in enumerate(turn_lists):
         if not all(isinstance(text, str) for text in [*texts, responses[i]]):
             raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
-    found = open_aptness().probabilities(spoken, responses, model)
-    return [round(float(value), 4) for value in found]
+    probabilities = open_aptness().probabilities(turn_lists, responses, model)
+    return [round(float(value), 4) for value in probabilities]
 
 
 def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:

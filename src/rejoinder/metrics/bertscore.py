@@ -1,4 +1,4 @@
-"""BERTScore (Zhang et al. 2020): each token with the nearest token of the other text, by contextual vectors."""
+"""BERTScore (Zhang et al. 2020): each token matched with the nearest token of the other text, by contextual vectors."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from rejoinder.types import Pair
 
 
 class ContextualTokens(NamedTuple):
-    """The vectors of a text's tokens at length 1, and which of them are its own and not special."""
+    """The vectors of a text's tokens, scaled to length 1, and which of them are not special tokens."""
 
     vectors: Vectors
     own: NDArray[np.bool_]
 
 
-def contextual(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
-    """The tokens of each text; of a blank text none is its own."""
-    return _contextual(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
+def contextual_vectors(texts: Sequence[str], encoder: str, layer: int) -> list[ContextualTokens]:
+    """Return the tokens of each text; a blank text has only special ones."""
+    return _compute_token_vectors(tuple(texts), encoder, layer, load_encoder(encoder, cache=False).digest)
 
 
-@lru_cache(maxsize=1)  # precision and recall of the same pairs are mostly asked for one after the other
-def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
-    # To a byte-level tokeniser (RoBERTa) a space makes the first word a word like the others, as in the bert-score
-    # package; other tokenisers do not see it.
+@lru_cache(maxsize=1)  # precision and recall of the same pairs are often computed one after the other
+def _compute_token_vectors(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -> list[ContextualTokens]:
+    # With a byte-level tokeniser (RoBERTa), a leading space makes the first word a word like the others, as in the
+    # bert-score package; other tokenisers ignore it.
     spaced = [" " + text.strip() for text in texts]
     return [_join_special(tokens) for tokens in load_encoder(encoder, cache=False).encode_tokens(spaced, layer)]
 
@@ -42,8 +42,8 @@ def _contextual(texts: tuple[str, ...], encoder: str, layer: int, digest: str) -
 def _join_special(tokens: TokenVectors) -> ContextualTokens:
     parts = [tokens.vectors] if tokens.special is None else [tokens.vectors, tokens.special]
     vectors = np.concatenate(parts)
-    found: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return ContextualTokens(found, np.arange(len(vectors)) < len(tokens.vectors))
+    normalized: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return ContextualTokens(normalized, np.arange(len(vectors)) < len(tokens.vectors))
 
 
 Part: TypeAlias = Literal["precision", "recall", "f1"]
@@ -51,7 +51,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[ContextualTokens], part: Part) -> Array:
-    """One part of BERTScore for every reply (row) and reference (column), all tokens compared at once.
+    """Return one part of BERTScore for every reply (row) and reference (column), all tokens compared at once.
 
     Every text has at least one token of its own.
     """
@@ -59,16 +59,16 @@ def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[Con
     rows, columns = _starts(replies), _starts(references)
     precision = _means(np.maximum.reduceat(cosines, columns, axis=1), replies, rows)
     recall = _means(np.maximum.reduceat(cosines, rows, axis=0).T, references, columns).T
-    found = {"precision": precision, "recall": recall, "f1": _harmonic(precision, recall)}[part]
-    bounded: Array = np.clip(found, -1.0, 1.0)
+    scores = {"precision": precision, "recall": recall, "f1": _harmonic(precision, recall)}[part]
+    bounded: Array = np.clip(scores, -1.0, 1.0)
     return bounded
 
 
 def _harmonic(precision: Array, recall: Array) -> Array:
-    """The harmonic mean; it is defined for numbers above 0 and goes to 0 with either."""
-    above = (precision > 0) & (recall > 0)
-    found: Array = np.where(above, 2 * precision * recall, 0.0) / np.where(above, precision + recall, 1.0)
-    return found
+    """Return the harmonic mean, or 0 where either number is not above 0."""
+    is_positive = (precision > 0) & (recall > 0)
+    means: Array = np.where(is_positive, 2 * precision * recall, 0.0) / np.where(is_positive, precision + recall, 1.0)
+    return means
 
 
 def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
@@ -77,27 +77,27 @@ def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
 
 
 def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts: NDArray[np.intp]) -> Array:
-    """The mean over each text's own tokens (rows of ``best``), in double precision."""
+    """Return the mean over each text's own tokens (rows of ``best``), in double precision."""
     own = np.concatenate([text.own for text in texts])
     sums = np.add.reduceat(best * own[:, None].astype(np.float64), starts, axis=0)
-    found: Array = sums / np.add.reduceat(own.astype(np.int64), starts)[:, None]
-    return found
+    means: Array = sums / np.add.reduceat(own.astype(np.int64), starts)[:, None]
+    return means
 
 
 # The layers that the bert-score package (0.3.13) chose by correlation with human ratings of WMT 2016.
 CHOSEN_LAYERS = {"bert-base-uncased": 9, "roberta-large": 17}
-_MOST_CHARACTERS = 200_000  # of texts whose token vectors are in memory together: about 80 MB of 384 numbers a token
+_MOST_CHARACTERS = 200_000  # of texts whose token vectors are in memory together: about 80 MB at 384 numbers per token
 
 
 @dataclass(frozen=True)
 class Bertscore(Metric):
-    """How near a reply's tokens come to those of the best reference, each paired with its nearest, by cosine.
+    """How close a reply's tokens are to those of the best reference, each matched with its nearest, by cosine.
 
-    ``precision`` is the mean over the reply's tokens, ``recall`` over the reference's, ``f1`` their harmonic mean (0
-    where one is not above 0); the best reference is sought for each by itself. Special tokens may be matched to but
-    are not counted; there are no idf weights and no rescaling. ``encoder`` names an encoder of the catalog, a folder,
-    or ``hf:NAME``; ``layer`` counts from 1 (0 is the embedding), None is the one that the authors chose for the model,
-    else the last. NaN without references.
+    ``precision`` is the mean over the reply's tokens, ``recall`` over the reference's, ``f1`` their harmonic mean (0 if
+    either is not above 0); the best reference is chosen for each part separately. Special tokens can be matched but are
+    not counted; there are no idf weights and no rescaling. ``encoder`` is an encoder from the catalog, a folder, or
+    ``hf:NAME``; ``layer`` counts from 1 (0 is the embedding), None is the layer that the authors chose for the model
+    or, for other models, the last. NaN without references.
     """
 
     part: Part = "f1"
@@ -113,29 +113,29 @@ class Bertscore(Metric):
     def __post_init__(self) -> None:
         check_choice("bertscore", "part", self.part, Part)
         if self.layer is not None and (type(self.layer) is not int or self.layer < 0):
-            raise SpecError(f"bertscore: layer must be a whole number from 0 on, not {self.layer!r}")
+            raise SpecError(f"bertscore: layer must be a whole number of at least 0, not {self.layer!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """BERTScore of each response against the reference that suits it best."""
+        """Return the BERTScore of each response against its best reference."""
         scores = [NAN] * len(pairs)
         for groups in _blocks(pairs):
             texts = list(dict.fromkeys(text for group in groups for text in group.texts))
-            tokens = dict(zip(texts, contextual(texts, self.encoder, self._layer), strict=True))
+            tokens = dict(zip(texts, contextual_vectors(texts, self.encoder, self._layer), strict=True))
             for group in groups:
                 references = [tokens[text] for text in group.references if tokens[text].own.any()]
-                said = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]
-                if said and references:
-                    best = compare_tokens([reply for _, reply in said], references, self.part).max(axis=1)
-                    for (place, _), value in zip(said, best.tolist(), strict=True):
-                        scores[place] = value
+                replies = [(i, tokens[text]) for i, text in group.replies if tokens[text].own.any()]
+                if replies and references:
+                    best = compare_tokens([reply for _, reply in replies], references, self.part).max(axis=1)
+                    for (index, _), value in zip(replies, best.tolist(), strict=True):
+                        scores[index] = value
         return scores
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is longer than the encoder reads."""
+        """Return which pairs contain a text that is too long for the encoder."""
         return find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
-        """The digest of the encoder, and the layer where it was left open."""
+        """Return the digest of the encoder, and the layer if it was not given."""
         layer = {"taken": "last layer" if self._layer == -1 else f"layer {self._layer}"} if self.layer is None else {}
         return {**encoder_details(self.encoder), **layer}
 
@@ -148,7 +148,7 @@ class Bertscore(Metric):
 
 @dataclass(frozen=True)
 class _Group:
-    """The replies to one set of references, each with its place among all pairs."""
+    """The replies to one set of references, each with its index among all pairs."""
 
     references: tuple[str, ...]
     replies: list[tuple[int, str]]
@@ -159,12 +159,12 @@ class _Group:
 
 
 def _blocks(pairs: Sequence[Pair]) -> Iterator[list[_Group]]:
-    """The pairs by their references, as many at a time as memory should hold."""
+    """Yield the pairs grouped by their references, as many at a time as should be in memory."""
     groups: dict[tuple[str, ...], _Group] = {}
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         references = tuple(reference.text for reference in pair.item.references)
         if references:
-            groups.setdefault(references, _Group(references, [])).replies.append((place, pair.response.text))
+            groups.setdefault(references, _Group(references, [])).replies.append((index, pair.response.text))
     block: list[_Group] = []
     size = 0
     for group in groups.values():

@@ -15,11 +15,11 @@ from rejoinder.types import Pair, Reference
 
 @dataclass(frozen=True)
 class Bleu(Metric):
-    """The share of the reply's n-grams of order 1 to n that stand in a reference (geometric mean), less for brevity.
+    """The share of the reply's n-grams of order 1 to n found in a reference (geometric mean), lower for short replies.
 
-    Smoothing decides what an order without a match is worth: ``epsilon`` almost nothing (the COCO caption scorer, used
-    by SCARCE), ``method7`` an average with its neighbours (NLTK's, used by SSREM; up to 1.12 for n=4), ``exp`` half of
-    a match, then a quarter ... (sacrebleu's default, with effective order), ``none`` nothing. NaN without references.
+    Smoothing decides what an order without a match counts: ``epsilon`` almost nothing (the COCO caption scorer, used by
+    SCARCE), ``method7`` an average with its neighbours (NLTK's, used by SSREM; up to 1.12 for n=4), ``exp`` half a
+    match, then a quarter ... (sacrebleu's default, with effective order), ``none`` nothing. NaN without references.
     """
 
     n: int = 4
@@ -40,16 +40,16 @@ class Bleu(Metric):
             object.__setattr__(self, "range", (0.0, best))
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """BLEU of each response against its item's references."""
+        """Return the BLEU of each response against its item's references."""
         orders = orders_needed(self.n, self.smoothing)
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] = ()
-        references = TokenizedReferences.of(seen, tokens_of)
+        references = TokenizedReferences.from_texts(seen, tokens_of)
         for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+            if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                references = TokenizedReferences.of(seen, tokens_of)
+                references = TokenizedReferences.from_texts(seen, tokens_of)
             reply = tokens_of(pair.response.text)
             if reply and references.texts:
                 matches = count_matches(reply, references, orders)
@@ -60,5 +60,5 @@ class Bleu(Metric):
         return scores
 
     def details(self) -> dict[str, str]:
-        """The version of the tokeniser's package."""
+        """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)

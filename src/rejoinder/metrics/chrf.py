@@ -16,11 +16,11 @@ from rejoinder.types import Pair
 Counts: TypeAlias = NDArray[np.int64]
 Texts: TypeAlias = Sequence[tuple[str, str]]
 _BITS, _NARROW = 64, 32
-_CHARACTERS = 2**17  # that are looked at together: more would not fit into a processor's cache
+_CHARACTERS = 2**17  # processed together: more would not fit into the processor's cache
 
 
 class NgramCounts(NamedTuple):
-    """Of each pair and order: the n-grams of the first text, of the second, and those that match."""
+    """For each pair and order: the number of n-grams in the first text, in the second, and of matches."""
 
     first: Counts
     second: Counts
@@ -28,7 +28,7 @@ class NgramCounts(NamedTuple):
 
 
 def count_ngrams(texts: Texts, order: int) -> NgramCounts:
-    """The counts of pairs of texts, from which white space has been taken."""
+    """Return the counts for pairs of texts without white space."""
     lengths = np.array([[len(first), len(second)] for first, second in texts], np.int64).reshape(-1, 2)
     sizes = np.maximum(0, lengths[:, None, :] - np.arange(order)[None, :, None])
     matches = np.zeros((len(texts), order), np.int64)
@@ -50,36 +50,36 @@ def _matches(texts: Texts, order: int) -> Counts:
         half = len(texts) // 2
         return np.concatenate([_matches(texts[:half], order), _matches(texts[half:], order)])
     lengths = np.array([len(text) for pair in texts for text in pair], np.int64)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters until the end of the text
-    whose = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
-    found = np.zeros((len(texts), order), np.int64)
+    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters until the end of the text
+    text_index = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    matches = np.zeros((len(texts), order), np.int64)
     grams = np.zeros(len(codes) + 1, np.uint64)
     for n in range(1, order + 1):
         grams = (grams[:-1] << np.uint64(bits)) | codes[n - 1 :]
-        whole = left[: len(grams)] >= n  # the others would reach into the next text
-        owner = whose[: len(grams)]
+        is_whole = remaining[: len(grams)] >= n  # the others would extend into the next text
+        owner = text_index[: len(grams)]
         keys = ((owner >> np.uint64(1)) << np.uint64(n * bits) | grams) << np.uint64(1) | (owner & np.uint64(1))
-        narrow = keys[whole].astype(np.uint32 if owners + n * bits < _NARROW else np.uint64)  # sorted sooner
+        narrow = keys[is_whole].astype(np.uint32 if owners + n * bits < _NARROW else np.uint64)  # sorted sooner
         if not len(narrow):
             break
         narrow.sort()
-        found[:, n - 1] = _count_matches(narrow, n * bits + 1, len(texts))
-    return found
+        matches[:, n - 1] = _count_matches(narrow, n * bits + 1, len(texts))
+    return matches
 
 
-def _count_matches(keys: NDArray[np.unsignedinteger[Any]], behind: int, pairs: int) -> Counts:
-    """The matches of each pair, from sorted keys: the pair (before so many bits), the n-gram, and the side."""
+def _count_matches(keys: NDArray[np.unsignedinteger[Any]], shift: int, pairs: int) -> Counts:
+    """Return the matches of each pair, from sorted keys: the pair (above so many bits), the n-gram, and the side."""
     one = keys.dtype.type(1)
     grams = keys >> one
-    begins = np.flatnonzero(np.concatenate(([True], grams[1:] != grams[:-1])))
-    there = np.add.reduceat((keys & one).astype(np.int64), begins)
-    here = np.diff(np.append(begins, len(keys))) - there
-    owners = (keys[begins] >> keys.dtype.type(behind)).astype(np.int64)
-    return np.bincount(owners, np.minimum(here, there), pairs).astype(np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], grams[1:] != grams[:-1])))
+    second_counts = np.add.reduceat((keys & one).astype(np.int64), starts)
+    first_counts = np.diff(np.append(starts, len(keys))) - second_counts
+    owners = (keys[starts] >> keys.dtype.type(shift)).astype(np.int64)
+    return np.bincount(owners, np.minimum(first_counts, second_counts), pairs).astype(np.int64)
 
 
 def _codes(text: str) -> tuple[NDArray[np.uint64], int]:
-    """The characters as numbers from 0, and how many different ones there are."""
+    """Return the characters as numbers from 0, and how many distinct ones there are."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     present = np.zeros(int(points.max(initial=0)) + 1, np.uint64)
     present[points] = 1
@@ -87,19 +87,21 @@ def _codes(text: str) -> tuple[NDArray[np.uint64], int]:
 
 
 def _count_matches_slowly(first: str, second: str, n: int) -> int:
-    """The matches of two texts with too many different characters for a number."""
+    """Return the matches of two texts that have too many distinct characters to fit n-grams into an integer."""
     from collections import Counter
 
-    here, there = (Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (first, second))
-    return sum((here & there).values())
+    first_counts, second_counts = (
+        Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (first, second)
+    )
+    return sum((first_counts & second_counts).values())
 
 
 @dataclass(frozen=True)
 class Chrf(Metric):
-    """How many character n-grams of order 1 to ``order`` reply and reference share, as an F measure.
+    """How many character n-grams of order 1 to ``order`` the reply and a reference share, as an F-measure.
 
-    This is sacrebleu's sentence score, from 0 to 1: the best over the references, white space left out, upper case kept
-    unless ``lowercase``. ``word_order=2`` adds word n-grams (chrF++). ``beta`` says how much more recall weighs than
+    This is sacrebleu's sentence score, from 0 to 1: the best over the references, ignoring white space, case-sensitive
+    unless ``lowercase``. ``word_order=2`` adds word n-grams (chrF++). ``beta`` says how much more recall counts than
     precision. NaN without references.
     """
 
@@ -118,35 +120,37 @@ class Chrf(Metric):
         check_between("chrf", "beta", self.beta, 1, 10)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The chrF of each response against its item's references."""
+        """Return the chrF of each response against its item's references."""
         if self.word_order:
             return self._by_sacrebleu(pairs)
         scores = np.full(len(pairs), NAN)
         texts: list[tuple[str, str]] = []
-        places: list[int] = []
-        for place, pair in enumerate(pairs):
+        indices: list[int] = []
+        for index, pair in enumerate(pairs):
             reply = self._text(pair.response.text)
             for reference in pair.item.references if reply else ():
                 if text := self._text(reference.text):
                     texts.append((reply, text))
-                    places.append(place)
+                    indices.append(index)
         if texts:
-            np.fmax.at(scores, places, self._f(count_ngrams(texts, self.order)))
+            np.fmax.at(scores, indices, self._f(count_ngrams(texts, self.order)))
         return [float(score) for score in scores]
 
     def _text(self, text: str) -> str:
         return "".join((text.lower() if self.lowercase else text).split())
 
     def _f(self, counts: NgramCounts) -> NDArray[np.float64]:
-        """The F measure of mean precision and mean recall, over the orders that both texts are long enough for."""
-        known = (counts.first > 0) & (counts.second > 0)
-        orders = known.sum(axis=1)  # never 0: neither text is empty
-        precision = _mean(counts.matches, counts.first, known, orders)
-        recall = _mean(counts.matches, counts.second, known, orders)
+        """Return the F-measure of mean precision and mean recall, over the orders that fit into both texts."""
+        is_counted = (counts.first > 0) & (counts.second > 0)
+        orders = is_counted.sum(axis=1)  # never 0: neither text is empty
+        precision = _mean(counts.matches, counts.first, is_counted, orders)
+        recall = _mean(counts.matches, counts.second, is_counted, orders)
         factor = self.beta**2
-        below = factor * precision + recall
-        some = precision + recall > 0
-        score = np.divide((1 + factor) * precision * recall, below, out=np.zeros(len(below)), where=some)
+        denominator = factor * precision + recall
+        is_positive = precision + recall > 0
+        score = np.divide(
+            (1 + factor) * precision * recall, denominator, out=np.zeros(len(denominator)), where=is_positive
+        )
         return np.minimum(1.0, 100 * score / 100)
 
     def _by_sacrebleu(self, pairs: Sequence[Pair]) -> list[float]:
@@ -163,16 +167,16 @@ class Chrf(Metric):
         return scores
 
     def details(self) -> dict[str, str]:
-        """The version of sacrebleu."""
+        """Return the version of sacrebleu."""
         from sacrebleu import __version__
 
         return {"sacrebleu": __version__}
 
 
-def _mean(matches: Counts, of: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The mean share over the orders that count, added up order by order as sacrebleu does."""
+def _mean(matches: Counts, totals: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean share over the orders that count, added up order by order as sacrebleu does."""
     total = np.zeros(len(matches))
     for n in range(matches.shape[1]):
-        total += np.where(known[:, n], matches[:, n] / np.maximum(1, of[:, n]), 0.0)
+        total += np.where(known[:, n], matches[:, n] / np.maximum(1, totals[:, n]), 0.0)
     mean: NDArray[np.float64] = total / orders
     return mean

@@ -1,4 +1,4 @@
-"""Context overlap: how much of the reply was said before; a baseline that every metric should be compared with."""
+"""Context overlap: how much of the reply was said before; a baseline to compare every metric with."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rejoinder.types import Pair, Turn
 
 @dataclass(frozen=True)
 class ContextOverlap(Metric):
-    """The share of the reply's different content words that also stand in the context, or in its last ``turns`` turns.
+    """The share of the reply's distinct content words that also occur in the context, or in its last ``turns`` turns.
 
-    Content words are those of ``rejoinder.text.tokens.content_words``. NaN without a context, and for a reply without a
-    content word ("Yes, I do."), of which no share can be said.
+    Content words are those of ``rejoinder.text.tokens.content_words``. NaN without a context, and for a reply without
+    content words ("Yes, I do."), which has no such share.
     """
 
     turns: int | None = None
@@ -31,15 +31,15 @@ class ContextOverlap(Metric):
             raise SpecError(f"context_overlap: turns must be 1 or more, not {self.turns!r}; leave it out for all turns")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The overlap of each response with its item's context."""
+        """Return the overlap of each response with its item's context."""
         scores = []
-        seen: tuple[Turn, ...] = ()
-        said: frozenset[str] = frozenset()
+        context: tuple[Turn, ...] = ()
+        context_words: frozenset[str] = frozenset()
         for pair in pairs:
-            if pair.item.context is not seen:  # the responses to one item mostly follow each other
-                seen = pair.item.context
-                turns = seen if self.turns is None else seen[-self.turns :]
-                said = content_words("\n".join(turn.text for turn in turns))
+            if pair.item.context is not context:  # the responses to one item are usually adjacent
+                context = pair.item.context
+                turns = context if self.turns is None else context[-self.turns :]
+                context_words = content_words("\n".join(turn.text for turn in turns))
             reply = content_words(pair.response.text)
-            scores.append(len(reply & said) / len(reply) if reply and seen else NAN)
+            scores.append(len(reply & context_words) / len(reply) if reply and context else NAN)
         return scores

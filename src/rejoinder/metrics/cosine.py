@@ -1,4 +1,4 @@
-"""Cosine of context and reply (Xu et al. 2018), over static or contextual vectors: COS-FT and its kin."""
+"""Cosine of context and reply (Xu et al. 2018), over static or contextual vectors: COS-FT and its variants."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Pooling: TypeAlias = Literal["mean", "max", "first"]
 
 @dataclass(frozen=True)
 class Cosine(Metric):
-    """How near the vector of a reply comes to that of the whole context, as a cosine.
+    """How close the vector of a reply is to that of the whole context, as a cosine.
 
-    ``encoder`` names word vectors, an encoder of the catalog, a folder, or ``hf:NAME``. ``pooling='mean'`` is the mean
-    of the words' vectors, or the encoder's own sentence vector; ``'max'`` the largest of all tokens in each number;
-    ``'first'`` the first token, behind the encoder's pooler where it has one. A context that is too long loses its
-    beginning, a reply its end. NaN without a context, and where no word of a text has a vector.
+    ``encoder`` is word vectors or an encoder from the catalog, a folder, or ``hf:NAME``. ``pooling='mean'`` is the mean
+    of the word vectors, or the encoder's own sentence vector; ``'max'`` the maximum over all tokens in each dimension;
+    ``'first'`` the first token, after the encoder's pooler if it has one. A context that is too long loses its
+    beginning, a reply its end. NaN without a context, and if no word of a text has a vector.
     """
 
     encoder: str = "aptness"
@@ -48,22 +48,22 @@ class Cosine(Metric):
     def __post_init__(self) -> None:
         check_choice("cosine", "pooling", self.pooling, Pooling)
         if self.pooling == "first" and is_word_vectors(self.encoder):
-            raise SpecError(f"cosine: the words of {self.encoder!r} have no first token; use pooling='mean' or 'max'")
+            raise SpecError(f"cosine: word vectors ({self.encoder!r}) have no first token; use pooling='mean' or 'max'")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The cosine of each response and its item's context."""
+        """Return the cosine of each response and its item's context."""
         return map_spoken(pairs, self._cosines, NAN)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a context or a reply that is longer than the encoder reads."""
+        """Return which pairs have a context or a reply that is too long for the encoder."""
         if is_word_vectors(self.encoder):
             return [False] * len(pairs)
         texts = [text for pair in pairs for text in (join_context(pair), pair.response.text)]
-        long = load_encoder(self.encoder).truncated(texts)
-        return [any(long[i : i + 2]) for i in range(0, len(long), 2)]
+        is_cut = load_encoder(self.encoder).truncated(texts)
+        return [any(is_cut[i : i + 2]) for i in range(0, len(is_cut), 2)]
 
     def details(self) -> dict[str, str]:
-        """The digest of the vectors, and whether the first token went through a pooler."""
+        """Return the digest of the vectors, and whether the first token went through a pooler."""
         if is_word_vectors(self.encoder):
             return vectors_details(self.encoder)
         if self.pooling != "first":
@@ -74,21 +74,21 @@ class Cosine(Metric):
     def _cosines(self, pairs: Sequence[Pair]) -> list[float]:
         contexts = self._vectors([join_context(pair) for pair in pairs], "left")
         replies = self._vectors([pair.response.text for pair in pairs], "right")
-        found = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
-        return [float(value) for value in found]
+        cosines = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
+        return [float(value) for value in cosines]
 
     def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
-        """A vector a text, zeros where no word is known; each distinct text is encoded once."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        return self._pooled(list(place), cut)[[place[text] for text in texts]]
+        """Return one vector per text, zeros if no word is known; each distinct text is encoded once."""
+        index = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        return self._pool(list(index), cut)[[index[text] for text in texts]]
 
-    def _pooled(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
+    def _pool(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:
         if is_word_vectors(self.encoder):
             bags = bags_of(texts, self.encoder)
-            pool = np.max if self.pooling == "max" else np.sum  # a mean has the direction of the sum
+            pool = np.max if self.pooling == "max" else np.sum  # the mean has the same direction as the sum
             empty = np.zeros(bags.vectors.shape[1])
             return np.array([pool(bags.vectors[rows], axis=0) if rows else empty for rows in bags.rows])
         if self.pooling == "mean":
             return load_encoder(self.encoder).encode(texts, cut)
-        opened = load_encoder(self.encoder, cache=False)
-        return (max_pool if self.pooling == "max" else first_token_vectors)(opened, texts, cut)
+        encoder = load_encoder(self.encoder, cache=False)
+        return (max_pool if self.pooling == "max" else first_token_vectors)(encoder, texts, cut)

@@ -1,4 +1,4 @@
-"""Delta-BLEU (Galley et al. 2015): BLEU over references that do not all weigh the same."""
+"""Delta-BLEU (Galley et al. 2015): BLEU over references with different weights."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SOURCES = ("human", "retrieval", "commonsense", "paraphrase")
 
 @dataclass(frozen=True)
 class DeltaBleu(Metric):
-    """BLEU whose n-gram matches count as much as the best reference that has them weighs.
+    """BLEU in which an n-gram match counts as much as the weight of the best reference that contains it.
 
-    Weights go by source: ``human`` (edited by people included), ``retrieval``, ``commonsense``, ``paraphrase``, and
-    ``other`` for the rest and for those that are None. ``weight='score'`` multiplies them by the reference's score, put
-    linearly between 0 (the lowest of its source in the item) and 1 (the highest, or a reference without a score).
-    Smoothing is that of ``bleu``, an order without a match counting as half of one of the lightest reference, a
-    quarter, ... (``exp``). NaN without references, and where none has a weight.
+    Weights depend on the source: ``human`` (including edits by people), ``retrieval``, ``commonsense``, ``paraphrase``,
+    and ``other`` for all other sources and for weights that are None. ``weight='score'`` multiplies them by the
+    reference's score, scaled linearly from 0 (the lowest of its source in the item) to 1 (the highest, or a reference
+    without a score). Smoothing is as in ``bleu``; with ``exp``, an order without a match counts as half a match of the
+    reference with the lowest weight, then a quarter, ... NaN without references, and if none has a weight.
     """
 
     n: int = 4
@@ -59,66 +59,71 @@ class DeltaBleu(Metric):
                 raise SpecError(f"delta_bleu: {name} is a weight and must be from 0 to 1, not {value!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """Delta-BLEU of each response against its item's references."""
+        """Return the Delta-BLEU of each response against its item's references."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         scores = []
         seen: tuple[Reference, ...] | None = None
-        known: list[_WeightedReference] = []
+        references: list[_WeightedReference] = []
         for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+            if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                known = self._known(seen, tokens_of)
+                references = self._weighted_references(seen, tokens_of)
             reply = tokens_of(pair.response.text)
-            scores.append(self._bleu(reply, known) if reply and known else NAN)
+            scores.append(self._bleu(reply, references) if reply and references else NAN)
         return scores
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
-        """Which reference each response matched best: the first whose score alone, times its weight, is highest."""
+        """Return the reference each response matched best: the first whose own score times its weight is highest."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
-        matched: list[int | None] = []
+        best_indices: list[int | None] = []
         for pair in pairs:
-            reply, known = tokens_of(pair.response.text), self._known(pair.item.references, tokens_of)
-            values = [one.weight * self._bleu(reply, [one]) for one in known] if reply else []
-            matched.append(known[values.index(max(values))].place if values else None)
-        return matched
+            reply, references = (
+                tokens_of(pair.response.text),
+                self._weighted_references(pair.item.references, tokens_of),
+            )
+            values = [reference.weight * self._bleu(reply, [reference]) for reference in references] if reply else []
+            best_indices.append(references[values.index(max(values))].place if values else None)
+        return best_indices
 
     def details(self) -> dict[str, str]:
-        """The version of the tokeniser's package."""
+        """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)
 
     def weights(self, references: Sequence[Reference]) -> list[float]:
-        """What each reference of an item weighs."""
-        found = [self._of_source(reference.source) for reference in references]
+        """Return the weight of each reference of an item."""
+        by_source = [self._source_weight(reference.source) for reference in references]
         if self.weight == "source":
-            return found
-        return [one * scaled for one, scaled in zip(found, _scale_scores(references), strict=True)]
+            return by_source
+        return [weight * scaled for weight, scaled in zip(by_source, _scale_scores(references), strict=True)]
 
-    def _of_source(self, source: str) -> float:
+    def _source_weight(self, source: str) -> float:
         for name in _SOURCES:
             value: float | None = getattr(self, name)
             if value is not None and matches_source(source, name):
                 return value
         return self.other
 
-    def _known(self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]) -> list[_WeightedReference]:
-        """The references that have words and a weight."""
+    def _weighted_references(
+        self, references: Sequence[Reference], tokens_of: Callable[[str], Tokens]
+    ) -> list[_WeightedReference]:
+        """Return the references that have words and a weight."""
         return [
             _WeightedReference(place, weight, len(tokens), [Counter(ngrams(tokens, k)) for k in range(1, self.n + 1)])
             for place, (reference, weight) in enumerate(zip(references, self.weights(references), strict=True))
             if weight > 0 and (tokens := tokens_of(reference.text))
         ]
 
-    def _bleu(self, reply: Tokens, known: Sequence[_WeightedReference]) -> float:
-        heaviest, lightest = (of([one.weight for one in known]) for of in (max, min))
-        # Both sums of a precision carry weights, so matches count as shares of the heaviest reference's.
-        matches = [_matches(reply, k, known) / heaviest for k in range(1, self.n + 1)]
+    def _bleu(self, reply: Tokens, references: Sequence[_WeightedReference]) -> float:
+        highest, lowest = (extreme([reference.weight for reference in references]) for extreme in (max, min))
+        # Both sums of a precision are weighted, so matches are relative to the highest weight.
+        matches = [_matches(reply, k, references) / highest for k in range(1, self.n + 1)]
         length = len(reply)
-        closest = min((abs(one.length - length), one.length) for one in known)[1]
+        closest = min((abs(reference.length - length), reference.length) for reference in references)[1]
         if self.smoothing != "exp":
             return bleu(matches, length, closest, self.n, self.smoothing)
         if not matches[0]:
             return 0.0
-        orders, missing = min(self.n, length), lightest / heaviest
+        orders, missing = min(self.n, length), lowest / highest
         for k in range(orders):
             if not matches[k]:
                 missing /= 2
@@ -127,7 +132,7 @@ class DeltaBleu(Metric):
 
 
 class _WeightedReference(NamedTuple):
-    """A reference as it is compared: its place, weight and length, and how often it has each n-gram of each order."""
+    """A reference as it is compared: its index, weight and length, and how often it has each n-gram of each order."""
 
     place: int
     weight: float
@@ -135,24 +140,24 @@ class _WeightedReference(NamedTuple):
     grams: list[Counter[Ngram]]
 
 
-def _matches(reply: Tokens, k: int, known: Sequence[_WeightedReference]) -> float:
-    """The weighted matches of one order: each n-gram counts by the reference that gives it most."""
+def _matches(reply: Tokens, k: int, references: Sequence[_WeightedReference]) -> float:
+    """Return the weighted matches of one order: each n-gram counts by the reference that gives it the most."""
     total = 0.0
     for gram, times in Counter(ngrams(reply, k)).items():
-        total += max([one.weight * min(times, one.grams[k - 1][gram]) for one in known])
+        total += max([reference.weight * min(times, reference.grams[k - 1][gram]) for reference in references])
     return total
 
 
 def _scale_scores(references: Sequence[Reference]) -> list[float]:
-    """The scores of an item's references between 0 and 1, source by source; 1 where there is none."""
+    """Return the scores of an item's references scaled from 0 to 1 within each source; 1 without a score."""
     by_source: dict[str, list[float]] = {}
     for reference in references:
         if reference.score is not None:
             by_source.setdefault(reference.source, []).append(reference.score)
-    found = []
+    scaled = []
     for reference in references:
         scores = by_source.get(reference.source, [])
         low, high = (min(scores), max(scores)) if scores else (0.0, 0.0)
-        known = reference.score is not None and high > low
-        found.append(((reference.score or 0.0) - low) / (high - low) if known else 1.0)
-    return found
+        has_scale = reference.score is not None and high > low
+        scaled.append(((reference.score or 0.0) - low) / (high - low) if has_scale else 1.0)
+    return scaled

@@ -1,4 +1,4 @@
-"""Distinct-n (Li et al. 2016): how many of the n-grams are different ones."""
+"""Distinct-n (Li et al. 2016): the share of n-grams that are distinct."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Over: TypeAlias = Literal["response", "system"]
 
 @dataclass(frozen=True)
 class Distinct(SetMetric):
-    """The number of different n-grams divided by the number of n-grams: diversity, not quality.
+    """The number of distinct n-grams divided by the number of n-grams: diversity, not quality.
 
-    Over a ``response`` the n-grams are those of that response. Over a ``system`` they are those of all its responses,
-    as in Li et al. (2016), and each response gets its share: with N responses and T n-grams in the system, the sum over
-    its n-grams of 1 / (how often the system has this n-gram), times N / T. The plain mean of a system's scores is then
-    exactly its number of different n-grams divided by T. A response with fewer than n tokens has no n-gram: NaN, and it
-    is not among the N.
+    With ``over='response'`` the n-grams are those of the response. With ``over='system'`` they are those of all
+    responses of the system, as in Li et al. (2016), and each response gets its share: with N responses and T n-grams in
+    the system, the sum over its n-grams of 1 / (how often the system has this n-gram), times N / T. The mean of a
+    system's scores is then exactly its number of distinct n-grams divided by T. A response with fewer than n tokens has
+    no n-grams: its score is NaN, and it does not count in N.
     """
 
     n: int = 2
@@ -41,19 +41,19 @@ class Distinct(SetMetric):
         check_between("distinct", "n", self.n, 1, 9)
         check_choice("distinct", "over", self.over, Over)
         check_tokenizer("distinct", self.tokenizer, self.lowercase)
-        if self.over == "system":  # the share of a response far longer than the others is above 1
+        if self.over == "system":  # the share of a response much longer than the others can exceed 1
             object.__setattr__(self, "range", (0.0, math.inf))
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
-        """The score itself over a response; the n-grams, each in one string, over a system."""
+        """Return the score itself over a response; over a system, the n-grams, each as one string."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         grams = [[*map(" ".join, ngrams(tokens_of(pair.response.text), self.n))] for pair in pairs]
         if self.over == "system":
-            return [found or None for found in grams]
-        return [len(set(found)) / len(found) if found else None for found in grams]
+            return [response_grams or None for response_grams in grams]
+        return [len(set(response_grams)) / len(response_grams) if response_grams else None for response_grams in grams]
 
     def settle(self, rows: Rows) -> list[float]:
-        """Each response's own ratio, or its share of the system's."""
+        """Return each response's own ratio, or its share of the system's."""
         if self.over == "response":
             return [NAN if row.statistic is None else row.statistic for row in rows]
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -62,7 +62,7 @@ class Distinct(SetMetric):
             if row.statistic is not None:
                 counts[row.system].update(row.statistic)
                 responses[row.system] += 1
-        weights = {system: responses[system] / found.total() for system, found in counts.items()}
+        weights = {system: responses[system] / system_counts.total() for system, system_counts in counts.items()}
         return [
             NAN
             if row.statistic is None
@@ -71,5 +71,5 @@ class Distinct(SetMetric):
         ]
 
     def details(self) -> dict[str, str]:
-        """The version of the tokeniser's package."""
+        """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)

@@ -1,4 +1,4 @@
-"""DynaEval (Zhang et al. 2021): how good a dialogue is with this reply at its end; runs the authors' checkpoint."""
+"""DynaEval (Zhang et al. 2021): how good a dialogue is that ends with this reply; runs the authors' checkpoint."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class DynaEval(Metric):
-    """How coherent the context is together with the reply, by the graph network that DynaEval's authors published.
+    """How coherent the context and the reply are as one dialogue, by the graph network of DynaEval's authors.
 
-    ``folder`` holds their files (docs/adapters.md). An utterance is joined to ``past`` ones before it and ``future``
-    ones after it: 4 and 4, as the authors score; -1 for all. The score has no bounds. NaN without a context.
+    ``folder`` contains their files (docs/adapters.md). A turn is connected to ``past`` turns before it and ``future``
+    turns after it: 4 and 4, as the authors score; -1 for all. The score is unbounded. NaN without a context.
     """
 
     folder: str | None = None
@@ -36,17 +36,17 @@ class DynaEval(Metric):
         check_between("dynaeval", "future", self.future, -1, 1000)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The score of each context with its response."""
+        """Return the score of each context with its response."""
         return map_spoken(
-            pairs, lambda said: open_dynaeval(self.folder).scores(_dialogues(said), self.past, self.future), NAN
+            pairs, lambda spoken: open_dynaeval(self.folder).scores(_dialogues(spoken), self.past, self.future), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold an utterance of more words than are read."""
-        return map_spoken(pairs, lambda said: open_dynaeval(self.folder).cut(_dialogues(said)), False)
+        """Return which pairs contain a turn of more words than are read."""
+        return map_spoken(pairs, lambda spoken: open_dynaeval(self.folder).cut(_dialogues(spoken)), False)
 
     def details(self) -> dict[str, str]:
-        """The digest of the authors' files."""
+        """Return the digest of the authors' files."""
         return {"weights": open_dynaeval(self.folder).digest[:12]}
 
 

@@ -16,9 +16,9 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class EmbeddingAverage(Metric):
-    """How near the mean of a reply's word vectors comes to that of the best reference, as a cosine.
+    """How close the mean of a reply's word vectors is to that of the best reference, as a cosine.
 
-    ``vectors`` names static word vectors of the catalog or a folder. Unknown words are skipped; a text without a known
+    ``vectors`` is static word vectors from the catalog, or a folder. Unknown words are skipped; a text without a known
     word cannot be compared. NaN without references.
     """
 
@@ -33,14 +33,14 @@ class EmbeddingAverage(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest cosine of each response and one of its item's references."""
+        """Return the largest cosine of each response with any of its item's references."""
         return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._means))
 
     def details(self) -> dict[str, str]:
-        """The digest of the word vectors."""
+        """Return the digest of the word vectors."""
         return vectors_details(self.vectors)
 
     def _means(self, texts: list[str]) -> NDArray[np.float64]:
         bags = bags_of(texts, self.vectors)
-        # The sum: a mean has the same direction.
+        # The sum, which has the same direction as the mean.
         return np.array([bags.vectors[rows].sum(axis=0) for rows in bags.rows])

@@ -1,4 +1,4 @@
-"""FED (Mehri and Eskenazi 2020): how unlikely it is that a user complains after the reply."""
+"""FED (Mehri and Eskenazi 2020): how unlikely a user is to complain after the reply."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ Aspect: TypeAlias = Literal[
 Followups: TypeAlias = Literal["negative", "both"]
 Over: TypeAlias = Literal["followup", "conversation"]
 _FILE = Path(__file__).parent / "_fed" / "followups.json"
-# A chat model writes as the assistant. The one who would complain is the other party, so it takes the user's place.
+# A chat model writes as the assistant, but it is the user who would complain: so the two roles are swapped.
 _SWAPPED = {"system": "system", "user": "assistant", "assistant": "user"}
 
 
 @dataclass(frozen=True)
 class Fed(Metric):
-    """How unlikely a language model finds it that what follows the reply is a complaint in one ``aspect``.
+    """How unlikely, to a language model, it is that the reply is followed by a complaint about one ``aspect``.
 
-    The mean of -log P(follow-up | context, reply) over the aspect's negative follow-ups; with ``followups='both'`` the
-    same mean over its positive ones (praise) is taken off, as FED was proposed (relevant and correct have none).
-    ``over='conversation'`` is the loss per token of the whole conversation with the follow-up instead, as the authors'
-    program has it. ``model`` names a language model of the catalog or a folder. A conversation that is too long loses
-    its beginning. NaN without a context.
+    The mean of -log P(follow-up | context, reply) over the aspect's negative follow-ups; with ``followups='both'``, the
+    same mean over the positive ones (praise) is subtracted, as FED was proposed (relevant and correct have none).
+    ``over='conversation'`` uses the loss per token of the whole conversation with the follow-up, as in the authors'
+    program. ``model`` is a language model from the catalog, or a folder. A conversation that is too long loses its
+    beginning. NaN without a context.
     """
 
     aspect: Aspect = "relevant"
@@ -69,75 +69,77 @@ class Fed(Metric):
             object.__setattr__(self, "range", (-float("inf"), float("inf")))
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """How unlikely complaints are after each response."""
+        """Return how unlikely complaints are after each response."""
         return score_together([self], pairs)[0]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold more tokens than the model reads."""
+        """Return which pairs have more tokens than the model reads."""
         model = open_language_model(self.model)
         conversations = [conversation(pair) for pair in pairs]
         return [lost > 0 for lost in model.context_cut(conversations, self._room(model))]
 
     def details(self) -> dict[str, str]:
-        """The digests of the language model and of the follow-ups, and how the model reads turns."""
+        """Return the digests of the language model and of the follow-ups, and how the model reads turns."""
         return {**language_model_details(self.model), "utterances": _read_followups().digest[:12]}
 
     def _texts(self) -> list[str]:
-        """All follow-ups that are read."""
+        """Return all follow-ups that are scored."""
         kinds = _read_followups().aspects[self.aspect]
         return kinds["negative"] if self.followups == "negative" else [*kinds["negative"], *kinds["positive"]]
 
-    def _scores(self, model: LanguageModel, said: Sequence[_ScoredConversation]) -> list[float]:
+    def _scores(self, model: LanguageModel, scored: Sequence[_ScoredConversation]) -> list[float]:
         kinds = _read_followups().aspects[self.aspect]
-        negative = self._losses(model, said, kinds["negative"])
+        negative = self._losses(model, scored, kinds["negative"])
         if self.followups == "negative":
             return negative
-        positive = self._losses(model, said, kinds["positive"])
+        positive = self._losses(model, scored, kinds["positive"])
         return [bad - good for bad, good in zip(negative, positive, strict=True)]
 
-    def _losses(self, model: LanguageModel, said: Sequence[_ScoredConversation], texts: Sequence[str]) -> list[float]:
-        """The mean loss over some follow-ups; 0 where there are none."""
+    def _losses(self, model: LanguageModel, scored: Sequence[_ScoredConversation], texts: Sequence[str]) -> list[float]:
+        """Return the mean loss over the follow-ups; 0 if there are none."""
         if not texts:
-            return [0.0] * len(said)
-        of_followups = [[after.followups[text] for text in texts] for after in said]
+            return [0.0] * len(scored)
+        followup_scores = [[entry.followups[text] for text in texts] for entry in scored]
         if self.over == "followup":
-            return [sum(-scores.total for scores in line) / len(texts) for line in of_followups]
-        before = model.context_log_probabilities([after.conversation for after in said], self._room(model))
+            return [sum(-scores.total for scores in line) / len(texts) for line in followup_scores]
+        before = model.context_log_probabilities([entry.conversation for entry in scored], self._room(model))
         return [
             sum(-(b.log_probabilities.sum() + s.total) / (len(b.tokens) + len(s.tokens)) for s in line) / len(texts)
-            for b, line in zip(before, of_followups, strict=True)
+            for b, line in zip(before, followup_scores, strict=True)
         ]
 
     def _room(self, model: LanguageModel) -> int:
-        """The tokens of the longest follow-up."""
+        """Return the number of tokens in the longest follow-up."""
         return max(len(model.reply_ids(text)) for text in self._texts())
 
 
 class _ScoredConversation(NamedTuple):
-    """A conversation, and the scores of what may follow it."""
+    """A conversation, and the scores of the follow-ups."""
 
     conversation: tuple[Turn, ...]
     followups: Mapping[str, TokenScores]
 
 
 def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[float]]:
-    """The scores by each of several metrics with one model, which reads every conversation once for all of them."""
+    """Return the scores of several metrics that share one model, which reads every conversation only once."""
     (name,) = {metric.model for metric in metrics}
 
     def score(chosen: Sequence[Pair]) -> list[tuple[float, ...]]:
         model = open_language_model(name)
         texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
         conversations = [conversation(pair) for pair in chosen]
-        found = iter(model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations)))
-        said = [_ScoredConversation(c, {text: next(found) for text in texts}) for c in conversations]
-        return list(zip(*(metric._scores(model, said) for metric in metrics), strict=True))
+        token_scores = iter(
+            model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations))
+        )
+        scored = [_ScoredConversation(c, {text: next(token_scores) for text in texts}) for c in conversations]
+        return list(zip(*(metric._scores(model, scored) for metric in metrics), strict=True))
 
     lines = map_spoken(pairs, score, (NAN,) * len(metrics))
     return [[line[i] for line in lines] for i in range(len(metrics))]
 
 
 def conversation(pair: Pair) -> tuple[Turn, ...]:
-    """The context and the reply as turns that a follow-up can follow."""
+    """Return the context and the reply as turns, ready for a follow-up."""
     before = (Turn(turn.text, _SWAPPED.get(turn.speaker or "")) for turn in spoken_turns(pair))
     return (*before, Turn(pair.response.text, "user"))
 
@@ -149,5 +151,5 @@ class _FollowupFile(NamedTuple):
 
 @cache
 def _read_followups() -> _FollowupFile:
-    found = _FILE.read_bytes()
-    return _FollowupFile(orjson.loads(found)["aspects"], sha256_of_bytes(found))
+    content = _FILE.read_bytes()
+    return _FollowupFile(orjson.loads(content)["aspects"], sha256_of_bytes(content))

@@ -15,11 +15,11 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class Grade(Metric):
-    """How coherent a reply is with the last turns of its context, by the network that GRADE's authors published.
+    """How coherent a reply is with the last turns of its context, by the network of GRADE's authors.
 
-    ``folder`` holds their files (docs/adapters.md). ``turns`` of the context are read: two, as in the authors' data.
-    The released code drops a fifth of the graph's edges at random in every run: ``keep`` is the share that is left,
-    drawn from ``seed`` and the pair; ``keep=1.0`` leaves all. NaN without a context.
+    ``folder`` contains their files (docs/adapters.md). The last ``turns`` turns of the context are read: two, as in the
+    authors' data. The released code drops a random fifth of the graph's edges in every run: ``keep`` is the share that
+    stays, chosen by ``seed`` and the pair; ``keep=1.0`` keeps all. NaN without a context.
     """
 
     folder: str | None = None
@@ -42,17 +42,17 @@ class Grade(Metric):
             raise SpecError(f"grade: keep must be a number from 0 to 1, not {self.keep!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The coherence of each response with its context."""
+        """Return the coherence of each response with its context."""
         return map_spoken(
-            pairs, lambda said: open_grade(self.folder).scores(*self._texts(said), self.keep, self.seed), NAN
+            pairs, lambda spoken: open_grade(self.folder).scores(*self._texts(spoken), self.keep, self.seed), NAN
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold more words, tokens or keywords than are read; turns further back do not count."""
-        return map_spoken(pairs, lambda said: open_grade(self.folder).cut(*self._texts(said)), False)
+        """Return which pairs have more words, tokens or keywords than are read; turns further back do not count."""
+        return map_spoken(pairs, lambda spoken: open_grade(self.folder).cut(*self._texts(spoken)), False)
 
     def details(self) -> dict[str, str]:
-        """The digest of the authors' files and of what the keywords depend on."""
+        """Return the digest of the authors' files and of the files that determine the keywords."""
         return {"weights": open_grade(self.folder).digest[:12]}
 
     def _texts(self, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:

@@ -1,4 +1,4 @@
-"""Greedy matching (Rus and Lintean 2012): each word with the nearest word of the other text, in both directions."""
+"""Greedy matching (Rus and Lintean 2012): each word matched with its nearest in the other text, in both directions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class GreedyMatching(Metric):
-    """How near a reply's words come to those of the best reference, each paired with its nearest.
+    """How close a reply's words are to those of the best reference, each matched with its nearest.
 
-    The mean over the reply's words of the largest cosine with a word of the reference, the same the other way round,
-    and the mean of the two. ``vectors`` names static word vectors of the catalog or a folder. Unknown words are
+    The mean over the reply's words of the largest cosine with a word of the reference, the same in the other direction,
+    and the mean of the two. ``vectors`` is static word vectors from the catalog, or a folder. Unknown words are
     skipped; a text without a known word cannot be compared. NaN without references.
     """
 
@@ -33,11 +33,11 @@ class GreedyMatching(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest match of each response with one of its item's references."""
+        """Return the best match of each response with any of its item's references."""
         return best_over_references(pairs, self._similarities)
 
     def details(self) -> dict[str, str]:
-        """The digest of the word vectors."""
+        """Return the digest of the word vectors."""
         return vectors_details(self.vectors)
 
     def _similarities(self, replies: list[str], references: list[str]) -> Similarities:

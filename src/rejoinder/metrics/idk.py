@@ -1,4 +1,4 @@
-"""IDK: how relevant a reply is, by a regression that knows true replies and one fixed false one, "i don't know."."""
+"""IDK: how relevant a reply is, by a regression trained on true replies and one fixed false reply, "i don't know."."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class Idk(Metric):
-    """How probable it is that a reply is a true one rather than "i don't know.", by logistic regression.
+    """The probability that a reply is a true one rather than "i don't know.", by logistic regression.
 
-    The regression reads the vector of context and reply together. ``folder`` names one of your own (``rejoinder train
-    idk``); else the one of the package is used. NaN without a context.
+    The regression uses the joint vector of context and reply. ``folder`` is a model of your own (``rejoinder train
+    idk``); by default the one in the package is used. NaN without a context.
     """
 
     folder: str | None = None
@@ -25,15 +25,15 @@ class Idk(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of each response."""
+        """Return the probability of each response."""
         return [float(value) for value in open_idk(self.folder).probabilities(*_texts(pairs))]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a context or a reply of more tokens than are read."""
+        """Return which pairs have a context or a reply of more tokens than are read."""
         return open_idk(self.folder).encoder.cut(*_texts(pairs))
 
     def details(self) -> dict[str, str]:
-        """The digest of the regression and of what computes the vectors."""
+        """Return the digests of the regression and of the model that computes the vectors."""
         model = open_idk(self.folder)
         return {"weights": model.card.digest()[:12], "features": model.encoder.digest[:12]}
 

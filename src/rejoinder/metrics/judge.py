@@ -1,4 +1,4 @@
-"""Judge: a language model asked, with a rubric, how good a reply is in its conversation."""
+"""Judge: a language model rates, by a rubric, how good a reply is in its conversation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from rejoinder.types import Pair
 class Judge(Metric):
     """The score that a language model gives a reply, on the scale of a rubric (from 1 to 5 by default).
 
-    ``model='embedded'`` reads the probabilities of a small model's answers, for nothing; any other name is asked of the
-    endpoint that $REJOINDER_JUDGE_URL names. ``rubric`` is packaged or a .toml file; ``repeats`` ask again, to see how
-    steady the judge is, and the mean counts. NaN without a context, and where no answer can be read.
+    ``model='embedded'`` reads the probabilities of a small model's answers, free of charge; any other model is
+    requested from the endpoint at $REJOINDER_JUDGE_URL. ``rubric`` is a packaged one or a .toml file; ``repeats`` asks
+    several times, to see how consistent the judge is, and takes the mean. NaN without a context, and if no answer can
+    be read.
     """
 
     model: str = EMBEDDED
@@ -51,54 +52,54 @@ class Judge(Metric):
         if self.max_tokens is not None:
             check_between("judge", "max_tokens", self.max_tokens, 1, 100_000)
         if self.model == EMBEDDED and self.repeats > 1:
-            raise SpecError("judge: the embedded model always says the same; leave repeats out")
-        found = load_rubric(self.rubric)
-        object.__setattr__(self, "range", (float(found.low), float(found.high)))
+            raise SpecError("judge: the embedded model always gives the same answer; leave repeats out")
+        rubric = load_rubric(self.rubric)
+        object.__setattr__(self, "range", (float(rubric.low), float(rubric.high)))
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The rating of each response in its context; the mean of the repeats that could be read."""
+        """Return the rating of each response in its context; the mean of the repeats that could be read."""
         return map_spoken(pairs, self._scores, NAN)
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
-        judge, asked = self.judge(), [self.asked(pair) for pair in pairs]
+        judge, requests = self.judge(), [self.to_request(pair) for pair in pairs]
         if isinstance(judge, EmbeddedJudge):
-            return judge.rate(asked)
-        known = ([score for score in scores if score is not None] for scores in judge.rate(asked))
-        return [fmean(scores) if scores else NAN for scores in known]
+            return judge.rate(requests)
+        readable = ([score for score in scores if score is not None] for scores in judge.rate(requests))
+        return [fmean(scores) if scores else NAN for scores in readable]
 
     def judge(self) -> EmbeddedJudge | RemoteJudge:
-        """The judge itself, for raw answers and comparisons."""
+        """Return the judge itself, for raw answers and comparisons."""
         rubric = load_rubric(self.rubric)
         if self.model == EMBEDDED:
             return EmbeddedJudge(rubric)
         return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
 
-    def asked(self, pair: Pair) -> RatingRequest:
-        """A pair as the judge is asked about it."""
+    def to_request(self, pair: Pair) -> RatingRequest:
+        """Return a pair as a request to the judge."""
         return RatingRequest(pair.item.context, pair.response.text)
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
-        """Whether a refused or unreadable answer about some pair would be asked for again."""
+        """Whether some pair's answer was refused or unreadable and would be requested again."""
         judge = self.judge()
-        return isinstance(judge, RemoteJudge) and judge.is_open([self.asked(pair) for pair in pairs])
+        return isinstance(judge, RemoteJudge) and judge.is_open([self.to_request(pair) for pair in pairs])
 
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
-        """Every raw answer about each pair as it came, and what was read from it; nothing for the embedded model."""
+        """Yield every raw answer about each pair and what was read from it; nothing for the embedded model."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
             return
-        for answers in judge.said([self.asked(pair) for pair in pairs]):
-            yield [one.record() for one in answers]
+        for answers in judge.said([self.to_request(pair) for pair in pairs]):
+            yield [answer.record() for answer in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs are longer than the embedded model is given; what an endpoint can read is not known here."""
+        """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
-            return judge.cut([self.asked(pair) for pair in pairs])
+            return judge.cut([self.to_request(pair) for pair in pairs])
         return [False] * len(pairs)
 
     def details(self) -> dict[str, str]:
-        """The digest of the rubric, the wording, and the embedded model's digest."""
+        """Return the digest of the rubric, the version of the wording, and the embedded model's digest."""
         judge = self.judge()
         own = {"rubric_digest": judge.rubric.digest[:12]}
         if isinstance(judge, EmbeddedJudge):

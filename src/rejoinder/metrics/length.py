@@ -1,4 +1,4 @@
-"""Length: how long the reply is; a baseline that every metric should be compared with."""
+"""Length: how long the reply is; a baseline to compare every metric with."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Unit: TypeAlias = Literal["words", "characters"]
 
 @dataclass(frozen=True)
 class Length(Metric):
-    """The number of words of the reply (tokeniser ``words``), or of its characters (Unicode code points).
+    """The number of words in the reply (tokeniser ``words``), or of characters (Unicode code points).
 
-    White space around the reply does not count. A reply of signs alone has 0 words; an empty one NaN.
+    White space around the reply does not count. A reply of punctuation only has 0 words; NaN for an empty reply.
     """
 
     unit: Unit = "words"
@@ -33,7 +33,7 @@ class Length(Metric):
         check_choice("length", "unit", self.unit, Unit)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The length of each response."""
+        """Return the length of each response."""
         texts = [pair.response.text.strip() for pair in pairs]
         if self.unit == "characters":
             return [float(len(text)) if text else NAN for text in texts]

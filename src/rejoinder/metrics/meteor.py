@@ -1,8 +1,8 @@
 """METEOR (Banerjee and Lavie 2005) as in version 1.5 for English (Denkowski and Lavie 2014), without Java.
 
-Where do the synonyms come from? From WordNet 3.0: a table of its single words is part of the package (see
-``_synonyms``), so nothing is downloaded. METEOR's paraphrase tables are not part of it: words match exactly, by their
-stem (Snowball's English stemmer) or as synonyms, never as longer paraphrases. docs/meteor.md says what that changes.
+The synonyms come from WordNet 3.0: a table of its single words is part of the package (``text/english/synonyms.py``),
+so nothing is downloaded. METEOR's paraphrase tables are not included: words match exactly, by their stem (Snowball's
+English stemmer) or as synonyms, never as longer paraphrases. docs/meteor.md describes the effect.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rejoinder.types import Pair
 _MAX_TEXTS = 2**14
 _MAX_PIECES = 2**17
 
-# METEOR takes for a function word what makes up more than a thousandth of a large text. These do in the word counts of
-# English Wikipedia that accompany SIF (Arora et al. 2017; enwiki_vocab_min200.txt, MIT licence), less the digits, which
-# that file spells out, and less what belongs to Wikipedia's pages rather than to English (utc, talk, article ...).
+# For METEOR, a function word is one that makes up more than a thousandth of a large text. These do in the word counts
+# of English Wikipedia that accompany SIF (Arora et al. 2017; enwiki_vocab_min200.txt, MIT licence), without the
+# digits, which that file spells out, and without words that are typical of Wikipedia pages (utc, talk, article ...).
 FUNCTION_WORDS = frozenset(
     """
     a about after all also an and are as at be been but by can do first for from had has have he her his i if in is it
@@ -48,14 +48,14 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, which is fast; its text says which word it is
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, which is fast
 class Word:
-    """A word and what it may match by; where a stage is left out, the word itself is its stem, or it means nothing."""
+    """A word and what it can match by; without stems, its stem is the word itself; without synonyms, no meanings."""
 
     text: str
     is_content: bool
     stem: str
-    # Its stem (with a hyphen, which no base form has) and its meanings: two words match where they share one.
+    # Its stem (with a hyphen, which no base form has) and its meanings: two words match if they share a key.
     keys: frozenset[Meaning]
 
 
@@ -68,14 +68,14 @@ class Sentence(NamedTuple):
 
 @functools.lru_cache(_MAX_TEXTS)
 def parse_sentence(text: str, stems: bool = True, synonyms: bool = True) -> Sentence:
-    """A text as its words, ready to be matched by stems and synonyms or without them."""
+    """Return the words of a text, ready to be matched with or without stems and synonyms."""
     known = _vocabulary(stems, synonyms)
     words = tuple(chain.from_iterable(map(known.__getitem__, text.lower().split())))
     return Sentence(words, tuple([word.is_content for word in words]))
 
 
 class _Vocabulary(dict[str, tuple[Word, ...]]):
-    """The words of each piece of text between white space that was met so far; emptied when it is full."""
+    """The words of each white-space-separated piece of text seen so far; emptied when it is full."""
 
     def __init__(self, stems: bool, synonyms: bool) -> None:
         super().__init__()
@@ -86,8 +86,8 @@ class _Vocabulary(dict[str, tuple[Word, ...]]):
         if len(self) >= _MAX_PIECES:
             self.clear()
             self._words.clear()
-        self[piece] = found = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
-        return found
+        self[piece] = words = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
+        return words
 
     def _add(self, text: str) -> Word:
         stem = stem_of(text) if self._stems else text
@@ -100,10 +100,10 @@ _vocabulary = functools.cache(_Vocabulary)
 
 
 def tokenize(text: str) -> list[str]:
-    """The tokens of a lower-case text; no rule looks beyond white space."""
+    """Return the tokens of a lower-case text; no rule looks beyond white space."""
     text = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKES).replace("''", '"')
     text = _DASHES.sub("-", _INNER_HYPHENS.sub(" ", text))
-    text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text)
+    text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     return _TOKEN.findall(text)
 
 
@@ -115,13 +115,13 @@ def is_content(word: str) -> bool:
 
 @functools.lru_cache(_MAX_PIECES)
 def stem_of(word: str) -> str:
-    """The stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
+    """Return the stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
     return _stemmer()(word)
 
 
 @functools.cache
 def _stemmer() -> Callable[[str], str]:
-    # Not snowballstemmer.stemmer(), which would take another package's stemmer where one is installed.
+    # Not snowballstemmer.stemmer(), which would use another package's stemmer if one is installed.
     from snowballstemmer.english_stemmer import EnglishStemmer
 
     stem: Callable[[str], str] = EnglishStemmer().stemWord
@@ -133,11 +133,11 @@ EXACT, STEM, SYNONYM = range(3)
 
 @dataclass(frozen=True)
 class Meteor(Metric):
-    """How well a reply's words align with those of the best reference, as an F measure, less for broken word order.
+    """How well a reply's words align with the best reference, as an F-measure, lower for a different word order.
 
-    ``alpha`` weighs recall against precision, ``gamma`` is the largest penalty for word order and ``beta`` its shape,
-    ``delta`` weighs content words against function words. ``stem`` and ``synonym`` say what such a match is worth
-    beside an exact one; 0 leaves the stage out. NaN without references.
+    ``alpha`` weights recall against precision, ``gamma`` is the largest penalty for word order and ``beta`` its shape,
+    ``delta`` weights content words against function words. ``stem`` and ``synonym`` are the weights of such matches
+    relative to an exact match; 0 leaves the stage out. NaN without references.
     """
 
     alpha: float = 0.85
@@ -165,7 +165,7 @@ class Meteor(Metric):
             raise SpecError(f"meteor: beta must be 0 or above, not {self.beta!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """METEOR of each response against the reference that suits it best."""
+        """Return the METEOR of each response against its best reference."""
         stages = (self.stem > 0, self.synonym > 0)
         scores = []
         for pair in pairs:
@@ -179,16 +179,16 @@ class Meteor(Metric):
         return scores
 
     def details(self) -> dict[str, str]:
-        """Where synonyms, stems and function words come from."""
-        found = {"function_words": "enwiki>0.001", "paraphrases": "none"}
+        """Return where synonyms, stems and function words come from."""
+        sources = {"function_words": "enwiki>0.001", "paraphrases": "none"}
         if self.synonym:
-            found["synonyms"] = f"wordnet-3.0 {table_digest()}"
+            sources["synonyms"] = f"wordnet-3.0 {table_digest()}"
         if self.stem:
-            found["snowballstemmer"] = version("snowballstemmer")
-        return found
+            sources["snowballstemmer"] = version("snowballstemmer")
+        return sources
 
     def _score(self, reply: Sentence, reference: Sentence, matches: _Matches) -> float:
-        links, chunks = align(matches.of(reference.words))
+        links, chunks = align(matches.candidates_of(reference.words))
         if not links:
             return 0.0
         worth, in_reply, in_reference = self._worth, reply.is_content, reference.is_content
@@ -198,12 +198,12 @@ class Meteor(Metric):
         recall = recalled / self._weight(in_reference)
         f = precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
         if chunks == 1 and len(links) == len(in_reply) == len(in_reference):
-            return min(f, 1.0)  # as in METEOR's program: no penalty where one chunk covers both texts
+            return min(f, 1.0)  # as in METEOR's program: no penalty if one chunk covers both texts
         return min(float(f * (1 - self.gamma * (chunks / len(links)) ** self.beta)), 1.0)
 
     @functools.cached_property
     def _worth(self) -> list[tuple[float, float]]:
-        """What a match is worth, by stage, for a function word and for a content word."""
+        """Return the weight of a match by stage, for function words and for content words."""
         return [((1 - self.delta) * weight, self.delta * weight) for weight in (1.0, self.stem, self.synonym)]
 
     def _weight(self, is_content: Sequence[bool]) -> float:
@@ -212,27 +212,27 @@ class Meteor(Metric):
 
 
 class _Matches(dict[Word, Candidates]):
-    """The words of a reply that a word may be paired with, found once for each word of all references."""
+    """The words of a reply that a word can be paired with, computed once for each word of all references."""
 
     def __init__(self, reply: Sequence[Word]) -> None:
         super().__init__()
         self._reply = reply
         self._keys = set[Meaning]().union(*[word.keys for word in reply])
 
-    def of(self, words: Sequence[Word]) -> list[Candidates]:
-        """The candidates of each word; most words match nothing, which is told fastest."""
-        is_strange = self._keys.isdisjoint
-        return [NO_CANDIDATES if is_strange(word.keys) else self[word] for word in words]
+    def candidates_of(self, words: Sequence[Word]) -> list[Candidates]:
+        """Return the candidates of each word; most words match nothing, which is the fastest case."""
+        is_unrelated = self._keys.isdisjoint
+        return [NO_CANDIDATES if is_unrelated(word.keys) else self[word] for word in words]
 
     def __missing__(self, word: Word) -> Candidates:
-        is_strange = word.keys.isdisjoint
-        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_strange(other.keys)]
-        found = self[word] = Candidates(sum([1 << i for i, _ in stages]), stages)
-        return found
+        is_unrelated = word.keys.isdisjoint
+        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
+        candidates = self[word] = Candidates(sum([1 << i for i, _ in stages]), stages)
+        return candidates
 
 
 def _stage(word: Word, other: Word) -> int:
-    """The first stage that matches two words that have something in common."""
+    """Return the first stage that matches two words that share a key."""
     if word.text == other.text:
         return EXACT
     return STEM if word.stem == other.stem else SYNONYM

@@ -1,4 +1,4 @@
-"""NSP: how probable a pretrained next-sentence head (Devlin et al. 2019) finds it that the reply follows."""
+"""NSP: the probability that the reply follows, by a pretrained next-sentence head (Devlin et al. 2019)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class Nsp(Metric):
-    """The probability that the reply is what follows the context, by a head that was trained on that question.
+    """The probability that the reply follows the context, by a network head trained to predict exactly that.
 
     ``model='bert-base-uncased'`` (or a folder, or ``hf:NAME``) is BERT's next-sentence head, as in the paper: the
-    context is one text, its turns joined by a space. ``'aptness'`` is the cross-encoder that comes with the package, a
+    context is one text, its turns joined by spaces. ``'aptness'`` is the cross-encoder shipped with the package, a
     head of the same shape trained on replies, without its calibration. A context that is too long loses its beginning,
     a reply its end. NaN without a context.
     """
@@ -37,29 +37,29 @@ class Nsp(Metric):
     large = True
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of each response."""
+        """Return the probability of each response."""
         return map_spoken(pairs, self._probabilities, NAN)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold more tokens than are read."""
-        opened = self._opened()
-        if isinstance(opened, AptnessModel):
-            return opened.cut(*_utterances(pairs), "cross")
-        return opened.truncated(*_texts(pairs))
+        """Return which pairs have more tokens than are read."""
+        model = self._open_model()
+        if isinstance(model, AptnessModel):
+            return model.cut(*_utterances(pairs), "cross")
+        return model.truncated(*_texts(pairs))
 
     def details(self) -> dict[str, str]:
-        """The digest of the network."""
-        return {"weights": self._opened().digest[:12]}
+        """Return the digest of the network."""
+        return {"weights": self._open_model().digest[:12]}
 
     def _probabilities(self, pairs: Sequence[Pair]) -> list[float]:
-        opened = self._opened()
-        if isinstance(opened, AptnessModel):
-            found = 1 / (1 + np.exp(-np.clip(opened.cross_scores(*_utterances(pairs)), -60, 60)))
+        model = self._open_model()
+        if isinstance(model, AptnessModel):
+            probabilities = 1 / (1 + np.exp(-np.clip(model.cross_scores(*_utterances(pairs)), -60, 60)))
         else:
-            found = opened.probabilities(*_texts(pairs))
-        return [float(value) for value in found]
+            probabilities = model.probabilities(*_texts(pairs))
+        return [float(value) for value in probabilities]
 
-    def _opened(self) -> AptnessModel | NextSentence:
+    def _open_model(self) -> AptnessModel | NextSentence:
         folder, mark = find_encoder_folder(self.model)
         if mark == card.CARD_FILE:
             return open_aptness(folder)

@@ -1,4 +1,4 @@
-"""NUP: how probable it is that a reply is the next utterance, by an encoder that was fine-tuned to tell."""
+"""NUP: the probability that a reply is the next utterance, by an encoder fine-tuned to predict it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class Nup(Metric):
-    """How probable it is that a reply follows its context, by a fine-tuned encoder, max-pooled, with one layer on top.
+    """The probability that a reply follows its context, by a fine-tuned encoder, max-pooled, with one layer on top.
 
-    ``folder`` names a network of your own (``rejoinder train nup``); else the one that the same command left in the
+    ``folder`` is a network of your own (``rejoinder train nup``); by default, the one that this command stored in the
     cache is used. NaN without a context.
     """
 
@@ -26,15 +26,15 @@ class Nup(Metric):
     large = True
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability of each response."""
+        """Return the probability of each response."""
         return [float(value) for value in open_nup(self.folder).probabilities(*_texts(pairs))]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a context or a reply of more tokens than are read."""
+        """Return which pairs have a context or a reply of more tokens than are read."""
         return open_nup(self.folder).cut(*_texts(pairs))
 
     def details(self) -> dict[str, str]:
-        """The digest of the network."""
+        """Return the digest of the network."""
         return {"weights": open_nup(self.folder).digest[:12]}
 
 

@@ -18,12 +18,12 @@ Aggregate: TypeAlias = Literal["coco", "best"]
 
 @dataclass(frozen=True)
 class RougeL(Metric):
-    """How much of the reply and of a reference is common to both in the same order, as an F measure.
+    """How much of the reply and of a reference is common to both in the same order, as an F-measure.
 
-    Over several references ``coco`` takes the best precision and the best recall, each from whichever reference has it
-    (the COCO caption scorer, used by SCARCE), and ``best`` the best F (the rouge-score package, whose numbers are
-    ``rouge_l(tokenizer='rouge', aggregate='best')``). ``beta`` says how much more recall weighs than precision; left
-    out it is 1.2 for ``coco`` and 1 for ``best``, as in those two. NaN without references.
+    Over several references, ``coco`` takes the best precision and the best recall, each from whichever reference has it
+    (the COCO caption scorer, used by SCARCE), and ``best`` the best F (the rouge-score package, whose scores are
+    ``rouge_l(tokenizer='rouge', aggregate='best')``). ``beta`` says how much more recall counts than precision; by
+    default it is 1.2 for ``coco`` and 1 for ``best``, as in those two. NaN without references.
     """
 
     tokenizer: TokenizerName = "13a"
@@ -42,7 +42,7 @@ class RougeL(Metric):
             raise SpecError(f"rouge_l: beta must be above 0, not {self.beta!r}")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """ROUGE-L of each response against its item's references."""
+        """Return the ROUGE-L of each response against its item's references."""
         from rapidfuzz.distance.LCSseq import similarity
 
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
@@ -50,7 +50,7 @@ class RougeL(Metric):
         seen: tuple[Reference, ...] = ()
         references: list[Tokens] = []
         for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+            if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
                 references = [tokens for r in seen if (tokens := tokens_of(r.text))]
             reply = tokens_of(pair.response.text)
@@ -62,11 +62,11 @@ class RougeL(Metric):
         return scores
 
     def details(self) -> dict[str, str]:
-        """The version of the tokeniser's package."""
+        """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)
 
     def _f(self, common: list[int], length: int, lengths: list[int]) -> float:
-        """The F measure, from the tokens that the reply has in common with each reference."""
+        """Return the F-measure, from the tokens that the reply has in common with each reference."""
         recalls = [c / n for c, n in zip(common, lengths, strict=True)]
         if self.aggregate == "coco":
             return _f(max(common) / length, max(recalls), self.beta or 1.2)

@@ -11,7 +11,7 @@ from rejoinder.metrics._speaker_scoring import UnreferencedMetric
 class RsremF(UnreferencedMetric):
     """How well a reply fits its context: the part of ``rsrem`` that needs no reference, from 0 to 1.
 
-    ``folder`` names a scorer of your own (``rejoinder train rsrem``), else the package's is used. NaN without a
+    ``folder`` is a scorer of your own (``rejoinder train rsrem``); by default the package's is used. NaN without a
     context.
     """
 

@@ -1,4 +1,4 @@
-"""RUBER: an unreferenced score of a reply in its context, mixed with its likeness to a reference."""
+"""RUBER: an unreferenced score of a reply in its context, combined with its similarity to a reference."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rejoinder.metrics._speaker_scoring import ReferencedMetric
 class Ruber(ReferencedMetric):
     """How well a reply fits its context and the best reference, by RUBER's network trained on random negatives.
 
-    ``folder`` names a scorer of your own (``rejoinder train ruber``), else the package's is used. ``mix`` is one of the
-    paper's four: mean, min, max, geometric. NaN without references: ``ruber_f`` is the part that needs none.
+    ``folder`` is a scorer of your own (``rejoinder train ruber``); by default the package's is used. ``mix`` is one of
+    the paper's four: mean, min, max, geometric. NaN without references: ``ruber_f`` is the part that needs none.
     """
 
     reference: str = "ruber_g"

@@ -11,7 +11,7 @@ from rejoinder.metrics._speaker_scoring import UnreferencedMetric
 class RuberF(UnreferencedMetric):
     """How well a reply fits its context: the part of ``ruber`` that needs no reference, from 0 to 1.
 
-    ``folder`` names a scorer of your own (``rejoinder train ruber``), else the package's is used. NaN without a
+    ``folder`` is a scorer of your own (``rejoinder train ruber``); by default the package's is used. NaN without a
     context.
     """
 

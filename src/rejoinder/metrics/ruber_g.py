@@ -15,15 +15,15 @@ from rejoinder.metrics._references import best_over_references, cosines
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Pair
 
-_BATCH_TEXTS = 128  # texts whose tokens' vectors are in memory together
+_BATCH_TEXTS = 128  # texts whose token vectors are in memory together
 
 
 @dataclass(frozen=True)
 class RuberG(Metric):
-    """How near the pooled vectors of a reply come to those of the best reference, as a cosine: ``ruber``'s second part.
+    """How close the pooled vectors of a reply are to those of the best reference, as a cosine: ``ruber``'s second part.
 
-    The largest and the smallest of all tokens in each number, side by side. ``encoder`` names word vectors, as in the
-    paper, or an encoder, whose last layer gives each token a vector. NaN without references.
+    Pooling takes the maximum and the minimum over all tokens in each dimension, side by side. ``encoder`` is word
+    vectors, as in the paper, or an encoder, whose last layer gives each token a vector. NaN without references.
     """
 
     encoder: str = "aptness"
@@ -34,32 +34,32 @@ class RuberG(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest cosine of each response and one of its item's references."""
-        return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._pooled))
+        """Return the largest cosine of each response with any of its item's references."""
+        return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._pool))
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is longer than the encoder reads."""
+        """Return which pairs contain a text that is too long for the encoder."""
         return [False] * len(pairs) if is_word_vectors(self.encoder) else find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
-        """The digest of the vectors."""
+        """Return the digest of the vectors."""
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
-    def _pooled(self, texts: list[str]) -> NDArray[np.float64]:
+    def _pool(self, texts: list[str]) -> NDArray[np.float64]:
         if is_word_vectors(self.encoder):
             bags = bags_of(texts, self.encoder)
             width = 2 * bags.vectors.shape[1]
             return np.array([_pool_extremes(bags.vectors[rows], width) for rows in bags.rows])
-        opened = load_encoder(self.encoder, cache=False)
-        found = []
+        encoder = load_encoder(self.encoder, cache=False)
+        pooled = []
         for start in range(0, len(texts), _BATCH_TEXTS):
-            tokens = opened.encode_tokens(texts[start : start + _BATCH_TEXTS])
-            found += [_pool_extremes(of_text.vectors, 2 * opened.dimensions) for of_text in tokens]
-        return np.array(found)
+            tokens = encoder.encode_tokens(texts[start : start + _BATCH_TEXTS])
+            pooled += [_pool_extremes(token_vectors.vectors, 2 * encoder.dimensions) for token_vectors in tokens]
+        return np.array(pooled)
 
 
 def _pool_extremes(tokens: NDArray[np.floating], width: int) -> NDArray[np.float64]:
-    """The largest and the smallest in each number; zeros where there is no token."""
+    """Return the maximum and the minimum in each dimension; zeros if there are no tokens."""
     if not len(tokens):
         return np.zeros(width)
     return np.concatenate([tokens.max(axis=0), tokens.min(axis=0)]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Self-BLEU (Zhu et al. 2018): how much texts of one set resemble each other."""
+"""Self-BLEU (Zhu et al. 2018): how similar the texts of a set are to each other."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Over: TypeAlias = Literal["responses", "references"]
 
 @dataclass(frozen=True)
 class SelfBleu(SetMetric):
-    """The BLEU of a text with all others of its set as references: low is diverse, which alone is not good.
+    """The BLEU of a text with all others of its set as references: low means diverse, which alone is not good.
 
     Over ``responses`` the set is all responses of a system, and each response gets its own BLEU against the others: a
-    system that says the same to everybody scores near 1. Over ``references`` the set is the item's references, and the
-    score is the mean of their BLEUs, whatever the response (SCARCE, Appendix A.3). NaN for a set of fewer than two.
+    system that always says the same scores near 1. Over ``references`` the set is the item's references, and the score
+    is the mean of their BLEUs, whatever the response (SCARCE, Appendix A.3). NaN for a set of fewer than two.
     """
 
     n: int = 4
@@ -49,7 +49,7 @@ class SelfBleu(SetMetric):
             object.__setattr__(self, "range", (0.0, best))
 
     def statistic(self, pairs: Sequence[Pair]) -> list[Statistic]:
-        """The response's tokens in one string; over references the score itself."""
+        """Return the response's tokens in one string; over references, the score itself."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         if self.over == "responses":
             return [" ".join(tokens_of(pair.response.text)) or None for pair in pairs]
@@ -61,28 +61,28 @@ class SelfBleu(SetMetric):
         return statistics
 
     def settle(self, rows: Rows) -> list[float]:
-        """Each response's BLEU against the other responses of its system."""
+        """Return each response's BLEU against the other responses of its system."""
         if self.over == "references":
             return [NAN if row.statistic is None else row.statistic for row in rows]
-        places: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         texts: dict[str, list[Tokens]] = {}
         for i, row in enumerate(rows):
             if row.statistic is not None:
-                places.setdefault(row.system, []).append(i)
+                indices.setdefault(row.system, []).append(i)
                 texts.setdefault(row.system, []).append(tuple(row.statistic.split(" ")))
-        settled = [NAN] * len(rows)
-        for system, of_system in texts.items():
-            if len(of_system) > 1:
-                for i, score in zip(places[system], self._scores(of_system), strict=True):
-                    settled[i] = score
-        return settled
+        scores = [NAN] * len(rows)
+        for system, system_texts in texts.items():
+            if len(system_texts) > 1:
+                for i, score in zip(indices[system], self._scores(system_texts), strict=True):
+                    scores[i] = score
+        return scores
 
     def details(self) -> dict[str, str]:
-        """The version of the tokeniser's package."""
+        """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)
 
     def _scores(self, texts: Sequence[Tokens]) -> list[float]:
-        """The BLEU of each of two or more texts against all others."""
+        """Return the BLEU of each of two or more texts against all others."""
         orders = [_count_matches_among(texts, k) for k in range(1, orders_needed(self.n, self.smoothing) + 1)]
         closest = _closest_lengths_among(texts)
         return [
@@ -92,35 +92,35 @@ class SelfBleu(SetMetric):
 
 
 def _count_matches_among(texts: Sequence[Tokens], k: int) -> list[int]:
-    """How many k-grams of each text stand in the others, as BLEU counts, in time linear in the number of k-grams.
+    """Return how many k-grams of each text occur in the others, as BLEU counts, in time linear in their number.
 
-    A k-gram that a text has once matches if a second text has it too. For one that it has more often, what the other
-    text richest in it has is needed: known for all texts from the two highest counts and the text with the highest.
+    A k-gram that occurs once in a text matches if a second text has it too. For one that occurs more often, the highest
+    count in the other texts is needed: known for all texts from the two highest counts and the text with the highest.
     """
-    spread: Counter[Ngram] = Counter()  # in how many texts a k-gram stands
+    text_counts: Counter[Ngram] = Counter()  # in how many texts a k-gram occurs
     highest: dict[Ngram, tuple[int, int, int]] = {}  # of repeated ones: highest count, whose it is, next highest
     repeated: list[dict[Ngram, int]] = []
     for i, tokens in enumerate(texts):
         counts = Counter(ngrams(tokens, k))
-        spread.update(counts.keys())
+        text_counts.update(counts.keys())
         repeated.append({gram: count for gram, count in counts.items() if count > 1})
         for gram, count in repeated[-1].items():
-            first, whose, second = highest.get(gram, (0, i, 0))
-            highest[gram] = (count, i, first) if count > first else (first, whose, max(second, count))
+            first, owner, second = highest.get(gram, (0, i, 0))
+            highest[gram] = (count, i, first) if count > first else (first, owner, max(second, count))
     matches = []
     for i, tokens in enumerate(texts):
-        found = sum([spread[gram] > 1 for gram in set(ngrams(tokens, k))])
+        total = sum([text_counts[gram] > 1 for gram in set(ngrams(tokens, k))])
         for gram, count in repeated[i].items():
-            first, whose, second = highest[gram]
-            elsewhere = second if whose == i else first
-            if elsewhere > 1:
-                found += min(count, elsewhere) - 1
-        matches.append(found)
+            first, owner, second = highest[gram]
+            highest_elsewhere = second if owner == i else first
+            if highest_elsewhere > 1:
+                total += min(count, highest_elsewhere) - 1
+        matches.append(total)
     return matches
 
 
 def _closest_lengths_among(texts: Sequence[Tokens]) -> dict[int, int]:
-    """For each length of a text the nearest length of another text; the shorter of two as near."""
+    """Return, for the length of each text, the nearest length of another; the shorter one of two equally near."""
     counts = Counter(map(len, texts))
     lengths = sorted(counts)
     closest = {}

@@ -13,9 +13,9 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class SentenceCosine(Metric):
-    """How near the vector of a reply comes to that of the best reference, as a cosine.
+    """How close the vector of a reply is to that of the best reference, as a cosine.
 
-    ``encoder`` names an encoder of the catalog, a folder, or ``hf:NAME``. A text beyond what it can read loses its end.
+    ``encoder`` is an encoder from the catalog, a folder, or ``hf:NAME``. A text that is too long for it loses its end.
     NaN without references.
     """
 
@@ -30,16 +30,16 @@ class SentenceCosine(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest cosine of each response and one of its item's references."""
+        """Return the largest cosine of each response with any of its item's references."""
         return best_over_references(
             pairs,
             lambda replies, references: cosines(replies, references, lambda t: sentence_vectors(t, self.encoder)),
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is longer than the encoder reads."""
+        """Return which pairs contain a text that is too long for the encoder."""
         return find_truncated(pairs, self.encoder)
 
     def details(self) -> dict[str, str]:
-        """The digest of the encoder."""
+        """Return the digest of the encoder."""
         return encoder_details(self.encoder)

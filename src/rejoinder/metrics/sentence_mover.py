@@ -1,4 +1,4 @@
-"""Sentence mover's similarity (Clark et al. 2019): how little has to be moved to turn a reply into a reference."""
+"""Sentence mover's similarity (Clark et al. 2019): how little must be moved to turn a reply into a reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def mover_distance(weights: Array, other: Array, distances: Array) -> float:
-    """The least work; the weights of both sides are taken at a sum of 1, ``distances[i, j]`` is from i to j."""
+    """Return the least work, with the weights of each side scaled to a sum of 1; ``distances[i, j]`` is from i to j."""
     weights, other = weights / weights.sum(), other / other.sum()
     if len(other) < len(weights):
         weights, other, distances = other, weights, distances.T
@@ -37,14 +37,14 @@ def mover_distance(weights: Array, other: Array, distances: Array) -> float:
 
 
 def distance_lower_bound(weights: Array, other: Array, distances: Array) -> float:
-    """A lower bound on the least work, found at once: every part goes where it is nearest (Kusner et al. 2015)."""
+    """Return a quick lower bound on the least work: every part moves to its nearest (Kusner et al. 2015)."""
     leaving = float(weights @ distances.min(axis=1)) / float(weights.sum())
     arriving = float(other @ distances.min(axis=0)) / float(other.sum())
     return max(leaving, arriving)
 
 
 def _two_part_distance(room: float, other: Array, distances: Array) -> float:
-    """The least work where one side has two parts, of which the first takes ``room``."""
+    """Return the least work if one side has two parts, the first with the weight ``room``."""
     order = np.argsort(distances[0] - distances[1], kind="stable")
     before = np.cumsum(other[order]) - other[order]
     first = np.clip(room - before, 0.0, other[order])
@@ -57,24 +57,24 @@ def _linear_program_distance(weights: Array, other: Array, distances: Array) -> 
 
     n, m = distances.shape
     leaving = kron(eye_array(n), np.ones((1, m)), format="csr")
-    # The last sum follows from the others; left in, rounding could make the program infeasible.
+    # The last sum follows from the others; with it, rounding could make the program infeasible.
     arriving = kron(np.ones((1, n)), eye_array(m), format="csr")[:-1]
-    found = linprog(
+    solution = linprog(
         distances.ravel(),
         A_eq=vstack([leaving, arriving], format="csr"),
         b_eq=np.concatenate([weights, other[:-1]]),
         method="highs",
     )
-    if found.status != 0:
-        raise RuntimeError(f"optimal transport between {n} and {m} parts was not found: {found.message}")
-    return float(found.fun)
+    if solution.status != 0:
+        raise RuntimeError(f"optimal transport between {n} and {m} parts could not be solved: {solution.message}")
+    return float(solution.fun)
 
 
 Units: TypeAlias = Literal["sentences", "both"]
 
 
 class Bag(NamedTuple):
-    """The parts of a text: a vector each, and what each weighs."""
+    """The parts of a text: a vector and a weight for each."""
 
     vectors: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -82,13 +82,13 @@ class Bag(NamedTuple):
 
 @dataclass(frozen=True)
 class SentenceMover(Metric):
-    """How near a reply's sentences come to those of the best reference: exp(-d), d the work of moving them there.
+    """How close a reply's sentences are to those of the best reference: exp(-d), d being the work of moving them there.
 
-    A sentence weighs as much as it has words; moving it costs its weight times the Euclidean distance of the two
-    vectors; the cheapest way counts. ``encoder`` names an encoder, whose vector is the sentence's (of length 1), or
-    static word vectors, whose mean over the known words it is, as in the paper. ``units='both'`` (word vectors only)
-    moves the words beside the sentences: the paper's S+WMS. A text without a known word cannot be compared. NaN
-    without references.
+    A sentence's weight is its number of words; moving it costs its weight times the Euclidean distance of the two
+    vectors; the cheapest way counts. ``encoder`` is an encoder, which gives the sentence's vector (of length 1), or
+    static word vectors, whose mean over the known words is used, as in the paper. ``units='both'`` (word vectors only)
+    moves words as well as sentences: the paper's S+WMS. A text without a known word cannot be compared. NaN without
+    references.
     """
 
     encoder: str = "aptness"
@@ -107,7 +107,7 @@ class SentenceMover(Metric):
             )
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest similarity of each response to one of its item's references."""
+        """Return the largest similarity of each response to any of its item's references."""
         texts = [t for pair in pairs for t in (pair.response.text, *(r.text for r in pair.item.references))]
         distinct = list(dict.fromkeys(texts))
         bag = dict(zip(distinct, self._bags(distinct), strict=True))
@@ -116,53 +116,53 @@ class SentenceMover(Metric):
         ]
 
     def details(self) -> dict[str, str]:
-        """The digest of the encoder or of the word vectors."""
+        """Return the digest of the encoder or of the word vectors."""
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
     def _bags(self, texts: Sequence[str]) -> list[Bag]:
-        cut = [split_sentences(text) for text in texts]
-        flat = [sentence for parts in cut for sentence in parts]
+        sentences = [split_sentences(text) for text in texts]
+        all_sentences = [sentence for parts in sentences for sentence in parts]
         if is_word_vectors(self.encoder):
-            of_sentence = iter(_word_bags(flat, self.encoder))
-            return [_join_bags(list(islice(of_sentence, len(parts))), self.units == "both") for parts in cut]
+            sentence_bags = iter(_word_bags(all_sentences, self.encoder))
+            return [_join_bags(list(islice(sentence_bags, len(parts))), self.units == "both") for parts in sentences]
         words_of = get_tokenizer("words")
-        vectors = sentence_vectors(flat, self.encoder).astype(np.float64)
-        # A sentence without a word (an emoji) is there too.
-        weights = np.array([max(1, len(words_of(sentence))) for sentence in flat], np.float64)
-        ends = np.cumsum([len(parts) for parts in cut]).tolist()
+        vectors = sentence_vectors(all_sentences, self.encoder).astype(np.float64)
+        # A sentence without words (an emoji) counts as one.
+        weights = np.array([max(1, len(words_of(sentence))) for sentence in all_sentences], np.float64)
+        ends = np.cumsum([len(parts) for parts in sentences]).tolist()
         return [Bag(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
 
 def _best_similarity(reply: Bag, references: Sequence[Bag]) -> float:
-    """The largest similarity; a reference that cannot be nearer than the nearest so far is not worked out."""
+    """Return the largest similarity; a reference that cannot be nearer than the nearest so far is skipped."""
     known = [reference for reference in references if len(reference.weights)]
     if not len(reply.weights) or not known:
         return NAN
     distances = [_distances(reply, reference) for reference in known]
     bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
     least = math.inf
-    for place in sorted(range(len(known)), key=bounds.__getitem__):
-        if bounds[place] >= least:
+    for index in sorted(range(len(known)), key=bounds.__getitem__):
+        if bounds[index] >= least:
             break
-        least = min(least, mover_distance(reply.weights, known[place].weights, distances[place]))
+        least = min(least, mover_distance(reply.weights, known[index].weights, distances[index]))
     return min(1.0, math.exp(-least))
 
 
 def _distances(first: Bag, second: Bag) -> NDArray[np.float64]:
-    apart = first.vectors[:, None] - second.vectors[None]
-    found: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-    return found
+    differences = first.vectors[:, None] - second.vectors[None]
+    distances: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
+    return distances
 
 
 def _word_bags(texts: Sequence[str], vectors: str) -> list[Bag]:
-    """The known words of each sentence, weighed by how often they stand there."""
+    """Return the known words of each sentence, weighted by how often they occur."""
     bags = bags_of(texts, vectors)
     counts = [Counter(rows) for rows in bags.rows]
     return [Bag(bags.vectors[list(count)], np.array(list(count.values()), np.float64)) for count in counts]
 
 
 def _join_bags(parts: Sequence[Bag], words: bool) -> Bag:
-    """The bag of a text from its sentences' words: the sentences, and the words where they are asked for."""
+    """Return the bag of a text from its sentences' words: the sentences, and the words too if ``words``."""
     known = [part for part in parts if len(part.weights)]
     if not known:
         return Bag(np.zeros((0, 0)), np.zeros(0))

@@ -11,7 +11,7 @@ from rejoinder.metrics._speaker_scoring import UnreferencedMetric
 class SsremF(UnreferencedMetric):
     """How well a reply fits its context: the part of ``ssrem`` that needs no reference, from 0 to 1.
 
-    ``folder`` names a scorer of your own (``rejoinder train ssrem``), else the package's is used. NaN without a
+    ``folder`` is a scorer of your own (``rejoinder train ssrem``); by default the package's is used. NaN without a
     context.
     """
 

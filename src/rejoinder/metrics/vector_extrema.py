@@ -1,4 +1,4 @@
-"""Vector extrema (Forgues et al. 2014): the cosine of the most extreme values of word vectors, number by number."""
+"""Vector extrema (Forgues et al. 2014): the cosine of the most extreme values of word vectors in each dimension."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rejoinder.types import Pair
 
 @dataclass(frozen=True)
 class VectorExtrema(Metric):
-    """How near the extreme vector of a reply comes to that of the best reference, as a cosine.
+    """How close the extreme vector of a reply is to that of the best reference, as a cosine.
 
-    In each of its numbers the extreme vector of a text has that word's value which is farthest from 0 (the positive one
-    of two equally far). ``vectors`` names static word vectors of the catalog or a folder. Unknown words are skipped; a
+    In each dimension, the extreme vector of a text has the value of the word that is farthest from 0 (the positive one
+    of two equally far). ``vectors`` is static word vectors from the catalog, or a folder. Unknown words are skipped; a
     text without a known word cannot be compared. NaN without references.
     """
 
@@ -31,11 +31,11 @@ class VectorExtrema(Metric):
     decimals = 4
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The largest cosine of each response and one of its item's references."""
+        """Return the largest cosine of each response with any of its item's references."""
         return best_over_references(pairs, lambda replies, references: cosines(replies, references, self._extremes))
 
     def details(self) -> dict[str, str]:
-        """The digest of the word vectors."""
+        """Return the digest of the word vectors."""
         return vectors_details(self.vectors)
 
     def _extremes(self, texts: list[str]) -> NDArray[np.float64]:
@@ -45,5 +45,5 @@ class VectorExtrema(Metric):
 
 def _extreme(words: NDArray[np.float64]) -> NDArray[np.float64]:
     high, low = words.max(axis=0, initial=0.0), words.min(axis=0, initial=0.0)
-    found: NDArray[np.float64] = np.where(high >= -low, high, low)
-    return found
+    extreme: NDArray[np.float64] = np.where(high >= -low, high, low)
+    return extreme

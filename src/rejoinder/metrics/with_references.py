@@ -1,4 +1,4 @@
-"""Any metric of references, restricted to references from some sources."""
+"""Any metric that uses references, restricted to references from some sources."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rejoinder.types import Pair, Reference
 
 @dataclass(frozen=True)
 class WithReferences(Metric):
-    """Another metric that sees only the references from some sources, e.g. "human+retrieval".
+    """Another metric, restricted to the references from some sources, e.g. "human+retrieval".
 
-    A name takes what begins with it: "commonsense" takes "commonsense/atomic", and "human" takes "human-edited". NaN
-    where no reference is left.
+    A name includes sources that begin with it: "commonsense" includes "commonsense/atomic", and "human" includes
+    "human-edited". NaN if no reference is left.
     """
 
     metric: str = "bleu"
@@ -32,10 +32,10 @@ class WithReferences(Metric):
         inner = self._inner
         names = sorted({name.strip() for name in self.sources.split("+")})
         if not all(names):
-            raise SpecError(f"with_references: sources must be names with '+' between them, not {self.sources!r}")
+            raise SpecError(f"with_references: sources must be names joined by '+', not {self.sources!r}")
         if "references" not in inner.needs or isinstance(inner, SetMetric):
-            why = "depends on the whole set" if isinstance(inner, SetMetric) else "reads no references"
-            raise SpecError(f"with_references: {inner} {why}; take a metric that compares a reply with references")
+            why = "depends on the whole set" if isinstance(inner, SetMetric) else "uses no references"
+            raise SpecError(f"with_references: {inner} {why}; use a metric that compares a reply with references")
         # Another way to write the same metric is the same metric.
         object.__setattr__(self, "metric", str(inner))
         object.__setattr__(self, "sources", "+".join(names))
@@ -47,46 +47,48 @@ class WithReferences(Metric):
         return parse(self.metric)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """The other metric's scores."""
-        restricted = self._restricted(pairs)
-        scores = iter(self._inner.score([one.pair for one in restricted if one.places]))
-        return [next(scores) if one.places else NAN for one in restricted]
+        """Return the other metric's scores."""
+        restricted = self._restrict(pairs)
+        scores = iter(self._inner.score([entry.pair for entry in restricted if entry.places]))
+        return [next(scores) if entry.places else NAN for entry in restricted]
 
     def match(self, pairs: Sequence[Pair]) -> list[int | None]:
-        """Which reference the other metric matched, by its place among all of the item's."""
-        restricted = self._restricted(pairs)
-        matches = iter(self._inner.match([one.pair for one in restricted if one.places]))
-        found = [next(matches) if one.places else None for one in restricted]
-        return [None if place is None else one.places[place] for place, one in zip(found, restricted, strict=True)]
+        """Return the reference that the other metric matched, as an index among all of the item's."""
+        restricted = self._restrict(pairs)
+        matches = iter(self._inner.match([entry.pair for entry in restricted if entry.places]))
+        indices = [next(matches) if entry.places else None for entry in restricted]
+        return [
+            None if index is None else entry.places[index] for index, entry in zip(indices, restricted, strict=True)
+        ]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Which pairs hold a text that is too long for the other metric."""
-        restricted = self._restricted(pairs)
-        cuts = iter(self._inner.cut([one.pair for one in restricted if one.places]))
-        return [next(cuts) if one.places else False for one in restricted]
+        """Return which pairs contain a text that is too long for the other metric."""
+        restricted = self._restrict(pairs)
+        cuts = iter(self._inner.cut([entry.pair for entry in restricted if entry.places]))
+        return [next(cuts) if entry.places else False for entry in restricted]
 
     def details(self) -> dict[str, str]:
-        """The signature of the other metric."""
+        """Return the signature of the other metric."""
         return {"of": signature(self._inner)}
 
-    def _restricted(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
+    def _restrict(self, pairs: Sequence[Pair]) -> list[_RestrictedPair]:
         names = self.sources.split("+")
-        found: list[_RestrictedPair] = []
+        restricted: list[_RestrictedPair] = []
         seen: tuple[Reference, ...] | None = None
-        places: list[int] = []
+        indices: list[int] = []
         references: tuple[Reference, ...] = ()
         for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item mostly follow each other
+            if pair.item.references is not seen:  # the responses to one item are usually adjacent
                 seen = pair.item.references
-                places = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
-                references = tuple(seen[i] for i in places)
+                indices = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
+                references = tuple(seen[i] for i in indices)
             item = dataclasses.replace(pair.item, references=references)
-            found.append(_RestrictedPair(Pair(item, pair.response), places))
-        return found
+            restricted.append(_RestrictedPair(Pair(item, pair.response), indices))
+        return restricted
 
 
 class _RestrictedPair(NamedTuple):
-    """A pair with some of its references, and their places among all."""
+    """A pair with some of its references, and their indices among all."""
 
     pair: Pair
     places: list[int]

@@ -1,1 +1,1 @@
-"""Models: encoders, language models, word vectors; the only place that imports torch, and only when asked to."""
+"""Models: encoders, language models, word vectors; torch is imported only when a model needs it."""

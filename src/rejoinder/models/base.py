@@ -1,7 +1,7 @@
-"""What a model is to the rest: an encoder turns texts into vectors, word vectors give one a word.
+"""The interfaces of models: an encoder turns texts into vectors; word vectors have one vector per word.
 
-Whatever the batch, the neighbours in it, the order of rows, the device or the cache: a text has one vector, to the four
-decimals that scores are written with.
+A text always has the same vector, to the four decimals that scores are written with, whatever the batch, the order of
+rows, the device or the cache.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ Side: TypeAlias = Literal["left", "right"]
 
 
 class TokenVectors(NamedTuple):
-    """A text's tokens and the contextual vector of each: (tokens, dimensions); special tokens stand apart."""
+    """A text's tokens and the contextual vector of each, (tokens, dimensions); special tokens are separate."""
 
     tokens: tuple[str, ...]
     vectors: Vectors
-    special: Vectors | None = None  # of the special tokens around them, which BERTScore may match a token to
+    special: Vectors | None = None  # of the special tokens around them, which BERTScore can match tokens with
 
 
 class Encoder(Protocol):
     """Turns texts into vectors."""
 
-    name: str  # as the catalog or the user names it
-    digest: str  # of the weights, the tokeniser and the pooling: what decides the vectors
+    name: str  # as the catalog or the user calls it
+    digest: str  # of the weights, the tokeniser and the pooling: everything that determines the vectors
     dimensions: int
     max_tokens: int
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ...
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The contextual vectors of each text's tokens from one layer, as they are (not normalised); cut as above."""
+        """Return the contextual vectors of each text's tokens from one layer, not normalised; cut as in ``encode``."""
         ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         ...
 
 
 class WordVectors(Protocol):
-    """One vector a word, from a fixed vocabulary."""
+    """One vector per word, from a fixed vocabulary."""
 
     name: str
     digest: str
@@ -55,5 +55,5 @@ class WordVectors(Protocol):
     def __contains__(self, word: str) -> bool: ...
 
     def vectors(self, words: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
-        """A vector a word (zeros where unknown), and which words are known."""
+        """Return one vector per word (zeros if unknown), and which words are known."""
         ...

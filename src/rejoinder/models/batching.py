@@ -1,4 +1,4 @@
-"""Batches of texts of about the same length: little padding, about the same work in each."""
+"""Batches of texts of similar length: little padding, and about the same work in each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Rows: TypeAlias = NDArray[np.intp]
 
 
 def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: int | None = None) -> Iterator[Rows]:
-    """The positions of each batch, the longest texts first: what does not fit in memory is found out at once, and
-    batches that are computed side by side end with small ones.
+    """Yield the indices of the texts in each batch, the longest texts first: what does not fit in memory shows at once,
+    and batches that are computed in parallel end with small ones.
 
-    Unless said, a batch has the room of the device that graphs are computed on; padding is counted, and a single longer
-    text is a batch of its own.
+    By default the limits are those of the device that computes graphs. Padding counts, and a text longer than the limit
+    is a batch of its own.
     """
     if most_rows is None or most_tokens is None:
         rows_there, tokens_there = batch_limits()
@@ -33,7 +33,7 @@ def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: i
 
 
 def pad(rows: Sequence[Sequence[int]], filler: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Token ids in one array, filled up at the end, and which of them are real (1) or filling (0)."""
+    """Return token ids as one array, padded at the end, and a mask of real tokens (1) and padding (0)."""
     lengths = np.array([len(row) for row in rows])
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
     ids = np.full(mask.shape, filler, np.int64)

@@ -1,4 +1,4 @@
-"""The weights of `idk` in a folder: one JSON file, a number for each dimension of a pair's vector, and their card."""
+"""The model of `idk`: one JSON file with a weight per dimension of a pair's vector, and where they come from."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RETRAIN_COMMAND = "rejoinder train idk -o FOLDER, then -m \"idk(folder='FOLDER')
 
 @dataclass(frozen=True)
 class IdkCard:
-    """A logistic regression on the vectors of one pair encoder, and where it comes from."""
+    """A logistic regression on the vectors of a pair encoder, and where it comes from."""
 
-    encoder: str  # as load_pair_encoder names it
+    encoder: str  # its name for load_pair_encoder
     features: str  # the digest of that encoder
     weights: tuple[float, ...]
     bias: float
@@ -36,41 +36,41 @@ class IdkCard:
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of all that decides a score."""
-        decides = [self.features, self.weights, self.bias]
-        return sha256_of_bytes(orjson.dumps(decides))
+        """Return the digest of everything that determines a score."""
+        content = [self.features, self.weights, self.bias]
+        return sha256_of_bytes(orjson.dumps(content))
 
 
 def read_card(folder: Path) -> IdkCard:
-    """The weights of a folder."""
+    """Return the weights in a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); train some with: {RETRAIN_COMMAND}") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); train a model with: {RETRAIN_COMMAND}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(
-            f"{path}: does not hold weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"
+            f"{path}: does not contain weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"
         )
     try:
-        card = IdkCard(**{**found, "weights": tuple(map(float, found["weights"])), "bias": float(found["bias"])})
+        card = IdkCard(**{**content, "weights": tuple(map(float, content["weights"])), "bias": float(content["bias"])})
     except (KeyError, TypeError, ValueError):
         raise InputError(
-            f"{path}: does not hold weights of idk (a key is missing or wrong); {RETRAIN_COMMAND}"
+            f"{path}: does not contain weights of idk (a key is missing or wrong); train them again: {RETRAIN_COMMAND}"
         ) from None
     if not np.isfinite([*card.weights, card.bias]).all():
-        raise InputError(f"{path}: holds a weight that is no number; train them again: {RETRAIN_COMMAND}")
+        raise InputError(f"{path}: contains a weight that is not a number; train them again: {RETRAIN_COMMAND}")
     return card
 
 
 def write_card(folder: Path, card: IdkCard) -> None:
-    """Write the weights of a folder; the same weights give the same bytes."""
+    """Write weights into a folder; the same weights give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = asdict(card)
     line = orjson.dumps(plain.pop("weights")).decode()
-    # The weights on one line: a reader of the card wants the rest.
+    # The weights on one line, so that the rest of the card is easy to read.
     text = orjson.dumps({**plain, "weights": []}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
     before, _, after = text.rpartition("[]")  # of the last key
     (folder / CARD_FILE).write_text(f"{before}{line}{after}\n", encoding="utf-8")
@@ -81,27 +81,27 @@ class IdkModel:
 
     def __init__(self, folder: Path) -> None:
         self.card = read_card(folder)
-        # Scores are kept by whoever asks for them; a vector of each pair beside them would only fill the disk.
+        # Scores are cached elsewhere; caching the vector of each pair as well would only fill the disk.
         self.encoder: PairEncoder = load_pair_encoder(self.card.encoder, cache=False)
         if self.encoder.digest != self.card.features or self.encoder.dimensions != len(self.card.weights):
             raise InputError(
-                f"{folder / CARD_FILE}: was trained on other vectors of {self.card.encoder!r} (digest "
+                f"{folder / CARD_FILE}: was trained on different vectors of {self.card.encoder!r} (digest "
                 f"{self.card.features[:12]}, here {self.encoder.digest[:12]}); train it again: {RETRAIN_COMMAND}"
             )
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
-        """How probable it is that each reply is a true one rather than the negative; NaN where nothing is said."""
+        """Return the probability that each reply is a true one rather than the negative; NaN for blank texts."""
         return probabilities(self.encoder.features(contexts, replies), np.array(self.card.weights), self.card.bias)
 
 
 def probabilities(features: Vectors, weights: Numbers, bias: float) -> Numbers:
-    """The logistic function of the weighted sum of each row."""
-    # Row by row: a product of matrices would sum in another order for other neighbours.
+    """Return the logistic function of the weighted sum of each row."""
+    # Row by row: a matrix product would add in an order that depends on the other rows.
     odds = (features.astype(np.float64) * weights).sum(axis=1) + bias
-    found: Numbers = 1 / (1 + np.exp(-np.clip(odds, -60, 60)))
-    return found
+    values: Numbers = 1 / (1 + np.exp(-np.clip(odds, -60, 60)))
+    return values
 
 
 def open_idk(folder: str | Path | None = None) -> IdkModel:
-    """The weights of a folder, those of the package where none is named."""
+    """Open the weights of a folder, or by default those of the package."""
     return IdkModel(SHIPPED_FOLDER if folder is None else Path(folder))

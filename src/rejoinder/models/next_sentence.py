@@ -1,7 +1,7 @@
-"""A pretrained next-sentence head (Devlin et al. 2019): how probable it is that one text follows another.
+"""A pretrained next-sentence head (Devlin et al. 2019): the probability that one text follows another.
 
-The folder is one of transformers with such a head (``BertForNextSentencePrediction``); the pair is read as
-``[CLS] first [SEP] second [SEP]`` in float32, on the GPU where there is one.
+The folder is a transformers folder with such a head (``BertForNextSentencePrediction``); the pair is read as
+``[CLS] first [SEP] second [SEP]`` in float32, on the GPU if there is one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.files import sha256_of_bytes, sha256_of_parts
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
 from rejoinder.models.encoder.architecture import read_shape, weights_digest
@@ -30,7 +31,7 @@ _IS_NEXT = 0  # of the head's two classes
 
 
 class PairIds(NamedTuple):
-    """A pair as the head reads it: its ids, where the second text begins, and whether a text lost a part."""
+    """A pair as the head reads it: its ids, where the second text begins, and whether a text was cut."""
 
     ids: tuple[int, ...]
     second_at: int
@@ -51,30 +52,29 @@ class NextSentence:
         self._tokenizer = load_tokenizer(folder, shape.max_tokens)
         self._first, self._between = _special_ids(self._tokenizer.serialized, folder)
         tokens = sha256_of_bytes(self._tokenizer.serialized.encode())
-        parts = (weights_digest(folder), tokens, shape.max_tokens)
-        self.digest = sha256_of_parts(parts)
+        self.digest = join_digests(weights_digest(folder), tokens, shape.max_tokens)
 
     def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
-        """How probable it is that each second text follows its first."""
+        """Return the probability that each second text follows its first."""
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
-        found = np.empty(len(distinct))
+        values = np.empty(len(distinct))
         for batch in batches([len(pair.ids) for pair in distinct], *batch_limits(self._model.device.type)):
-            found[batch] = self._run([distinct[i] for i in batch])
-        place = {pair: i for i, pair in enumerate(distinct)}
-        return found[[place[pair] for pair in pairs]]
+            values[batch] = self._run([distinct[i] for i in batch])
+        index = {pair: i for i, pair in enumerate(distinct)}
+        return values[[index[pair] for pair in pairs]]
 
     def truncated(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         return [pair.cut for pair in self._pairs(firsts, seconds)]
 
     def _pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         texts = list(dict.fromkeys([*firsts, *seconds]))
         ids = dict(zip(texts, self._tokenizer.pieces(texts), strict=True))
-        return [self._joined(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
+        return [self._join(ids[first], ids[second]) for first, second in zip(firsts, seconds, strict=True)]
 
-    def _joined(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
-        """The first text loses its beginning, the second its end, and neither below half of the room."""
+    def _join(self, first: Sequence[int], second: Sequence[int]) -> PairIds:
+        """Join two texts: the first loses its beginning, the second its end, but each keeps up to half of the room."""
         room = self.max_tokens - _SPECIAL_TOKENS
         after = second[: max(room // 2, room - len(first))]
         before = first[max(0, len(first) - (room - len(after))) :]
@@ -84,17 +84,17 @@ class NextSentence:
     def _run(self, pairs: Sequence[PairIds]) -> NDArray[np.float64]:
         torch, device = self._torch, self._model.device
         ids, mask = pad([pair.ids for pair in pairs], self._padding)
-        begins = np.array([pair.second_at for pair in pairs])
-        kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+        second_starts = np.array([pair.second_at for pair in pairs])
+        segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
         with torch.inference_mode():
-            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()}).logits
-        found: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
-        return found
+            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()}).logits
+        probabilities: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
+        return probabilities
 
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
-    """The head of a folder, opened once in a process as long as the folder does not change."""
+    """Open the head in a folder, once per process unless the folder changes."""
     return _open(folder, name, (folder / "config.json").stat().st_mtime_ns)
 
 
@@ -115,33 +115,33 @@ def _open_network(folder: Path) -> Any:
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
         with silence_transformers():
-            network, found = network_class.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **safe
             )
-    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+    except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened as a next-sentence head by transformers ({reason})") from None
-    if absent := sorted(found["missing_keys"]):  # transformers would go on with random numbers
+    if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
         raise InputError(
-            f"{folder}: has no whole next-sentence head ({absent[0]} is missing); name a model that was saved with "
+            f"{folder}: has no complete next-sentence head ({missing[0]} is missing); use a model that was saved with "
             "one, such as bert-base-uncased"
         )
     return network.eval()
 
 
 def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
-    """The ids of what a pair begins with and of what ends each text."""
+    """Return the ids of the tokens that begin a pair and that end each text."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(serialized)
     first, between = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if first is None or between is None:
-        raise InputError(f"{folder}: its tokeniser has no [CLS] and [SEP], which a next-sentence head reads")
+        raise InputError(f"{folder}: its tokeniser lacks [CLS] or [SEP], which a next-sentence head needs")
     return first, between
 
 
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
-    """The pairs of a BERT of the catalog or of a folder, opened once in a process as long as it does not change."""
+    """Open a BERT from the catalog or a folder as an encoder of pairs, once per process unless the folder changes."""
     folder, mark = find_encoder_folder(HUB_PREFIX + name.removeprefix(HUB_PREFIX))
     return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
 
@@ -152,36 +152,36 @@ def _open_pairs(name: str, folder: Path, changed: int) -> NextSentencePairEncode
 
 
 class NextSentencePairEncoder(NextSentence):
-    """A frozen BERT with its pooling layer; the turns of a context are joined by spaces, as in the paper."""
+    """A frozen BERT with its pooling layer, as a pair encoder; turns are joined by spaces, as in the paper."""
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
         plain = name.removeprefix(HUB_PREFIX)
         self.licence = MODELS[plain].licence if plain in MODELS else "not known"
         self.dimensions = int(self._model.config.hidden_size)
-        self.digest = sha256_of_bytes(f"pooled {self.digest}".encode())
+        self.digest = join_digests("pooled", self.digest)
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
-        texts = [_joined(context) for context in contexts]
+        """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""
+        texts = [_join_turns(context) for context in contexts]
         known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
-        found = np.full((len(texts), self.dimensions), np.nan, np.float32)
+        vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
         torch, device = self._torch, self._model.device
         for batch in batches([len(pair.ids) for pair in pairs], *batch_limits(device.type)):
             ids, mask = pad([pairs[i].ids for i in batch], self._padding)
-            begins = np.array([pairs[i].second_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+            second_starts = np.array([pairs[i].second_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
+            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
             with torch.inference_mode():
-                read = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in given.items()})
-            found[[known[i] for i in batch]] = read.pooler_output.float().cpu().numpy()
-        return found
+                output = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()})
+            vectors[[known[i] for i in batch]] = output.pooler_output.float().cpu().numpy()
+        return vectors
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
-        return self.truncated([_joined(context) for context in contexts], replies)
+        """Return which pairs are too long to be read in full."""
+        return self.truncated([_join_turns(context) for context in contexts], replies)
 
 
-def _joined(context: Sequence[str]) -> str:
+def _join_turns(context: Sequence[str]) -> str:
     return " ".join(text for text in context if text.strip())

@@ -1,4 +1,4 @@
-"""Named arrays in one file of the safetensors format, written and read with numpy alone: nothing in it can run."""
+"""Named arrays in a safetensors file, written and read with numpy only; such a file cannot contain code."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
         }
         end += len(data)
         parts.append(data)
-    told = orjson.dumps(header, option=orjson.OPT_SORT_KEYS)
-    told += b" " * (-len(told) % 8)
-    path.write_bytes(len(told).to_bytes(8, "little") + told + b"".join(parts))
+    header_bytes = orjson.dumps(header, option=orjson.OPT_SORT_KEYS)
+    header_bytes += b" " * (-len(header_bytes) % 8)
+    path.write_bytes(len(header_bytes).to_bytes(8, "little") + header_bytes + b"".join(parts))
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, in memory."""
+    """Return the arrays of a file, in memory."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -46,12 +46,12 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
         size = int.from_bytes(raw[:8], "little")
         header = orjson.loads(raw[8 : 8 + size])
         body = memoryview(raw)[8 + size :]
-        return {name: _read_array(body, told) for name, told in header.items() if name != "__metadata__"}
+        return {name: _read_array(body, entry) for name, entry in header.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: is not a file of arrays in the safetensors format") from None
+        raise InputError(f"{path}: is not a valid safetensors file") from None
 
 
-def _read_array(body: memoryview, told: Mapping[str, Any]) -> NDArray[Any]:
-    begin, end = told["data_offsets"]
-    found: NDArray[Any] = np.frombuffer(body[begin:end], _DTYPES[told["dtype"]]).reshape(told["shape"]).copy()
-    return found
+def _read_array(body: memoryview, entry: Mapping[str, Any]) -> NDArray[Any]:
+    begin, end = entry["data_offsets"]
+    array: NDArray[Any] = np.frombuffer(body[begin:end], _DTYPES[entry["dtype"]]).reshape(entry["shape"]).copy()
+    return array

@@ -1,7 +1,7 @@
-"""Translation by any sequence-to-sequence model of a local folder: sampled, the same for the same text and seed.
+"""Translation by any sequence-to-sequence model in a local folder: sampled, the same for the same text and seed.
 
-Only safetensors are read, nothing is fetched, no remote code is run. A model that needs to be told its languages is
-one whose folder says so (``forced_bos_token_id`` of its generation settings).
+Only safetensors are read, nothing is downloaded, no remote code is run. A model that needs a target language must have
+it in its folder (``forced_bos_token_id`` in the generation settings).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import folder_digest
 from rejoinder.models.device import Device, silence_transformers, torch_device
-from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.generation import Decoding, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
 
 MAX_ROWS = 64
 MAX_TOKENS = 4_096
-_MAX_TEXT_TOKENS = 256  # tokens of a text that are read, and of a translation
+_MAX_TEXT_TOKENS = 256  # of a text, and of a translation
 
 
 @dataclass(frozen=True)
@@ -34,44 +34,44 @@ class Translator:
     tokenizer: Any = field(repr=False, compare=False)
 
     def translate(self, texts: Sequence[str], temperature: float = 0.9, seed: int = 0) -> list[str]:
-        """Each text in the model's other language, drawn at a temperature (0: the likeliest tokens).
+        """Return each text in the model's target language, sampled at a temperature (0: the most likely tokens).
 
-        A translation depends on its text and the seed, not on the batch. An empty text stays empty; one beyond 256
-        tokens loses its end.
+        A translation depends on its text and the seed, not on the batch. An empty text stays empty; a text of more than
+        256 tokens loses its end.
         """
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
-        found = dict.fromkeys(ids, "")
+        translations = dict.fromkeys(ids, "")
         for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
-            together = [known[i] for i in batch]
-            written = self._written([ids[text] for text in together], temperature, seed)
-            decoded = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-            found.update(zip(together, (" ".join(str(text).split()) for text in decoded), strict=True))
-        return [found[text] for text in texts]
+            batch_texts = [known[i] for i in batch]
+            new_ids = self._generate([ids[text] for text in batch_texts], temperature, seed)
+            decoded = self.tokenizer.batch_decode(new_ids, skip_special_tokens=True)
+            translations.update(zip(batch_texts, (" ".join(str(text).split()) for text in decoded), strict=True))
+        return [translations[text] for text in texts]
 
     def _ids(self, text: str) -> Ids:
         readable = text.encode("utf-8", "replace").decode("utf-8")
-        return tuple(self.tokenizer(readable, truncation=True, max_length=self._longest)["input_ids"])
+        return tuple(self.tokenizer(readable, truncation=True, max_length=self._max_tokens)["input_ids"])
 
     @property
-    def _longest(self) -> int:
+    def _max_tokens(self) -> int:
         named = getattr(self.network.config, "max_position_embeddings", None) or _MAX_TEXT_TOKENS
         return min(_MAX_TEXT_TOKENS, int(named) - 1)
 
-    def _written(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
-        """The ids of a translation of each row, which may be twice as long and a little more, whatever its batch."""
+    def _generate(self, rows: Sequence[Ids], temperature: float, seed: int) -> list[list[int]]:
+        """Return the ids of a translation of each row, at most about twice as long as the row, whatever the batch."""
         import torch
         from transformers import LogitsProcessorList
 
         ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad(rows, self._filler))
-        longest = [min(self._longest, 2 * len(row) + 10) for row in rows]
+        longest = [min(self._max_tokens, 2 * len(row) + 10) for row in rows]
         method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
         decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
         stops = self.network.generation_config.eos_token_id
         ends = list(stops) if isinstance(stops, list | tuple) else [stops]
         settings = LogitsProcessorList(logits_rules(rows, decoding, [end for end in ends if end is not None], 1))
         with torch.no_grad(), silence_transformers():
-            written = self.network.generate(
+            generated = self.network.generate(
                 input_ids=ids,
                 attention_mask=mask,
                 max_new_tokens=decoding.max_tokens,
@@ -79,7 +79,7 @@ class Translator:
                 num_beams=1,
                 logits_processor=settings,
             )
-        return [row[: 1 + most] for row, most in zip(written.tolist(), longest, strict=True)]
+        return [row[: 1 + most] for row, most in zip(generated.tolist(), longest, strict=True)]
 
     @property
     def _filler(self) -> int:
@@ -87,10 +87,10 @@ class Translator:
 
 
 def open_translator(name: str) -> Translator:
-    """The translator of a folder, or of a name in the hub's local cache, opened once as long as it does not change."""
+    """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes."""
     folder = Path(name) if Path(name).is_dir() else _find_in_hub_cache(name)
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: is no model folder (it has no config.json)")
+        raise InputError(f"{folder}: is not a model folder (it has no config.json)")
     return _open(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
@@ -102,27 +102,27 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", "a translation model") from None
     if not any(folder.glob("*.safetensors")):
-        raise InputError(f"{folder}: has no weights in safetensors; save them with save_pretrained of transformers")
-    opened: Any = transformers.AutoModelForSeq2SeqLM
-    tokens: Any = transformers.AutoTokenizer
+        raise InputError(f"{folder}: has no safetensors weights; save them with transformers' save_pretrained")
+    network_class: Any = transformers.AutoModelForSeq2SeqLM
+    tokenizer_class: Any = transformers.AutoTokenizer
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with silence_transformers():
         try:
-            network, found = opened.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
             )
-            tokenizer = tokens.from_pretrained(folder, **local)
+            tokenizer = tokenizer_class.from_pretrained(folder, **local)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
-    if absent := sorted(found["missing_keys"]):
-        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
+    if missing := sorted(loading_info["missing_keys"]):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, folder_digest(folder), network, tokenizer)
 
 
 def _find_in_hub_cache(name: str) -> Path:
-    """The folder of a model that another program fetched from the hub."""
+    """Return the folder of a model that another program downloaded from the hub."""
     problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
     try:
         from huggingface_hub import snapshot_download
@@ -130,5 +130,5 @@ def _find_in_hub_cache(name: str) -> Path:
         return Path(snapshot_download(name, local_files_only=True))
     except ImportError:
         raise InputError(problem) from None
-    except Exception:  # not there, or not a name: the library has a class for each
+    except Exception:  # not there, or not a valid name: the library has a class for each
         raise InputError(problem) from None

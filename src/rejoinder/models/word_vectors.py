@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.files import sha256_of_parts
 from rejoinder.models.base import Vectors, WordVectors
+from rejoinder.models.card import files_digest, join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
 from rejoinder.models.catalog.manifest import read_manifest, require_model
 
@@ -19,7 +19,7 @@ VOCABULARY = "words.txt"
 
 
 class MappedVectors:
-    """The vectors of a folder with ``vectors.npy`` (float32) and ``words.txt`` (one word a line, row by row)."""
+    """The vectors of a folder with ``vectors.npy`` (float32) and ``words.txt`` (one word per line, in row order)."""
 
     def __init__(self, folder: Path, name: str, digest: str | None = None) -> None:
         self.name = name
@@ -27,10 +27,10 @@ class MappedVectors:
         self._rows = _read_words(folder / VOCABULARY)
         if len(self._rows) != len(self._matrix):
             raise InputError(
-                f"{folder}: {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
+                f"{folder}: has {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
             )
         self.dimensions = int(self._matrix.shape[1])
-        self.digest = digest or _compute_digest(folder)
+        self.digest = digest or files_digest([folder / MATRIX, folder / VOCABULARY])
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -39,16 +39,16 @@ class MappedVectors:
         return len(self._rows)
 
     def vectors(self, words: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
-        """A vector a word (zeros where unknown), and which words are known."""
+        """Return one vector per word (zeros if unknown), and which words are known."""
         rows = np.array([self._rows.get(word, -1) for word in words], np.intp)
         known = rows >= 0
-        found = np.zeros((len(words), self.dimensions), np.float32)
-        found[known] = self._matrix[rows[known]]
-        return found, known
+        matrix = np.zeros((len(words), self.dimensions), np.float32)
+        matrix[known] = self._matrix[rows[known]]
+        return matrix, known
 
 
 def load_word_vectors(name: str) -> WordVectors:
-    """The word vectors of a catalog's name, or of a folder with ``vectors.npy`` and ``words.txt``.
+    """Load word vectors by their name in the catalog, or from a folder with ``vectors.npy`` and ``words.txt``.
 
     - ``name``: the name or the folder.
 
@@ -62,23 +62,23 @@ def load_word_vectors(name: str) -> WordVectors:
     model = find_model(name)
     if model.kind != "word-vectors":
         others = ", ".join(m.name for m in MODELS.values() if m.kind == "word-vectors")
-        raise SpecError(f"{name!r} is no set of word vectors but of kind {model.kind}; there is: {others}")
+        raise SpecError(f"{name!r} is of kind {model.kind}, not word vectors; available: {others}")
     folder = require_model(name)
     manifest = read_manifest(folder)
     digests = manifest.files if manifest else {}
-    return MappedVectors(folder, name, _join_digests(digests[MATRIX], digests[VOCABULARY]))
+    return MappedVectors(folder, name, join_digests(digests[MATRIX], digests[VOCABULARY]))
 
 
 def _read_matrix(path: Path) -> Vectors:
     try:
-        found: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+        matrix: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except ValueError as error:
         raise InputError(f"{path}: is not a matrix of numbers ({error})") from None
-    if found.ndim != 2 or found.dtype != np.float32:
-        raise InputError(f"{path}: must hold a float32 matrix, not {found.dtype} of {found.ndim} dimensions")
-    return found
+    if matrix.ndim != 2 or matrix.dtype != np.float32:
+        raise InputError(f"{path}: must hold a float32 matrix, not {matrix.dtype} of {matrix.ndim} dimensions")
+    return matrix
 
 
 def _read_words(path: Path) -> dict[str, int]:
@@ -87,20 +87,12 @@ def _read_words(path: Path) -> dict[str, int]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text; write one word a line") from None
-    # Not splitlines: a vocabulary may hold words with other line separators inside.
+        raise InputError(f"{path}: is not UTF-8 text; write one word per line") from None
+    # Not splitlines: words in a vocabulary may contain other line separators.
     words = text.removesuffix("\n").split("\n")
     rows = {word: row for row, word in enumerate(words)}
     if len(rows) != len(words):
-        raise InputError(f"{path}: {len(words) - len(rows):,} words stand there twice; each may stand once")
+        raise InputError(
+            f"{path}: words occur more than once ({len(words) - len(rows):,} extra); each may occur only once"
+        )
     return rows
-
-
-def _compute_digest(folder: Path) -> str:
-    from rejoinder.files import sha256_of
-
-    return _join_digests(sha256_of(folder / MATRIX), sha256_of(folder / VOCABULARY))
-
-
-def _join_digests(*digests: str) -> str:
-    return sha256_of_parts(digests)

@@ -12,7 +12,7 @@ from rejoinder.errors import InputError
 from rejoinder.stats.arrays import Bools, Floats
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
-from rejoinder.text.similarity import repeated
+from rejoinder.text.similarity import count_repeated_words
 from rejoinder.types import Question
 
 POSITIVE, ADVERSARIAL = "positive", "adversarial"
@@ -38,7 +38,7 @@ class GradedScores(NamedTuple):
 def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> GradedScores:
     """The scores of candidates that have a grade in words, in one row."""
     rows = [
-        (score, str(one.grade), question.id, repeated(question.context, one.text))
+        (score, str(one.grade), question.id, count_repeated_words(question.context, one.text))
         for question, of_question in zip(questions, scores, strict=True)
         for one, score in zip(question.candidates, of_question, strict=True)
         if not math.isnan(score)

@@ -14,7 +14,7 @@ from rejoinder.paths import cache_home
 from rejoinder.scoring.cache import ScoreStore
 from rejoinder.scoring.compute import Column, compute_cached
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.text.similarity import repeated
+from rejoinder.text.similarity import count_repeated_words
 from rejoinder.types import Candidate, Item, Pair, Question, Response
 
 ACCEPTABILITY_KEY = "acceptable"  # where the probability stands in a candidate's meta
@@ -69,7 +69,7 @@ def attach_acceptability(
     def judged(pool: Question, candidate: Candidate, score: float) -> Candidate:
         if math.isnan(score):
             return candidate
-        probability = known.probability(score, repeated(pool.context, candidate.text))
+        probability = known.probability(score, count_repeated_words(pool.context, candidate.text))
         return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABILITY_KEY: probability})
 
     return [

@@ -1,4 +1,4 @@
-"""When two texts say the same: the same words, whatever their case, punctuation and spacing."""
+"""The normal form of a text: texts with the same words are equal, whatever their case, punctuation and spacing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _SPACED = {ord(sign): " " for sign in string.punctuation}
 
 
 def normalise_text(text: str) -> str:
-    """A text without case, punctuation and spacing (or as it is in lower case where it has no words)."""
+    """Return a text in lower case without punctuation and extra spaces; punctuation stays if there are no words."""
     lower = text.lower()
-    # ASCII is most of what there is, and needs no tokeniser to come to the same words.
+    # Most texts are ASCII and need no tokeniser to get the same words.
     spaced = lower.translate(_SPACED) if lower.isascii() else " ".join(tokenize(lower, "words")).replace("'", " ")
     return " ".join(spaced.split()) or " ".join(lower.split())
 
 
 def text_digest(text: str) -> int:
-    """The number that stands for what a text says: 63 bits, the same on every machine."""
-    said = hashlib.blake2b(normalise_text(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(said, "little") >> 1
+    """Return a 63-bit hash of a text's normal form, the same on every machine."""
+    digest = hashlib.blake2b(normalise_text(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1

@@ -1,8 +1,8 @@
-"""A text cut into sentences by one simple rule.
+"""Texts split into sentences by one simple rule.
 
-A sentence ends after ``.``, ``!``, ``?`` or ``…`` (and a quote or bracket that closes behind it) where white space
-follows; after ``。``, ``！`` or ``？`` without it; and at the end of a line. No abbreviations are known: *Mr. Smith* is
-cut after *Mr.*
+A sentence ends after ``.``, ``!``, ``?`` or ``…`` (and a closing quote or bracket after it) if white space follows;
+after ``。``, ``！`` or ``？`` even without white space; and at the end of a line. Abbreviations are not recognised:
+*Mr. Smith* is split after *Mr.*
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ _END = re.compile(r"""(?:(?<=[.!?…])|(?<=[.!?…]["'”’»)\]]))\s+|(?<=[。
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, in order, without white space around them; none where the text is blank."""
+    """Return the sentences of a text, in order, without surrounding white space; none for a blank text."""
     return tuple(part for part in _END.split(text.strip()) if part)

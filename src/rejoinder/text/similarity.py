@@ -1,4 +1,4 @@
-"""When two texts say nearly the same, how much of their words they share, and which words carry the meaning."""
+"""Whether two texts are nearly the same, how many words they share, and whether they share content words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rejoinder.text.normalise import normalise_text
 from rejoinder.text.tokens import content_words
 from rejoinder.types import Turn
 
-NEAR_THRESHOLD = 85.0  # of 100: from here on, one text is the other with small changes
+NEAR_THRESHOLD = 85.0  # out of 100: from here on, one text counts as the other with small changes
 Grams = frozenset[tuple[str, ...]]
 
 
 def is_near_any(words: str, others: Iterable[str]) -> bool:
-    """Whether a text says nearly the same as one of some others, all of them without case and punctuation.
+    """Whether a text is nearly the same as any of the others; all of them are in normal form.
 
-    That is where at most about one letter in seven differs (Levenshtein 1966, insertions and deletions only).
+    At most about one letter in seven may differ (Levenshtein 1966, insertions and deletions only).
     """
     from rapidfuzz.fuzz import ratio
 
@@ -24,24 +24,24 @@ def is_near_any(words: str, others: Iterable[str]) -> bool:
 
 
 def extract_ngrams(text: str) -> Grams:
-    """The words of a text and its pairs of neighbouring words."""
+    """Return the words of a text and its pairs of adjacent words."""
     words = normalise_text(text).split()
     return frozenset([*((word,) for word in words), *pairwise(words)])
 
 
 def dice_similarity(first: Grams, second: Grams) -> float:
-    """What two texts share, from 0 to 1 (Dice 1945)."""
-    both = len(first) + len(second)
-    return 2 * len(first & second) / both if both else 0.0
+    """Return the Dice coefficient of two sets of n-grams, from 0 to 1 (Dice 1945)."""
+    total = len(first) + len(second)
+    return 2 * len(first & second) / total if total else 0.0
 
 
 def shares_content(first: str, second: str) -> bool | None:
-    """Whether two texts have a content word in common; None where the first has none at all."""
+    """Whether two texts share a content word; None if the first has no content words."""
     words = content_words(first)
     return bool(words & content_words(second)) if words else None
 
 
-def repeated(context: Sequence[Turn], text: str) -> int:
-    """How many different content words of a text stand in the context already."""
+def count_repeated_words(context: Sequence[Turn], text: str) -> int:
+    """Return how many distinct content words of a text already occur in the context."""
     words = content_words(text)
     return len(words & frozenset().union(*(content_words(turn.text) for turn in context))) if words else 0

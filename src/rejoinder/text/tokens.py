@@ -1,11 +1,11 @@
-"""Texts cut into tokens, by the name of a tokeniser.
+"""Texts split into tokens, by the name of a tokeniser.
 
 - ``13a``: the tokeniser of mteval-v13a as sacrebleu implements it (Post 2018), the usual one for BLEU.
-- ``whitespace``: what stands between white space, for texts that are tokenised already.
+- ``whitespace``: splits at white space only, for texts that are already tokenised.
 - ``words``: runs of letters and digits in any script, without punctuation; a Chinese character is a word.
-- ``rouge``: runs of a-z and 0-9 in lower case, as in ROUGE-1.5.5 and the rouge-score package; blind to other scripts.
+- ``rouge``: runs of a-z and 0-9 in lower case, as in ROUGE-1.5.5 and the rouge-score package; ignores other scripts.
 
-No token holds white space, so tokens joined by a space can be split again. The caches only save time: a text gives the
+No token contains white space, so tokens joined by spaces can be split again. The caches only save time: a text has the
 same tokens with or without them.
 """
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 TokenizerName: TypeAlias = Literal["13a", "whitespace", "words", "rouge"]
 Tokens: TypeAlias = tuple[str, ...]
 
-_CHUNKS_KEPT = 2**16
+_MAX_CHUNKS = 2**16
 _EASY_FOR_13A = re.compile(r"""[^0-9"#$%&()*+/:;<=>@\[\\\]^_`{|}~\n]*""")
 _ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
-# Chinese and Japanese put no space between words: a run of katakana is mostly a word, and a Chinese character or a
-# hiragana is the nearest thing to one that needs no dictionary.
+# Chinese and Japanese put no spaces between words: a run of katakana is usually a word, and a Chinese character or a
+# hiragana is the closest thing to a word that needs no dictionary.
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff"
 _ONE_BY_ONE = "\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 
 def tokenize(text: str, tokenizer: TokenizerName = "13a", lowercase: bool = True) -> Tokens:
-    """The tokens of a text, in order."""
+    """Return the tokens of a text, in order."""
     return get_tokenizer(tokenizer, lowercase)(text)
 
 
 @functools.cache
 def get_tokenizer(name: TokenizerName, lowercase: bool = True) -> Callable[[str], Tokens]:
-    """The function from a text to its tokens."""
+    """Return the function that splits a text into tokens."""
     tokens_of = _TOKENIZERS[name]
     return (lambda text: tokens_of(text.lower())) if lowercase else tokens_of
 
 
 def tokenizer_details(tokenizer: TokenizerName) -> dict[str, str]:
-    """What else decides the tokens, for a metric's signature."""
+    """Return what else determines the tokens, for a metric's signature."""
     if tokenizer != "13a":
         return {}
     from sacrebleu import __version__
@@ -55,11 +55,11 @@ def tokenizer_details(tokenizer: TokenizerName) -> dict[str, str]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The different words of a text that carry meaning by themselves, in lower case.
+    """Return the distinct words of a text that carry meaning on their own, in lower case.
 
-    Left out are English function words and the small change of conversation (``FUNCTION_WORDS``), whole or before an
-    apostrophe (``I'm``, ``don't``); a possessive counts as its noun. Other languages keep all words but those few that
-    are spelt like an English one.
+    English function words and conversational fillers (``FUNCTION_WORDS``) are left out, also before an apostrophe
+    (``I'm``, ``don't``); a possessive counts as its noun. Other languages keep all words except the few that are spelt
+    like an English function word.
     """
     words = {word.removesuffix("'s") for word in get_tokenizer("words")(text)} - _ENDINGS
     return frozenset(w for w in words if w.partition("'")[0] not in FUNCTION_WORDS)
@@ -74,10 +74,11 @@ def _tokenize_rouge(text: str) -> Tokens:
 
 
 def _tokenize_13a(text: str) -> Tokens:
-    """The same tokens as sacrebleu's, found several times faster.
+    """Return the same tokens as sacrebleu, several times faster.
 
-    Without digits and rarer signs 13a comes down to setting four signs apart. Otherwise no rule of it looks beyond
-    white space, but for two that delete text first; so the pieces of a chunk can be kept, and texts share most chunks.
+    In texts without digits and rarer signs, 13a only separates four punctuation marks. Otherwise none of its rules
+    looks beyond white space, except for two that first delete text; so the tokens of a chunk can be cached, and texts
+    share most chunks.
     """
     if _EASY_FOR_13A.fullmatch(text):
         spaced = text.replace(",", " , ").replace(".", " . ").replace("?", " ? ").replace("!", " ! ")
@@ -88,10 +89,10 @@ def _tokenize_13a(text: str) -> Tokens:
 
 
 class _ChunkCache(dict[str, Tokens]):
-    """The tokens of each chunk met so far; emptied when it is full."""
+    """The tokens of each chunk seen so far; emptied when it is full."""
 
     def __missing__(self, chunk: str) -> Tokens:
-        if len(self) >= _CHUNKS_KEPT:
+        if len(self) >= _MAX_CHUNKS:
             self.clear()
         pieces = self[chunk] = (chunk,) if chunk.isalnum() else tuple(_tokenizer_13a()(chunk).split())
         return pieces
@@ -102,7 +103,7 @@ _CHUNK_CACHE = _ChunkCache()
 
 @functools.cache
 def _tokenizer_13a() -> Tokenizer13a:
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # here, because it takes a tenth of a second
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # not at the top: it takes a tenth of a second
 
     tokenizer: Tokenizer13a = Tokenizer13a()  # type: ignore[no-untyped-call]
     return tokenizer
@@ -117,8 +118,8 @@ def _tokenize_words(text: str) -> Tokens:
 @functools.cache
 def _word_pattern() -> re.Pattern[str]:
     """A word: letters and digits with the marks that belong to them, and apostrophes inside (don't)."""
-    # Python does not count vowel signs and accents (Hindi, Thai, Arabic ...) as parts of words; all of them but a few
-    # rare ones stand below U+3100. The two joiners are spelling in Persian and Indic words.
+    # Python does not count vowel signs and accents (Hindi, Thai, Arabic ...) as parts of words; all but a few rare ones
+    # are below U+3100. The two joiners are part of the spelling of Persian and Indic words.
     marks = "".join(chr(c) for c in range(0x300, 0x3100) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
     letter = rf"[^\W_{_KATAKANA}{_ONE_BY_ONE}]"
     word = rf"{letter}(?:{letter}|[{marks}\u200c\u200d])*"
@@ -148,5 +149,5 @@ FUNCTION_WORDS = frozenset(
     don doesn didn isn aren wasn weren won wouldn shouldn couldn hasn haven hadn ain mustn needn
     """.split()
 )
-# What is left of I'm, don't ... where a text was tokenised before it came here.
+# What remains of I'm, don't ... in a text that was already tokenised.
 _ENDINGS = frozenset("s t d m ll re ve n't".split())

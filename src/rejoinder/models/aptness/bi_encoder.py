@@ -1,4 +1,4 @@
-"""The bi-encoder's score of replies: the cosine of a context's vector and the reply's, from vectors of utterances."""
+"""The bi-encoder's score of replies: the cosine of a context's and a reply's vector, from vectors of utterances."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.batching import Rows
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
-_BATCH_ROWS = 128  # rows of a head's batch
+_BATCH_ROWS = 128  # rows per batch of a head
 
 
 class BiScorer:
-    """The heads of a folder; the utterances' vectors come from an encoder, which keeps them."""
+    """The heads in a folder; the vectors of utterances come from an encoder, which caches them."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
         cards.check_files(folder, card, CONTEXT, REPLY)
@@ -27,47 +27,50 @@ class BiScorer:
         self._reply = open_session(folder / REPLY)
 
     def scores(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Numbers:
-        """A cosine each; no context and no reply may be without an utterance."""
-        last = [tuple(context[-self._limits.utterances :]) for context in contexts]
-        of_context, of_reply = self._context_vectors(encoder, last), self._reply_vectors(encoder, replies)
-        found: Numbers = np.einsum("nd,nd->n", of_context, of_reply, dtype=np.float64)
-        return found
+        """Return the cosine of each pair; no context and no reply may be blank."""
+        last_turns = [tuple(context[-self._limits.utterances :]) for context in contexts]
+        context_vectors = self._context_vectors(encoder, last_turns)
+        reply_vectors = self._reply_vectors(encoder, replies)
+        cosines: Numbers = np.einsum("nd,nd->n", context_vectors, reply_vectors, dtype=np.float64)
+        return cosines
 
     def cut(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs have an utterance, among those that are looked at, that cannot be read whole."""
-        read = [[*context[-self._limits.utterances :], reply] for context, reply in zip(contexts, replies, strict=True)]
-        distinct = list(dict.fromkeys(text for texts in read for text in texts))
-        long = {text for text, is_cut in zip(distinct, encoder.truncated(distinct), strict=True) if is_cut}
-        return [not long.isdisjoint(texts) for texts in read]
+        """Return which pairs have an utterance, among those that are used, that is too long to be read in full."""
+        texts_read = [
+            [*context[-self._limits.utterances :], reply] for context, reply in zip(contexts, replies, strict=True)
+        ]
+        distinct = list(dict.fromkeys(text for texts in texts_read for text in texts))
+        long_texts = {text for text, is_cut in zip(distinct, encoder.truncated(distinct), strict=True) if is_cut}
+        return [not long_texts.isdisjoint(texts) for texts in texts_read]
 
     def _context_vectors(self, encoder: Encoder, contexts: Sequence[tuple[str, ...]]) -> Vectors:
         distinct = {context: i for i, context in enumerate(dict.fromkeys(contexts))}
-        place = {text: i for i, text in enumerate(dict.fromkeys(text for context in distinct for text in context))}
-        vectors = encoder.encode(list(place), "left")
+        index = {text: i for i, text in enumerate(dict.fromkeys(text for context in distinct for text in context))}
+        vectors = encoder.encode(list(index), "left")
         newest_first = np.full((len(distinct), self._limits.utterances), -1)
         for row, context in zip(newest_first, distinct, strict=True):
-            row[: len(context)] = [place[text] for text in reversed(context)]
-        found = np.empty((len(distinct), encoder.dimensions), np.float32)
+            row[: len(context)] = [index[text] for text in reversed(context)]
+        context_vectors = np.empty((len(distinct), encoder.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
             rows = newest_first[batch]
-            there = rows >= 0
-            given = {"utterances": vectors[rows] * there[..., None], "mask": there.astype(np.int64)}
-            found[batch] = self._context.run(["vectors"], given)[0]
+            is_present = rows >= 0
+            inputs = {"utterances": vectors[rows] * is_present[..., None], "mask": is_present.astype(np.int64)}
+            context_vectors[batch] = self._context.run(["vectors"], inputs)[0]
 
         compute_in_parallel(fill, _split_rows(len(distinct)))
-        return found[[distinct[context] for context in contexts]]
+        return context_vectors[[distinct[context] for context in contexts]]
 
     def _reply_vectors(self, encoder: Encoder, replies: Sequence[str]) -> Vectors:
-        place = {text: i for i, text in enumerate(dict.fromkeys(replies))}
-        vectors = encoder.encode(list(place), "right")
-        found = np.empty_like(vectors)
+        index = {text: i for i, text in enumerate(dict.fromkeys(replies))}
+        vectors = encoder.encode(list(index), "right")
+        reply_vectors = np.empty_like(vectors)
 
         def fill(batch: Rows) -> None:
-            found[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
+            reply_vectors[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
 
-        compute_in_parallel(fill, _split_rows(len(place)))
-        return found[[place[text] for text in replies]]
+        compute_in_parallel(fill, _split_rows(len(index)))
+        return reply_vectors[[index[text] for text in replies]]
 
 
 def _split_rows(rows: int) -> list[Rows]:

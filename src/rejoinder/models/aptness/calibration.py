@@ -1,11 +1,11 @@
-"""From what the two networks say to a probability: a weighted sum of a few features through the logistic function.
+"""From the outputs of the two networks to a probability: the logistic function of a weighted sum of a few features.
 
-A model (``both``, ``bi`` or ``cross``) has a weight for each feature that it uses:
+Each model (``both``, ``bi`` or ``cross``) has a weight for each feature that it uses:
 
 - ``bi``: the cosine of the context's and the reply's vector; ``cross``: the pair's log-odds;
-- ``length``: ln(1 + the reply's tokens);
-- ``copied``: the largest share that the tokens of the reply and of one utterance of the context have in common;
-- ``repeated``: the share of the reply's tokens that it had before;
+- ``length``: ln(1 + the number of the reply's tokens);
+- ``copied``: the largest share of tokens that the reply has in common with one utterance of the context;
+- ``repeated``: the share of the reply's tokens that repeat an earlier one;
 - ``bias``: 1.
 """
 
@@ -28,19 +28,21 @@ BIAS = "bias"
 
 
 def log_length(context: Sequence[Ids], reply: Ids) -> float:
-    """ln(1 + the reply's tokens)."""
+    """Return ln(1 + the number of the reply's tokens)."""
     return math.log1p(len(reply))
 
 
 def copied_share(context: Sequence[Ids], reply: Ids) -> float:
-    """The largest share of common tokens (Jaccard's index) of the reply and one utterance of the context."""
-    said = set(reply)
-    shares = [len(said & set(utterance)) / len(said | set(utterance)) for utterance in context if utterance]
+    """Return the largest share of common tokens (Jaccard index) of the reply and one utterance of the context."""
+    reply_tokens = set(reply)
+    shares = [
+        len(reply_tokens & set(utterance)) / len(reply_tokens | set(utterance)) for utterance in context if utterance
+    ]
     return max(shares, default=0.0)
 
 
 def repeated_share(context: Sequence[Ids], reply: Ids) -> float:
-    """The share of the reply's tokens that it had before."""
+    """Return the share of the reply's tokens that repeat an earlier one."""
     return 1 - len(set(reply)) / len(reply) if reply else 0.0
 
 
@@ -52,20 +54,20 @@ TOKEN_FEATURES: Mapping[str, Callable[[Sequence[Ids], Ids], float]] = {
 
 
 def check_calibration(calibration: Mapping[str, Mapping[str, float]]) -> None:
-    """Raise where a model has no weights, or a weight belongs to no feature."""
+    """Raise if a model lacks a weight, or if a weight belongs to no feature."""
     known = {*NETWORKS, *TOKEN_FEATURES, BIAS}
     for model in get_args(ModelName):
         weights = calibration.get(model, {})
-        wanted = NETWORKS if model == "both" else (model,)
-        if not set(wanted) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(wanted):
+        required = NETWORKS if model == "both" else (model,)
+        if not set(required) <= weights.keys() <= known or set(NETWORKS) & weights.keys() != set(required):
             raise InputError(
-                f"the calibration of {model!r} must weigh {' and '.join(wanted)} and may weigh "
+                f"the calibration of {model!r} must have a weight for {' and '.join(required)} and may have one for "
                 f"{', '.join([*TOKEN_FEATURES, BIAS])}; found: {', '.join(weights) or 'nothing'}"
             )
 
 
 def probability(weights: Mapping[str, float], features: Mapping[str, Numbers]) -> Numbers:
-    """The logistic function of the weighted sum."""
+    """Return the logistic function of the weighted sum."""
     total: Numbers = np.asarray(weights.get(BIAS, 0.0), np.float64)
     for name, values in features.items():
         total = total + weights[name] * values

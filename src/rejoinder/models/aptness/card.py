@@ -1,4 +1,4 @@
-"""The card of a folder with the networks of `aptness`: what decides a score besides the weights, and their digests."""
+"""The card of a folder with the networks of `aptness`: what determines a score besides the weights, and digests."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rejoinder.files import sha256_of, sha256_of_bytes
 CARD_FILE = "aptness.json"
 TOKENIZER = "tokenizer.json"
 UTTERANCE, CONTEXT, REPLY, CROSS = "bi.onnx", "context.onnx", "reply.onnx", "cross.onnx"
-EMBEDDINGS = "embeddings.int8"  # of both networks: the words' rows, then a scale for each as float32
+EMBEDDINGS = "embeddings.int8"  # of both networks: a row per word, then a float32 scale for each
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class AptnessLimits:
-    """How much of a text the networks read, in tokens."""
+    """How much of a text the networks read."""
 
-    utterances: int = 6  # of a context, the last ones, for the bi-encoder
-    utterance_tokens: int = 128  # of one of them or of a reply, with the two marks around it
-    context_tokens: int = 96  # for the cross-encoder: the last ones, with what stands between utterances
+    utterances: int = 6  # the last ones of a context, for the bi-encoder
+    utterance_tokens: int = 128  # of each of them and of a reply, with the two special tokens around it
+    context_tokens: int = 96  # for the cross-encoder: the last ones, with separators between utterances
     reply_tokens: int = 128  # for the cross-encoder: the first ones
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """The ids that are no words: before and after a text, between two utterances, and what fills a row up."""
+    """The ids of special tokens: before and after a text, between two utterances, and padding."""
 
     first: int
     last: int
@@ -41,28 +41,28 @@ class SpecialTokens:
 
 @dataclass(frozen=True)
 class AptnessCard:
-    """How the networks of a folder are used, and where they come from."""
+    """How to use the networks of a folder, and where they come from."""
 
     files: dict[str, str]  # name: sha256
-    networks: dict[str, dict[str, Any]]  # the shape of each trunk, as transformers names it
+    networks: dict[str, dict[str, Any]]  # the shape of each trunk, in the terms of transformers
     marks: SpecialTokens
-    calibration: dict[str, dict[str, float]]  # for each model: the weights of its features, see aptness_calibration
+    calibration: dict[str, dict[str, float]]  # for each model: the weights of its features, see calibration.py
     limits: AptnessLimits = field(default_factory=AptnessLimits)
     about: dict[str, Any] = field(default_factory=dict)  # version, licence, base, seed, data, measured ...
     format: int = FORMAT
 
     @property
     def licence(self) -> str:
-        """The licence of the weights."""
+        """Return the licence of the weights."""
         return str(self.about.get("licence", ""))
 
     @property
     def dimensions(self) -> int:
-        """How many numbers an utterance's vector has."""
+        """Return the dimension of an utterance's vector."""
         return int(self.networks["bi"]["hidden_size"])
 
     def digest(self, names: tuple[str, ...] = ()) -> str:
-        """Of what decides a number: the files (all, or those named), the limits and the calibration."""
+        """Return the digest of what determines a score: the files (all, or the named ones), limits and calibration."""
         decides = asdict(self)
         del decides["about"], decides["networks"]
         if names:
@@ -72,35 +72,29 @@ class AptnessCard:
 
 
 def read_card(folder: Path) -> AptnessCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name a folder with aptness's weights") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); use a folder with aptness weights") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of aptness in format {FORMAT}; export the networks again")
     try:
         return AptnessCard(
-            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
         )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
 
 
-def write_card(folder: Path, card: AptnessCard) -> None:
-    """Write the card of a folder; the last file of an export."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
-
-
 def check_files(folder: Path, card: AptnessCard, *names: str) -> None:
-    """Raise where a file is not the one that the card was written for."""
+    """Raise if a file does not match the card."""
     for name in names:
-        if (found := sha256_of(folder / name)) != card.files.get(name):
+        if (digest := sha256_of(folder / name)) != card.files.get(name):
             raise InputError(
-                f"{folder / name}: is not the file of its card (sha256 {found[:12]}…); install rejoinder again, or, "
-                "where the networks are your own, export them again"
+                f"{folder / name}: does not match its card (sha256 {digest[:12]}…); install rejoinder again or, "
+                "if the networks are your own, export them again"
             )

@@ -16,7 +16,7 @@ from rejoinder.models.batching import Rows, batches, pad
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
 Output: TypeAlias = Literal["log_odds", "features"]
-_CACHE_SIZE = 50_000  # pairs whose log-odds are remembered in a process
+_CACHE_SIZE = 50_000  # pairs whose log-odds are cached in a process
 
 
 class PairRow(NamedTuple):
@@ -27,7 +27,7 @@ class PairRow(NamedTuple):
 
 
 def build_pair_row(context: Sequence[Ids], reply: Ids, marks: SpecialTokens, limits: AptnessLimits) -> PairRow:
-    """A pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
+    """Return a pair as the cross-encoder reads it: the context's last tokens and the reply's first."""
     before: list[int] = []
     for utterance in context:
         before += [marks.between, *utterance] if before else utterance
@@ -43,46 +43,46 @@ def is_too_long(context: Sequence[Ids], reply: Ids, limits: AptnessLimits) -> bo
 
 
 class CrossScorer:
-    """The pair's graph of a folder."""
+    """The graph for pairs in a folder."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
         cards.check_files(folder, card, CROSS, EMBEDDINGS)
         self._card = card
         self._session = open_session(folder / CROSS)
-        self._kept: dict[PairRow, float] = {}
+        self._cache: dict[PairRow, float] = {}
 
     def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
-        """The log-odds of each pair; the last ones are remembered, for `aptness` asks for them under two names."""
+        """Return the log-odds of each pair; recent ones are cached, because `aptness` uses them in two models."""
         rows = self._rows(contexts, replies)
-        new = [row for row in dict.fromkeys(rows) if row not in self._kept]
-        if len(self._kept) + len(new) > _CACHE_SIZE:
-            self._kept = {}
+        new = [row for row in dict.fromkeys(rows) if row not in self._cache]
+        if len(self._cache) + len(new) > _CACHE_SIZE:
+            self._cache = {}
             new = list(dict.fromkeys(rows))
-        self._kept.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
-        return np.array([self._kept[row] for row in rows], np.float64)
+        self._cache.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
+        return np.array([self._cache[row] for row in rows], np.float64)
 
     def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
-        """The vector of each pair before the head."""
+        """Return the vector of each pair before the head."""
         rows = self._rows(contexts, replies)
-        place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-        found: Vectors = self._compute(list(place), "features")[[place[row] for row in rows]]
-        return found
+        index = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        vectors: Vectors = self._compute(list(index), "features")[[index[row] for row in rows]]
+        return vectors
 
     def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[PairRow]:
         marks, limits = self._card.marks, self._card.limits
         return [build_pair_row(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
 
     def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
-        """What the graph says of each row; rows of about the same length are computed together."""
+        """Return the graph's output for each row; rows of similar length are computed together."""
         width = int(self._card.networks["cross"]["hidden_size"])
-        found = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
+        outputs = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([rows[i].ids for i in batch], self._card.marks.padding)
-            begins = np.array([rows[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
-            found[batch] = self._session.run([output], given)[0]
+            reply_starts = np.array([rows[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
+            outputs[batch] = self._session.run([output], inputs)[0]
 
         compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
-        return found
+        return outputs

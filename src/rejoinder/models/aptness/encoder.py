@@ -1,4 +1,4 @@
-"""The bi-encoder of `aptness` as an encoder of utterances, without torch; pooling is a part of its graph."""
+"""The bi-encoder of `aptness` as an encoder of utterances, without torch; pooling is part of its graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILES = (TOKENIZER, EMBEDDINGS, UTTERANCE)
 
 
 class AptnessEncoder:
-    """The utterance's graph of a folder with ``aptness.json``."""
+    """The graph for utterances in a folder with ``aptness.json``."""
 
     def __init__(self, folder: Path, name: str = "aptness") -> None:
         card = cards.read_card(folder)
@@ -34,32 +34,32 @@ class AptnessEncoder:
         self._session = open_session(folder / UTTERANCE)
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
-            found[batch] = self._run("vectors", [ids[i] for i in batch])
+            vectors[batch] = self._run("vectors", [ids[i] for i in batch])
 
         compute_in_parallel(fill, batches([len(row) for row in ids]))
-        return found
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The last layer's vectors of each text's tokens; the graph gives no other layer."""
+        """Return the last layer's vectors of each text's tokens; the graph has no other layer as output."""
         if layer != -1:
-            raise SpecError(f"{self.name!r} gives only its last layer (layer=-1), not {layer}")
+            raise SpecError(f"{self.name!r} has only its last layer (layer=-1), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
             for i, vectors in zip(batch, self._run("token_vectors", [encodings[i].ids for i in batch]), strict=True):
-                found[i] = separate_special_tokens(encodings[i], vectors)
+                results[i] = separate_special_tokens(encodings[i], vectors)
 
         compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
-        return found
+        return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, output: str, rows: Sequence[Sequence[int]]) -> Any:

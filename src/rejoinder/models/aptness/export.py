@@ -1,13 +1,14 @@
-"""The networks of `aptness` as a folder that needs no torch.
+"""Export of the networks of `aptness` to a folder that needs no torch.
 
-The folder holds the utterance's graph, the two heads, the pair's graph, one tokeniser, the word embeddings once for
-both networks, and the card. All matrices are int8, computed in float32.
+The folder contains the graph for utterances, the two heads, the graph for pairs, one tokeniser, the word embeddings
+that both networks share, and the card. All matrices are stored as int8 and computed in float32.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTok
 from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
+from rejoinder.models.card import write_card
 from rejoinder.models.onnx.quantization import quantize_matrix
 
 _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
@@ -54,7 +56,7 @@ def export_pair(
     """Write both networks into the folder ``target``; the same networks give the same bytes.
 
     ``tokenizer`` is the text of a ``tokenizer.json``; ``calibration`` has the weights of the features for ``both``,
-    ``bi`` and ``cross`` (see ``aptness_calibration``); ``card`` says licence, base, seed, data and what was measured.
+    ``bi`` and ``cross`` (see ``calibration.py``); ``card`` has the licence, base, seed, data and measured results.
     """
     check_calibration(calibration)
     bi, cross = _copy_to_cpu(bi), _copy_to_cpu(cross)
@@ -63,13 +65,13 @@ def export_pair(
     plain, marks = _prepare_tokenizer(tokenizer)
     _check_positions(bi, cross, limits)
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # a folder without a card is not used until it is complete
     (target / cards.TOKENIZER).write_text(plain, encoding="utf-8", newline="")
     small, scales = quantize_matrix(words, axis=0)
     (target / cards.EMBEDDINGS).write_bytes(small.tobytes() + scales.tobytes())
     _write_graphs(bi, cross, target)
     names = (cards.TOKENIZER, cards.EMBEDDINGS, cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
-    written = AptnessCard(
+    new_card = AptnessCard(
         files={name: sha256_of(target / name) for name in names},
         networks={"bi": _read_shape(bi.trunk), "cross": _read_shape(cross.trunk)},
         marks=marks,
@@ -77,12 +79,12 @@ def export_pair(
         limits=limits,
         about=dict(card),
     )
-    cards.write_card(target, written)
-    return written
+    write_card(target / cards.CARD_FILE, asdict(new_card))
+    return new_card
 
 
 class _UtteranceGraph(nn.Module):
-    """The bi-encoder with its tokens' vectors beside the utterances'."""
+    """The bi-encoder with token vectors as a second output."""
 
     def __init__(self, bi: BiEncoder) -> None:
         super().__init__()
@@ -94,7 +96,7 @@ class _UtteranceGraph(nn.Module):
 
 
 class _PairGraph(nn.Module):
-    """The cross-encoder with its features beside the log-odds."""
+    """The cross-encoder with its features as a second output."""
 
     def __init__(self, cross: CrossEncoder) -> None:
         super().__init__()
@@ -109,26 +111,29 @@ def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
     ids = torch.full((2, 7), 3)
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
-    kinds = torch.zeros_like(ids)
-    kinds[:, 3:] = mask[:, 3:]
-    read = {"input_ids": (ids, _TOKENS), "attention_mask": (mask, _TOKENS)}
+    segments = torch.zeros_like(ids)
+    segments[:, 3:] = mask[:, 3:]
+    inputs = {"input_ids": (ids, _TOKENS), "attention_mask": (mask, _TOKENS)}
     vectors = torch.eye(bi.trunk.config.hidden_size)[:2]
-    several = vectors[:, None].repeat(1, len(bi.context.places), 1)
-    there = {"utterances": (several, _ROWS), "mask": (torch.ones(several.shape[:2], dtype=torch.int64), _ROWS)}
+    context_vectors = vectors[:, None].repeat(1, len(bi.context.places), 1)
+    head_inputs = {
+        "utterances": (context_vectors, _ROWS),
+        "mask": (torch.ones(context_vectors.shape[:2], dtype=torch.int64), _ROWS),
+    }
     state = bi.state_dict()
     write_graph(
-        _UtteranceGraph(bi), read, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE
+        _UtteranceGraph(bi), inputs, {"vectors": _ROWS, "token_vectors": _TOKENS}, state, target / cards.UTTERANCE
     )
-    write_graph(bi.context, there, {"vectors": _ROWS}, state, target / cards.CONTEXT)
+    write_graph(bi.context, head_inputs, {"vectors": _ROWS}, state, target / cards.CONTEXT)
     write_graph(bi.reply, {"utterances": (vectors, _ROWS)}, {"vectors": _ROWS}, state, target / cards.REPLY)
-    read["token_type_ids"] = (kinds, _TOKENS)
+    inputs["token_type_ids"] = (segments, _TOKENS)
     write_graph(
-        _PairGraph(cross), read, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS
+        _PairGraph(cross), inputs, {"log_odds": _ROWS, "features": _ROWS}, cross.state_dict(), target / cards.CROSS
     )
 
 
 def _copy_to_cpu(network: Any) -> Any:
-    """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
+    """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
     network = copy.deepcopy(network).to("cpu", torch.float32).eval()
     if network.trunk.config.model_type != "bert":
         raise InputError(f"the trunk must be a BERT, not {network.trunk.config.model_type}")
@@ -138,15 +143,15 @@ def _copy_to_cpu(network: Any) -> Any:
 
 
 def _find_shared_words(bi: BiEncoder, cross: CrossEncoder) -> Any:
-    """The word embeddings, which both networks must have alike: they are stored once."""
+    """Return the word embeddings, which must be the same in both networks: they are stored once."""
     words, others = bi.state_dict()[WORD_EMBEDDINGS], cross.state_dict()[WORD_EMBEDDINGS]
     if words.shape != others.shape or not torch.equal(words, others):
-        raise InputError("the word embeddings of the two networks differ; freeze them in training, or copy them over")
+        raise InputError("the word embeddings of the two networks differ; freeze them during training, or copy them")
     return words.numpy()
 
 
 def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
-    """The tokeniser without padding and cutting, and the ids of its marks."""
+    """Return the tokeniser without padding and truncation, and the ids of its special tokens."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(serialized)
@@ -154,9 +159,9 @@ def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
     tokenizer.no_truncation()
     ids = []
     for name in ("[CLS]", "[SEP]", "[unused0]", "[PAD]"):
-        if (found := tokenizer.token_to_id(name)) is None:
-            raise InputError(f"the tokeniser has no {name}, which marks a place in a text")
-        ids.append(found)
+        if (token_id := tokenizer.token_to_id(name)) is None:
+            raise InputError(f"the tokeniser has no special token {name}, which is required")
+        ids.append(token_id)
     return tokenizer.to_str(), SpecialTokens(*ids)
 
 
@@ -164,7 +169,7 @@ def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: AptnessLimits) 
     for network, needed in ((bi, limits.utterance_tokens), (cross, limits.context_tokens + limits.reply_tokens + 3)):
         if network.trunk.config.max_position_embeddings < needed:
             raise InputError(
-                f"a trunk of {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
+                f"a trunk with {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
             )
 
 

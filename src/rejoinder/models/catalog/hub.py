@@ -1,7 +1,7 @@
-"""Files out of a model hub: weights in safetensors, the tokeniser and the configuration; no pickle, no code.
+"""Files from a model hub: safetensors weights, the tokeniser and the configuration; no pickles, no code.
 
 A file that the catalog pins must have the pinned sha256. The others are checked against the digest that the hub lists
-(sha256 of large files, git's own of small ones), and the manifest keeps what was found: trust on first use.
+(sha256 for large files, git's own for small ones) and recorded in the manifest: trust on first use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAX_BYTES = 2**23
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file as the hub lists it; ``sha256`` is None for a small one, which has ``blob``, git's sha1, instead."""
+    """A file as listed by the hub; ``sha256`` is None for a small file, which has ``blob``, git's sha1, instead."""
 
     name: str
     size: int
@@ -48,44 +48,44 @@ class HubFile:
 
 @dataclass(frozen=True)
 class HubListing:
-    """What a revision resolves to, and its files."""
+    """The commit of a revision, and its files."""
 
     commit: str
     files: tuple[HubFile, ...]
 
 
 def list_hub_files(hub: Hub, mirror: str | None = None, patience: RetryPolicy = DEFAULT_RETRY_POLICY) -> HubListing:
-    """The files of a repository at the revision that the catalog names."""
+    """Return the files of a repository at the revision in the catalog."""
     base = (mirror or HOST).rstrip("/")
     url = f"{base}/api/models/{hub.repository}/revision/{quote(hub.revision, safe='')}?blobs=true"
     try:
-        found = orjson.loads(_read_url(url, patience))
-        return HubListing(str(found["sha"]), tuple(_parse_file(one) for one in found["siblings"]))
+        listing = orjson.loads(_read_url(url, patience))
+        return HubListing(str(listing["sha"]), tuple(_parse_file(record) for record in listing["siblings"]))
     except (KeyError, TypeError, ValueError):
-        raise FetchError(f"{url}: is not the list of a repository's files") from None
+        raise FetchError(f"{url}: is not the file list of a repository") from None
 
 
-def _parse_file(one: dict[str, Any]) -> HubFile:
-    large = one.get("lfs") or {}
-    name = str(one["rfilename"])
+def _parse_file(record: dict[str, Any]) -> HubFile:
+    lfs = record.get("lfs") or {}
+    name = str(record["rfilename"])
     if name.startswith("/") or ".." in name.split("/") or "\\" in name:
         raise ValueError(f"a file must not leave its folder: {name}")
-    return HubFile(name, int(large.get("size") or one["size"]), large.get("sha256"), one.get("blobId"))
+    return HubFile(name, int(lfs.get("size") or record["size"]), lfs.get("sha256"), record.get("blobId"))
 
 
 def _read_url(url: str, patience: RetryPolicy) -> bytes:
-    trouble: object = "no attempt was made"
+    problem: object = "no attempt was made"
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
             with open_url(url, 0, Path(), patience.timeout) as answer:
                 return answer.read(_MAX_BYTES)
-        except (TransientError, OSError, http.client.HTTPException) as met:
-            trouble = met
+        except (TransientError, OSError, http.client.HTTPException) as error:
+            problem = error
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again, or name another server "
-        "with --mirror"
+        f"{url}: {problem} (tried {patience.attempts} times); run the same command again, or use another server "
+        "(mirror)"
     )
 
 
@@ -105,44 +105,44 @@ def fetch_repository(
     progress: Progress | None = None,
     patience: RetryPolicy = DEFAULT_RETRY_POLICY,
 ) -> list[str]:
-    """Bring the wanted files into ``folder``; the names of those whose digest was not known beforehand."""
-    found = list_hub_files(hub, mirror, patience)
-    wanted = _select_files(hub, found.files)
-    done, total = 0, sum(file.size for file in wanted)
-    for file in wanted:
+    """Download the needed files into ``folder``; return the names of those whose digest was not known in advance."""
+    listing = list_hub_files(hub, mirror, patience)
+    files = _select_files(hub, listing.files)
+    done_bytes, total = 0, sum(file.size for file in files)
+    for file in files:
 
-        def show(here: int, _: int, before: int = done) -> None:
+        def show(file_bytes: int, _: int, bytes_before: int = done_bytes) -> None:
             if progress is not None:
-                progress(before + here, total)
+                progress(bytes_before + file_bytes, total)
 
         expected = hub.pins.get(file.name, file.sha256)
-        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{found.commit}", file.name)
+        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{listing.commit}", file.name)
         if expected:
             fetch(remote, folder, mirror or HOST, patience, show)
         else:
             _fetch_small(remote, file.blob, folder, mirror or HOST, patience, show)
-        done += file.size
-    return [file.name for file in wanted if file.name not in hub.pins]
+        done_bytes += file.size
+    return [file.name for file in files if file.name not in hub.pins]
 
 
-def _select_files(hub: Hub, listed: tuple[HubFile, ...]) -> list[HubFile]:
-    weights = [file for file in listed if _WEIGHTS.fullmatch(file.name)]
+def _select_files(hub: Hub, files: tuple[HubFile, ...]) -> list[HubFile]:
+    weights = [file for file in files if _WEIGHTS.fullmatch(file.name)]
     if not weights:
-        pickles = ", ".join(file.name for file in listed if _PICKLES.fullmatch(file.name)) or "other files"
+        pickles = ", ".join(file.name for file in files if _PICKLES.fullmatch(file.name)) or "other files"
         raise FetchError(
             f"{hub.repository} has no safetensors (only {pickles}), and pickles are not opened; convert it to "
-            "safetensors elsewhere and name that folder instead"
+            "safetensors elsewhere and use that folder instead"
         )
-    missing = sorted(set(hub.pins) - {file.name for file in listed})
+    missing = sorted(set(hub.pins) - {file.name for file in files})
     if missing:
-        raise FetchError(f"{hub.repository}: the revision {hub.revision} has no {', '.join(missing)}; nothing was kept")
-    return weights + [file for file in listed if _CONFIGURATION.fullmatch(file.name) and file.size]
+        raise FetchError(f"{hub.repository}: revision {hub.revision} has no {', '.join(missing)}; nothing was saved")
+    return weights + [file for file in files if _CONFIGURATION.fullmatch(file.name) and file.size]
 
 
 def _fetch_small(
     remote: File, blob: str | None, folder: Path, mirror: str, patience: RetryPolicy, progress: Progress
 ) -> None:
-    """Fetch a file that is known by git's digest only; it is too small to go on with a part of it."""
+    """Download a file of which only git's digest is known; it is too small to resume a partial download."""
     target = folder / remote.path
     if target.is_file() and _git_digest(target) == blob:
         return
@@ -153,11 +153,11 @@ def _fetch_small(
     download(url, part, remote.size, patience, progress)
     if _git_digest(part) != blob:
         part.unlink()
-        raise FetchError(f"{url}: is not the file that the hub lists; nothing was kept")
+        raise FetchError(f"{url}: is not the file that the hub lists; nothing was saved")
     put_in_place(part, target)
 
 
 def _git_digest(path: Path) -> str:
-    """Git's digest of a file."""
+    """Return git's digest of a file."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

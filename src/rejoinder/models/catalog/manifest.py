@@ -1,7 +1,7 @@
-"""The manifest of a model's folder in the cache: written last, so that a folder with one is whole.
+"""The manifest of a model's folder in the cache: written last, so that a folder with a manifest is complete.
 
-A model lies in ``<cache>/models/NAME``. The manifest tells which files belong to it and their sha256, where they came
-from, and which of the digests were known beforehand.
+A model is stored in ``<cache>/models/NAME``. The manifest lists its files with their sha256, where they came from, and
+which digests were not known in advance.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find_model
 from rejoinder.paths import cache_home
 
 MANIFEST_FILE = "manifest.json"
-WEIGHTS = Path(__file__).parents[1] / "weights"  # that come with the package
-VERSION = 1  # of the folder's layout: another one is fetched and prepared anew
+WEIGHTS = Path(__file__).parents[1] / "weights"  # shipped with the package
+VERSION = 1  # of the folder's layout: a model with another version is downloaded and converted again
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a model's folder holds."""
+    """The contents of a model's folder."""
 
     model: str
     origin: str
@@ -38,17 +38,17 @@ class ModelMissingError(RejoinderError):
     def __init__(self, name: str) -> None:
         cure = f"get it with: rejoinder models get {name}"
         if name in MODELS and isinstance(MODELS[name].origin, Shipped):
-            cure = "it comes with rejoinder: install rejoinder again"
-        super().__init__(f"the model {name!r} is not here; {cure}")
+            cure = "it comes with rejoinder; install rejoinder again"
+        super().__init__(f"the model {name!r} is missing; {cure}")
 
 
 def models_home() -> Path:
-    """Where the models lie."""
+    """Return the folder of all models."""
     return cache_home() / "models"
 
 
 def model_folder(model: Model) -> Path:
-    """Where a model lies, or would."""
+    """Return the folder of a model, whether or not it exists."""
     if isinstance(model.origin, Shipped):
         return WEIGHTS / model.origin.folder
     return models_home() / model.name
@@ -62,7 +62,7 @@ def is_available(model: Model) -> bool:
 
 
 def require_model(name: str) -> Path:
-    """The folder of a model that must be here."""
+    """Return the folder of a model; raise if the model is not available."""
     model = find_model(name)
     if not is_available(model):
         raise ModelMissingError(name)
@@ -70,16 +70,16 @@ def require_model(name: str) -> Path:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a folder; None where there is no whole model of this layout."""
+    """Return the manifest of a folder; None if there is no complete model of this layout."""
     try:
-        found = orjson.loads((folder / MANIFEST_FILE).read_bytes())
-        manifest = Manifest(**{**found, "trusted": tuple(found["trusted"])})
+        content = orjson.loads((folder / MANIFEST_FILE).read_bytes())
+        manifest = Manifest(**{**content, "trusted": tuple(content["trusted"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    whole = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
-    return manifest if whole else None
+    is_complete = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
+    return manifest if is_complete else None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Declare a folder whole."""
+    """Write the manifest, which marks the folder as complete."""
     (folder / MANIFEST_FILE).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))

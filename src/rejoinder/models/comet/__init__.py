@@ -1,1 +1,1 @@
-"""COMET: tails of common-sense relations, by our own addition or a sequence model."""
+"""COMET: tails of common-sense relations, by our own LoRA or a sequence model."""

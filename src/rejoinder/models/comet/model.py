@@ -1,4 +1,4 @@
-"""COMET, ours and published ones: models that complete inferences about an event, such as oWant."""
+"""COMET, our own and published ones: models that complete inferences about an event, such as oWant."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.batching import batches
+from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import WEIGHTS, require_model
 from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.models.language_model import lora_folder
-from rejoinder.models.language_model.folder import folder_digest
 from rejoinder.models.language_model.lora_folder import LoraCard
 from rejoinder.models.language_model.model import LanguageModel
 
 CARD_FILE = "comet.json"
 COMET_LORA = lora_folder.LoraKind("comet", CARD_FILE, "rejoinder train comet")
 SHIPPED_FOLDER = WEIGHTS / "comet"
-# What is written between an event and what follows from it.
+# The text between an event and what follows from it.
 PROMPTS: Mapping[str, str] = {
     "oReact": "As a result, others feel",
     "oEffect": "As a result, others",
@@ -46,14 +46,14 @@ _MAX_ROWS = 16
 
 
 def build_prompt(head: str, relation: str) -> str:
-    """What the model reads; the tail follows on the same line."""
+    """Return the model's input; the tail follows on the same line."""
     if relation not in PROMPTS:
-        raise InputError(f"comet knows no relation {relation!r}; it knows {', '.join(PROMPTS)}")
+        raise InputError(f"comet has no relation {relation!r}; it has {', '.join(PROMPTS)}")
     return f"{head.strip().rstrip('.')}. {PROMPTS[relation]}"
 
 
 def write_comet(folder: Path, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]) -> LoraCard:
-    """Write a folder: the additions in half precision, then the card."""
+    """Write a folder: the LoRA matrices in half precision, then the card."""
     return lora_folder.write_lora(folder, COMET_LORA, parts, base, about)
 
 
@@ -65,17 +65,17 @@ class Comet:
     card: LoraCard
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        """The n most likely tails of each head by beam search, the likeliest first; fewer where some are alike."""
+        """Return the n most likely tails of each head by beam search, best first; fewer if some are equal."""
         prompts = [build_prompt(head, relation) for head in heads]
         distinct = list(dict.fromkeys(prompts))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
-        found: dict[str, list[str]] = {}
+        tails_by_prompt: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
-            together = [distinct[i] for i in batch]
-            found.update(zip(together, self._written([rows[i] for i in batch], n), strict=True))
-        return [found[prompt] for prompt in prompts]
+            batch_prompts = [distinct[i] for i in batch]
+            tails_by_prompt.update(zip(batch_prompts, self._generate([rows[i] for i in batch], n), strict=True))
+        return [tails_by_prompt[prompt] for prompt in prompts]
 
-    def _written(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
+    def _generate(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
         import torch
 
         from rejoinder.models.language_model.network import fill_left
@@ -83,7 +83,7 @@ class Comet:
         network, tokenizer = self.model.network, self.model.tokenizer
         ids, mask = fill_left(rows, network.device)
         with torch.no_grad():
-            out = network.generate(
+            generated = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
                 max_new_tokens=_MAX_TAIL_TOKENS,
@@ -94,13 +94,13 @@ class Comet:
                 eos_token_id=_newline_id(tokenizer),
                 pad_token_id=_newline_id(tokenizer),
             )
-        written = out[:, ids.shape[1] :]
-        texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        new_ids = generated[:, ids.shape[1] :]
+        texts = tokenizer.batch_decode(new_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         lines = [" ".join(text.partition("\n")[0].split()) for text in texts]
         return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
 
     def details(self) -> dict[str, str]:
-        """What decides a tail, for signatures."""
+        """Return what determines a tail, for signatures."""
         return {**self.model.details(), "additions": self.card.parts[:12]}
 
 
@@ -109,10 +109,10 @@ def _newline_id(tokenizer: Any) -> int:
 
 
 def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
-    """The addition of a folder (that of the package where none is named) on its language model."""
-    where = SHIPPED_FOLDER if folder is None else Path(folder)
-    card = lora_folder.read_card(where, COMET_LORA)
-    return _open(where, (where / CARD_FILE).stat().st_mtime_ns, card.base, device)
+    """Open the LoRA of a folder, or by default that of the package, on its language model."""
+    location = SHIPPED_FOLDER if folder is None else Path(folder)
+    card = lora_folder.read_card(location, COMET_LORA)
+    return _open(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
@@ -126,34 +126,34 @@ _MAX_SEQUENCE_TOKENS = 24  # of a tail
 
 @dataclass(frozen=True, eq=False)
 class SequenceComet:
-    """A sequence model of a folder, asked by beam search."""
+    """A sequence model from a folder, decoded by beam search."""
 
     network: Any
     tokenizer: Any
     digest: str
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        """Up to n tails of each event, best first; equal ones are given once."""
+        """Return up to n tails of each event, best first, without duplicates."""
         if n < 1:
-            raise SpecError(f"n must be at least 1, found {n}")
-        return [self._tails(head, relation, n) for head in heads]  # one by one: padding would move the scores
+            raise SpecError(f"n must be at least 1, not {n}")
+        return [self._tails(head, relation, n) for head in heads]  # one by one: padding would change the scores
 
     def _tails(self, head: str, relation: str, n: int) -> list[str]:
         import torch
 
-        given = self.tokenizer(
+        inputs = self.tokenizer(
             f"{head} {relation} {GENERATION_MARK}", return_tensors="pt", truncation=True, max_length=self._window
         )
         with torch.inference_mode():
-            found = self.network.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
+            generated = self.network.generate(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
                 num_beams=max(n, 2),
                 num_return_sequences=n,
                 max_new_tokens=_MAX_SEQUENCE_TOKENS,
                 do_sample=False,
             )
-        texts = (text.strip() for text in self.tokenizer.batch_decode(found, skip_special_tokens=True))
+        texts = (text.strip() for text in self.tokenizer.batch_decode(generated, skip_special_tokens=True))
         return list(dict.fromkeys(text for text in texts if text))
 
     @property
@@ -162,12 +162,12 @@ class SequenceComet:
 
 
 def load_sequence_comet(name: str = "comet") -> SequenceComet:
-    """The sequence model of a catalog's name or of a folder with safetensors; nothing is fetched and no code is run."""
+    """Open a sequence model from the catalog or a folder with safetensors; nothing is downloaded, no code is run."""
     if name in MODELS and MODELS[name].kind != "sequence-model":
-        raise SpecError(f"{name!r} is no sequence model but a {MODELS[name].kind}; use 'comet' or a folder")
+        raise SpecError(f"{name!r} is of kind {MODELS[name].kind}, not a sequence model; use 'comet' or a folder")
     folder = require_model(name) if name in MODELS else Path(name)
     if not (folder / "config.json").is_file():
-        raise SpecError(f"no sequence model is called {name!r}, and no folder with a config.json")
+        raise SpecError(f"no sequence model and no folder with a config.json is called {name!r}")
     try:
         import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -177,14 +177,14 @@ def load_sequence_comet(name: str = "comet") -> SequenceComet:
     network_class: Any = AutoModelForSeq2SeqLM
     with silence_transformers():
         try:
-            network, found = network_class.from_pretrained(
+            network, loading_info = network_class.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: cannot be opened as a sequence model ({reason})") from None
-    if absent := sorted(found["missing_keys"]):
-        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on); get it anew")
+    if missing := sorted(loading_info["missing_keys"]):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     torch.set_num_threads(count_threads())
     return SequenceComet(network.requires_grad_(False).eval(), tokenizer, folder_digest(folder))

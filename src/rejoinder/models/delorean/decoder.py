@@ -1,9 +1,9 @@
 """DELOREAN decoding (Qin et al. 2020, counterfactual setup; SCARCE, appendix B.2): a text rewritten to fit a context.
 
-The output is a row of distributions over tokens, as many as the text has. A backward pass pulls them towards the text
+The output is a sequence of distributions over tokens, as long as the text. A backward pass pulls them towards the text
 by the gradient of the content loss, the cross-entropy of the text; a forward pass reads them after the context, one by
-one, and mixes in what the language model expects there. No weight changes. The context waits in a key-value cache, and
-texts for different contexts go together.
+one, and mixes in what the language model expects there. No weights change. The context stays in a key-value cache, and
+texts for different contexts are processed together.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rejoinder.types import Turn
 if TYPE_CHECKING:
     import torch
 
-VERSION = 1  # of the arithmetic: another one gives other texts
-MAX_TOKENS = 32_768  # of contexts and outputs at once, filling counted: what bounds the key-value cache
-MAX_LOGITS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight are held at a time
+VERSION = 1  # of the arithmetic: another version gives other texts
+MAX_TOKENS = 32_768  # of contexts and outputs at once, padding included: this limits the key-value cache
+MAX_LOGITS = 1 << 28  # in the logits of all outputs: a gigabyte, of which about eight copies exist at a time
 BATCH_ROWS = {"cuda": 256, "cpu": 8}  # on two cores, more rows at once gain nothing
 
 
 class DeloreanTask(NamedTuple):
-    """A text, and the context that it should fit."""
+    """A text and the context that it should fit."""
 
     context: tuple[Turn, ...]
     text: str
 
 
 class DeloreanResult(NamedTuple):
-    """What came of a job: the text, the rounds it took, and the content loss around each backward pass.
+    """The result of a task: the text, the number of rounds, and the content loss before and after each backward pass.
 
-    The loss is in nats a token. Nothing in it (text None) where there was nothing to adapt: a text without tokens, or
-    one that is too long.
+    The loss is in nats per token. The result is empty (text None) if the text could not be adapted: it has no tokens or
+    is too long.
     """
 
     text: str | None = None
@@ -54,9 +54,9 @@ def adapt(
     settings: DeloreanSettings | None = None,
     batch_size: int | None = None,
 ) -> list[DeloreanResult]:
-    """The jobs' texts, each rewritten to fit its context, in order."""
-    found = {i: one for batch in adapt_batches(model, jobs, settings, batch_size) for i, one in batch}
-    return [found[i] for i in range(len(jobs))]
+    """Return the texts, each rewritten to fit its context, in order."""
+    results = {i: result for batch in adapt_batches(model, jobs, settings, batch_size) for i, result in batch}
+    return [results[i] for i in range(len(jobs))]
 
 
 def adapt_batches(
@@ -65,32 +65,35 @@ def adapt_batches(
     settings: DeloreanSettings | None = None,
     batch_size: int | None = None,
 ) -> Iterator[list[tuple[int, DeloreanResult]]]:
-    """The number of each job and what came of it, batch by batch: texts of about one length together.
+    """Yield batches of results, each with the index of its task; texts of similar length are processed together.
 
-    Neither the batch nor its order changes a result beyond rounding. Without a ``batch_size``: 256 on a GPU, else 8.
+    Neither the batch nor its order changes a result beyond rounding. The default ``batch_size`` is 256 on a GPU,
+    otherwise 8.
     """
     settings = settings or DeloreanSettings()
     texts = [model.reply_ids(job.text) for job in jobs]
     contexts = _context_ids(model, jobs)
     longest = min(settings.most_tokens, model.window - settings.extra - 1)
-    if alone := [i for i, ids in enumerate(texts) if not 0 < len(ids) <= longest]:
-        yield [(i, DeloreanResult()) for i in alone]
-    kept = {
+    if unsuitable := [i for i, ids in enumerate(texts) if not 0 < len(ids) <= longest]:
+        yield [(i, DeloreanResult()) for i in unsuitable]
+    fitted_contexts = {
         i: contexts[i].fit(model.window - len(ids) - settings.extra)
         for i, ids in enumerate(texts)
         if 0 < len(ids) <= longest
     }
-    # The places of an output are read one after the other, so their number counts before the context's length.
-    rows = sorted(kept, key=lambda i: (-len(texts[i]), -len(kept[i]), i))
+    # The positions of an output are read one after the other, so their number counts more than the context's length.
+    rows = sorted(fitted_contexts, key=lambda i: (-len(texts[i]), -len(fitted_contexts[i]), i))
     size = batch_size or BATCH_ROWS.get(model.network.device.type, 8)
-    banned = _token_penalties(model)
+    penalties = _token_penalties(model)
     while rows:
-        width = max(len(kept[i]) for i in rows[:size]) + len(texts[rows[0]])
-        numbers = len(texts[rows[0]]) * len(banned)
+        width = max(len(fitted_contexts[i]) for i in rows[:size]) + len(texts[rows[0]])
+        numbers = len(texts[rows[0]]) * len(penalties)
         batch = rows[: max(1, min(size, MAX_TOKENS // width, MAX_LOGITS // numbers))]
         rows = rows[len(batch) :]
-        found = _adapt_batch(model, [kept[i] for i in batch], [texts[i] for i in batch], settings, banned)
-        yield list(zip(batch, found, strict=True))
+        results = _adapt_batch(
+            model, [fitted_contexts[i] for i in batch], [texts[i] for i in batch], settings, penalties
+        )
+        yield list(zip(batch, results, strict=True))
 
 
 def _adapt_batch(
@@ -98,9 +101,9 @@ def _adapt_batch(
     contexts: Sequence[Ids],
     texts: Sequence[Ids],
     settings: DeloreanSettings,
-    banned: torch.Tensor,
+    penalties: torch.Tensor,
 ) -> list[DeloreanResult]:
-    """Texts after contexts, rewritten together; a context that occurs many times is read once."""
+    """Return texts rewritten together to fit their contexts; a context that occurs many times is read once."""
     import torch
 
     device = model.network.device
@@ -108,26 +111,26 @@ def _adapt_batch(
     with torch.no_grad():
         rows = torch.tensor([distinct[context] for context in contexts], device=device)
         reading = read(model.network, list(distinct)).rows(rows)
-        outputs = rewrite(model.network, reading, Target.of(texts, device), settings, banned)
+        outputs = rewrite(model.network, reading, Target.from_texts(texts, device), settings, penalties)
     last = [output.ids[-1][: len(text)] for output, text in zip(outputs, texts, strict=True)]
-    written = complete_sentences(model, contexts, last, settings.extra)
+    new_texts = complete_sentences(model, contexts, last, settings.extra)
     return [
         DeloreanResult(text, len(output.ids), tuple(output.before), tuple(output.after))
-        for text, output in zip(written, outputs, strict=True)
+        for text, output in zip(new_texts, outputs, strict=True)
     ]
 
 
 def _context_ids(model: LanguageModel, jobs: Sequence[DeloreanTask]) -> list[ContextIds]:
-    found = {turns: context_ids(model.tokenizer, turns, model.join) for turns in {job.context for job in jobs}}
-    return [found[job.context] for job in jobs]
+    ids_by_context = {turns: context_ids(model.tokenizer, turns, model.join) for turns in {job.context for job in jobs}}
+    return [ids_by_context[job.context] for job in jobs]
 
 
 def _token_penalties(model: LanguageModel) -> torch.Tensor:
-    """What is added to logits that are read: an output has its text's length, so nothing ends it early."""
+    """Return what is added to logits: an output has the length of its text, so tokens that end a text are excluded."""
     import torch
 
     weights = model.network.get_input_embeddings().weight
-    banned = torch.zeros(len(weights), device=weights.device)
-    marks = [i for i in model.tokenizer.all_special_ids if i < len(weights)]
-    banned[[*stop_ids(model), *marks, *range(len(model.tokenizer), len(weights))]] = -1e9
-    return banned
+    penalties = torch.zeros(len(weights), device=weights.device)
+    special_ids = [i for i in model.tokenizer.all_special_ids if i < len(weights)]
+    penalties[[*stop_ids(model), *special_ids, *range(len(model.tokenizer), len(weights))]] = -1e9
+    return penalties

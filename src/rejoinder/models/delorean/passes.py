@@ -1,7 +1,7 @@
-"""The passes of DELOREAN over a batch of outputs: backward to the text, forward from the context, again and again.
+"""The passes of DELOREAN over a batch of outputs: alternately backward to the text and forward from the context.
 
-An output is (places, vocabulary) logits, always as log-probabilities: logits are the same up to a number a place, and
-the length of a step must not hang on that number.
+An output is (positions, vocabulary) logits, always as log-probabilities: logits are only defined up to a constant per
+position, and the length of a step must not depend on it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """The texts that outputs are pulled towards: ids (rows, places), filled up on the right, and which are real."""
+    """The texts that outputs are pulled towards: ids (rows, positions), padded on the right, and which are real."""
 
     ids: torch.Tensor
     real: torch.Tensor
 
     @classmethod
-    def of(cls, texts: Sequence[Ids], device: torch.device) -> Target:
-        """The texts in one tensor."""
+    def from_texts(cls, texts: Sequence[Ids], device: torch.device) -> Target:
+        """Put the texts into one tensor."""
         import torch
 
         width = max(map(len, texts))
@@ -38,13 +38,13 @@ class Target:
         return cls(ids, torch.arange(width, device=device) < lengths[:, None])
 
     def rows(self, indices: torch.Tensor) -> Target:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Target(self.ids[indices], self.real[indices])
 
 
 @dataclass
 class OutputHistory:
-    """What a row came to, round by round."""
+    """The ids of a row after each round, and its content loss before and after the backward pass."""
 
     ids: list[Ids] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
@@ -52,41 +52,50 @@ class OutputHistory:
 
 
 def rewrite(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> list[OutputHistory]:
-    """Backward and forward passes in turn; a row that comes out as in the round before leaves the batch."""
+    """Alternate backward and forward passes; a row that did not change in a round leaves the batch."""
     import torch
 
     outputs = [OutputHistory() for _ in range(len(target.ids))]
-    alive = np.arange(len(outputs))
-    logits = initial_logits(network, reading, target, settings, banned)
-    last = likeliest_tokens(logits, banned)
+    active = np.arange(len(outputs))
+    logits = initial_logits(network, reading, target, settings, penalties)
+    last = likeliest_tokens(logits, penalties)
     for _ in range(settings.iterations):
         pulled = backward(logits, target, settings)
         losses = torch.stack([content_loss(logits, target), content_loss(pulled, target)])
-        logits = forward(network, reading, pulled, settings, banned)
-        ids = likeliest_tokens(logits, banned)
-        same = ((ids == last) | ~target.real).all(dim=1)
-        for row, tokens, before, after in zip(alive, ids.tolist(), *losses.tolist(), strict=True):
+        logits = forward(network, reading, pulled, settings, penalties)
+        ids = likeliest_tokens(logits, penalties)
+        is_unchanged = ((ids == last) | ~target.real).all(dim=1)
+        for row, tokens, before, after in zip(active, ids.tolist(), *losses.tolist(), strict=True):
             outputs[row].ids.append(tuple(tokens))
             outputs[row].before.append(before)
             outputs[row].after.append(after)
-        going = (~same).nonzero()[:, 0] if settings.stop == "unchanged" else torch.arange(len(ids), device=ids.device)
-        if len(going) == 0:
+        changing = (
+            (~is_unchanged).nonzero()[:, 0]
+            if settings.stop == "unchanged"
+            else torch.arange(len(ids), device=ids.device)
+        )
+        if len(changing) == 0:
             break
-        if len(going) < len(ids):
-            alive = alive[going.cpu().numpy()]
-            reading, target, logits, ids = reading.rows(going), target.rows(going), logits[going], ids[going]
+        if len(changing) < len(ids):
+            active = active[changing.cpu().numpy()]
+            reading, target, logits, ids = (
+                reading.rows(changing),
+                target.rows(changing),
+                logits[changing],
+                ids[changing],
+            )
         last = ids
     return outputs
 
 
 def initial_logits(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
-    """The first logits, (rows, places, vocabulary), always as log-probabilities.
+    """Return the first logits, (rows, positions, vocabulary), always as log-probabilities.
 
-    ``greedy``: what the model expects after the context and its own likeliest tokens (SCARCE). ``original``: what it
+    ``greedy``: what the model expects after the context and its own most likely tokens (SCARCE). ``original``: what it
     expects after the context and the text's own tokens, mixed once in a forward pass (the authors' released code).
     """
     import torch
@@ -95,25 +104,26 @@ def initial_logits(
         after = reading.logits[:, None]
         if target.ids.shape[1] > 1:
             after = torch.cat([after, extend(network, reading, ids=target.ids[:, :-1])[0]], dim=1)
-        return forward(network, reading, after.log_softmax(dim=-1), settings, banned)
+        return forward(network, reading, after.log_softmax(dim=-1), settings, penalties)
     rows = [reading.logits.log_softmax(dim=-1)]
     while len(rows) < target.ids.shape[1]:
-        logits, reading = extend(network, reading, ids=(rows[-1] + banned).argmax(dim=-1, keepdim=True))
+        logits, reading = extend(network, reading, ids=(rows[-1] + penalties).argmax(dim=-1, keepdim=True))
         rows.append(logits[:, -1].log_softmax(dim=-1))
     return torch.stack(rows, dim=1)
 
 
 def content_loss(logits: torch.Tensor, target: Target) -> torch.Tensor:
-    """The mean cross-entropy of each text under its output, in nats a token."""
+    """Return the mean cross-entropy of each text under its output, in nats per token."""
     chosen = logits.gather(-1, target.ids[..., None])[..., 0]
     return -(chosen * target.real).sum(dim=1) / target.real.sum(dim=1)
 
 
 def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -> torch.Tensor:
-    """The logits after gradient steps down the content loss.
+    """Return the logits after gradient descent on the content loss.
 
-    The loss is a function of the logits alone, so its gradient is known: the probabilities less the text, over the
-    number of tokens; that number falls out, as a step has the length of ``step_size`` times the norm of the logits.
+    The loss depends only on the logits, so its gradient has a closed form: the probabilities minus the one-hot text,
+    divided by the number of tokens. That number cancels, because a step has the length of ``step_size`` times the norm
+    of the logits.
     """
     real = target.real[..., None]
     logits = logits * real
@@ -127,22 +137,22 @@ def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -
 
 
 def forward(
-    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, banned: torch.Tensor
+    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
-    """The logits as the language model goes on from the context, each place mixed with its own (Qin et al., eq. 3)."""
+    """Return the logits mixed, position by position, with what the language model expects (Qin et al., eq. 3)."""
     import torch
 
     expected, mixed = reading.logits.log_softmax(dim=-1), []
-    for place in range(pulled.shape[1]):
-        both = settings.mixing * expected + (1 - settings.mixing) * pulled[:, place]
-        mixed.append(both.log_softmax(dim=-1))
-        if place + 1 < pulled.shape[1]:
-            soft = ((mixed[-1] + banned) / settings.temperature)[:, None]
+    for position in range(pulled.shape[1]):
+        mixture = settings.mixing * expected + (1 - settings.mixing) * pulled[:, position]
+        mixed.append(mixture.log_softmax(dim=-1))
+        if position + 1 < pulled.shape[1]:
+            soft = ((mixed[-1] + penalties) / settings.temperature)[:, None]
             after, reading = read_soft(network, reading, soft)
             expected = after[:, 0]
     return torch.stack(mixed, dim=1)
 
 
-def likeliest_tokens(logits: torch.Tensor, banned: torch.Tensor) -> torch.Tensor:
-    """The likeliest token of each place."""
-    return (logits + banned).argmax(dim=-1)
+def likeliest_tokens(logits: torch.Tensor, penalties: torch.Tensor) -> torch.Tensor:
+    """Return the most likely token at each position."""
+    return (logits + penalties).argmax(dim=-1)

@@ -14,12 +14,13 @@ StartMethod: TypeAlias = Literal["greedy", "original"]
 class DeloreanSettings:
     """How a text is rewritten.
 
-    Each of at most ``iterations`` rounds is a backward pass of ``updates`` gradient steps and a forward pass. A step is
-    ``step_size`` times the norm of the output's logits, along the gradient. ``mixing`` is the language model's share of
-    the logits. A soft token is read at a ``temperature`` far below 1, close to a token. A text that comes out as in the
-    round before is done (``stop``). One beyond ``most_tokens`` is left alone; one that breaks off may have ``extra``
-    tokens to end its sentence. The defaults were set by hand on a dozen of DailyDialog's validation turns, by how much
-    of a text stays (docs/augmenting.md); no rating was looked at.
+    Each of at most ``iterations`` rounds is a backward pass of ``updates`` gradient steps and a forward pass. A step
+    has the length of ``step_size`` times the norm of the output's logits, along the gradient. ``mixing`` is the
+    language model's share of the logits. A soft token is read at a ``temperature`` far below 1, which makes it almost a
+    single token. A text that did not change in a round is finished (``stop``). A text of more than ``most_tokens`` is
+    left unchanged; one that ends inside a sentence may get ``extra`` tokens to complete it. The defaults were set by
+    hand on a dozen of DailyDialog's validation turns, by how much of a text is kept (docs/augmenting.md); ratings were
+    not used.
     """
 
     iterations: int = 5

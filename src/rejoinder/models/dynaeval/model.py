@@ -1,8 +1,8 @@
-"""DynaEval (Zhang et al. 2021): the authors' checkpoint over a context and its reply, taken as one dialogue.
+"""DynaEval (Zhang et al. 2021): the authors' checkpoint applied to a context and its reply as one dialogue.
 
-The folder holds the graph network (``best.pt``) and the fine-tuned RoBERTa (``SRoBERTa``) that turns utterances into
-vectors (docs/adapters.md). As in the released code, an utterance's vector is the mean over all places of the batch
-that its dialogue makes, the empty ones included.
+The folder contains the graph network (``best.pt``) and the fine-tuned RoBERTa (``SRoBERTa``) that turns utterances into
+vectors (docs/adapters.md). As in the released code, an utterance's vector is the mean over all positions in the batch
+of its dialogue, padding included.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import pad
-from rejoinder.models.checkpoint import checkpoint_folder, files_digest, fill_network, find_file, read_weights
+from rejoinder.models.card import files_digest
+from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_file, read_weights
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder.architecture import read_shape as encoder_shape
 from rejoinder.models.encoder.transformers import load_tokenizer
@@ -32,10 +33,10 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
 
 
 def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
-    """The model of a folder, or of ``<cache>/models/dynaeval``; opened once in a process."""
-    found = checkpoint_folder("dynaeval", folder, SOURCE)
-    path = find_file(found, ("best.pt", "output/*/best.pt"), "the checkpoint")
-    return _open(found, path, path.stat().st_mtime_ns)
+    """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
+    location = checkpoint_folder("dynaeval", folder, SOURCE)
+    path = find_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
+    return _open(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
@@ -57,15 +58,15 @@ class DynaEvalModel:
         self._tokenizer = load_tokenizer(encoder, shape.max_tokens)
         tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
         self.digest = files_digest([checkpoint, config, weights, *tokens])
-        found = int(self._encoder.config.hidden_size)
-        if found != self._network.narrow[0].in_features:
+        dimensions = int(self._encoder.config.hidden_size)
+        if dimensions != self._network.narrow[0].in_features:
             raise InputError(
-                f"{weights}: gives vectors of {found} numbers, but {checkpoint.name} was trained on vectors of "
+                f"{weights}: gives {dimensions}-dimensional vectors, but {checkpoint.name} was trained on dimension "
                 f"{self._network.narrow[0].in_features}"
             )
 
     def scores(self, dialogues: Sequence[Sequence[str]], past: int, future: int) -> list[float]:
-        """The score of each dialogue, whose utterances are taken to come from two speakers in turn."""
+        """Return the score of each dialogue; two speakers are assumed to alternate."""
         import torch
 
         torch.set_num_threads(count_threads())
@@ -79,7 +80,7 @@ class DynaEvalModel:
         return float(self._network(self.vectors(dialogue), speakers, past, future))
 
     def vectors(self, dialogue: Sequence[str]) -> Any:
-        """The vectors of a dialogue's utterances, as a tensor."""
+        """Return the vectors of a dialogue's utterances, as a tensor."""
         import torch
 
         ids, mask = pad(self._tokenizer.ids([prepare_text(text) for text in dialogue]), self._padding)
@@ -87,7 +88,7 @@ class DynaEvalModel:
         return states.last_hidden_state.mean(1)
 
     def cut(self, dialogues: Sequence[Sequence[str]]) -> list[bool]:
-        """Which dialogues have an utterance of more words, or tokens, than are read."""
+        """Return which dialogues have an utterance of more words or tokens than are read."""
         return [
             any(len(split_words(text)) > MAX_WORDS for text in dialogue)
             or any(self._tokenizer.truncated([prepare_text(text) for text in dialogue]))
@@ -96,13 +97,13 @@ class DynaEvalModel:
 
 
 def split_words(text: str) -> list[str]:
-    """The lower-case words and signs of an utterance; what an apostrophe shortens is a word of its own."""
+    """Return the lower-case words and punctuation of an utterance; the ending of a contraction is a separate word."""
     spaced = (_CONTRACTION.sub(r" \1", word).split() for word in words_of("13a")(text))
     return [word for pieces in spaced for word in pieces]
 
 
 def prepare_text(text: str) -> str:
-    """An utterance as the encoder reads it: its first words and the mark of its end."""
+    """Return an utterance as the encoder reads it: its first words and the end mark."""
     return " ".join([*split_words(text)[:MAX_WORDS], _END_MARK])
 
 
@@ -114,7 +115,7 @@ def _open_network(checkpoint: Path) -> DynaEvalNetwork:
 
 
 def _open_roberta(config: Path, path: Path) -> Any:
-    """RoBERTa with the weights of a file, without the pooling layer, which is not used."""
+    """Return RoBERTa with the weights of a file, without the pooling layer, which is not used."""
     try:
         from transformers import RobertaConfig, RobertaModel
     except ImportError as error:
@@ -124,5 +125,5 @@ def _open_roberta(config: Path, path: Path) -> Any:
         roberta: Any = RobertaModel
         network = roberta(RobertaConfig.from_json_file(config), add_pooling_layer=False)
     except Exception as error:  # whatever is wrong with the configuration
-        raise InputError(f"{config}: is not the configuration of a RoBERTa ({' '.join(str(error).split())})") from None
+        raise InputError(f"{config}: is not a RoBERTa configuration ({' '.join(str(error).split())})") from None
     return fill_network(network, weights, {name: name for name in network.state_dict()}, path)

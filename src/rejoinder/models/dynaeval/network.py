@@ -1,8 +1,8 @@
 """DynaEval's network (Zhang et al. 2021) as its authors released it: a graph over the utterances of a dialogue.
 
-Every utterance sends messages to those around it. A message is weighed by an attention of the sender over its
-neighbours, and goes through a matrix that depends on who speaks and whether it goes forward or back. The released code
-has no activation between its two convolutions, and its score has no bounds.
+Every utterance sends messages to those around it. A message is weighted by the sender's attention over its neighbours
+and multiplied by a matrix that depends on who speaks and whether it goes forward or back. The released code has no
+activation between its two convolutions, and its score is unbounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RELATIONS = 2 * _SPEAKERS**2  # who sends, who receives, forward or back
 
 @dataclass(frozen=True)
 class DynaEvalSizes:
-    """What the shapes of the weights say."""
+    """The sizes of the network, from the shapes of the weights."""
 
     sentence: int
     narrowed: tuple[int, ...]
@@ -54,7 +54,7 @@ class DynaEvalNetwork(nn.Module):
         self.score = nn.Linear(sizes.hidden, 1)
 
     def forward(self, utterances: Tensor, speakers: Tensor, past: int, future: int) -> Tensor:
-        """The score of one dialogue: (utterances, numbers) and who speaks (0 or 1) to a single number."""
+        """Return the score of one dialogue from (utterances, dimensions) and who speaks (0 or 1)."""
         for layer in self.narrow:
             utterances = layer(utterances)
         states = self.order(utterances.unsqueeze(0))[0].squeeze(0)
@@ -63,53 +63,53 @@ class DynaEvalNetwork(nn.Module):
         graph = self._relational(states, weights, speakers)
         graph = edges.T @ graph @ self.others + self.itself(graph)
         hidden = torch.relu(self.hidden(torch.cat([states, graph], dim=-1))).mean(0)
-        found: Tensor = self.score(hidden).squeeze(-1)
-        return found
+        score: Tensor = self.score(hidden).squeeze(-1)
+        return score
 
     def _weights(self, states: Tensor, past: int, future: int) -> Tensor:
-        """How much a sender gives to each utterance in its window; nothing where the window is empty.
+        """Return how much a sender gives to each utterance in its window; 0 if the window is empty.
 
-        The released code takes -1, which means "all" for the edges, as a number here: the window loses the sender.
+        In the released code -1, which means "all" for the edges, is used as a number here: the window loses the sender.
         """
         scores = states @ self.attention @ states.T
-        seen = offset_mask(len(states), -past, future)
-        found = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=1)
-        return torch.where(seen, found, 0.0)
+        in_window = offset_mask(len(states), -past, future)
+        weights = torch.softmax(scores.masked_fill(~in_window, -torch.inf), dim=1)
+        return torch.where(in_window, weights, 0.0)
 
     def _relational(self, states: Tensor, weights: Tensor, speakers: Tensor) -> Tensor:
-        """The first convolution: what comes in over all edges, summed, and what an utterance keeps of itself."""
-        place = torch.arange(len(states))
-        back = (place[:, None] >= place[None, :]).long()  # an utterance to itself counts as going back
-        relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + back
+        """The first convolution: the sum of the messages over all edges, plus the utterance's own part."""
+        position = torch.arange(len(states))
+        is_back = (position[:, None] >= position[None, :]).long()  # an utterance to itself counts as going back
+        relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + is_back
         matrices = torch.einsum("rb,bio->rio", self.mixture, self.bases)
-        sent = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
-        messages = sent[place[:, None], relation] * weights.unsqueeze(-1)
+        outgoing = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
+        messages = outgoing[position[:, None], relation] * weights.unsqueeze(-1)
         return messages.sum(0) + states @ self.own + self.bias
 
 
 def offset_mask(n: int, low: int, high: int) -> Tensor:
-    """Which places lie from ``low`` to ``high`` after each place."""
-    place = torch.arange(n)
-    distance = place[None, :] - place[:, None]
+    """Return which positions are from ``low`` to ``high`` after each position."""
+    position = torch.arange(n)
+    distance = position[None, :] - position[:, None]
     return (distance >= low) & (distance <= high)
 
 
 def neighbour_mask(n: int, past: int, future: int) -> Tensor:
-    """1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
+    """Return 1 where an utterance sends to another: up to ``past`` before and ``future`` after it, all for -1."""
     return offset_mask(n, -n if past == -1 else -past, n if future == -1 else future).float()
 
 
 def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
-    """The network of the authors' checkpoint; what is missing or has another shape is told."""
+    """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
     network = DynaEvalNetwork(read_sizes(weights, path))
-    found: DynaEvalNetwork = fill_network(
+    filled: DynaEvalNetwork = fill_network(
         network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
     )
-    return found
+    return filled
 
 
 def read_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:
-    """How large the network of a checkpoint is."""
+    """Return the sizes of a checkpoint's network."""
     first, sentence = weight_shape(weights, "ds_1.weight", path)
     narrowed: tuple[int, ...] = (first,)
     if "ds_2.weight" in weights:  # an earlier version of the released code narrows twice
@@ -131,7 +131,7 @@ _MODULES = {"order": "rnn.rnn", "itself": "gcn.conv2.lin", "hidden": "clf.lin1",
 
 
 def checkpoint_name(name: str) -> str:
-    """What the authors' checkpoint calls a parameter of our network."""
+    """Return the name of one of our parameters in the authors' checkpoint."""
     if name in _NAMES:
         return _NAMES[name]
     first, _, rest = name.partition(".")

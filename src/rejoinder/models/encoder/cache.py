@@ -1,8 +1,8 @@
-"""The cache of embeddings: each distinct text is encoded once, in whichever run, process or metric it turns up.
+"""The cache of embeddings: each distinct text is encoded once, across runs, processes and metrics.
 
-One SQLite file a model digest, in ``<cache>/embeddings``: a vector stands under blake2b(side, text), with a checksum.
-SQLite makes it safe against a killed process and against several at once; a file that is damaged, or a vector whose
-checksum is wrong, is encoded anew. Only time is lost with it.
+There is one SQLite file per model digest, in ``<cache>/embeddings``, with a vector and a checksum under
+blake2b(side, text). SQLite makes it safe if a process is killed or several write at once; a damaged file, or a vector
+with a wrong checksum, is computed again. Losing the cache only costs time.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from rejoinder.errors import RejoinderError
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
 
-_CHUNK = 2_048  # texts that are encoded between two writes: what a killed process may lose
-_KEYS_PER_QUERY = 500  # keys in one question; SQLite allows 999 in its oldest builds
-_LOCK_TIMEOUT = 60.0  # seconds for another process that writes
+_CHUNK = 2_048  # texts encoded between two writes: the most that a killed process can lose
+_KEYS_PER_QUERY = 500  # SQLite's oldest builds allow 999
+_LOCK_TIMEOUT = 60.0  # seconds to wait for another process that writes
 _CHECKSUM_BYTES = 4
 
 
 class CachedEncoder:
-    """An encoder that looks its vectors up before it computes them."""
+    """An encoder that looks up vectors before it computes them."""
 
     def __init__(self, encoder: Encoder, folder: Path) -> None:
         self._encoder = encoder
@@ -35,73 +35,73 @@ class CachedEncoder:
         self.dimensions, self.max_tokens = encoder.dimensions, encoder.max_tokens
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         keys = self._keys(texts, cut)
         distinct = dict(zip(keys, texts, strict=True))
-        place = {key: i for i, key in enumerate(distinct)}
+        index = {key: i for i, key in enumerate(distinct)}
         vectors = np.empty((len(distinct), self.dimensions), np.float32)
         known = self._store.get(list(distinct), vectors)
-        # Of about the same length together, so that a chunk can be cut into even batches.
+        # Sorted by length, so that a chunk can be split into even batches.
         missing = sorted((key for key in distinct if key not in known), key=lambda key: len(distinct[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
-            found = self._encoder.encode([distinct[key] for key in chunk], cut)
-            vectors[[place[key] for key in chunk]] = found
-            self._store.put(chunk, found)
-        return vectors[[place[key] for key in keys]]
+            new_vectors = self._encoder.encode([distinct[key] for key in chunk], cut)
+            vectors[[index[key] for key in chunk]] = new_vectors
+            self._store.put(chunk, new_vectors)
+        return vectors[[index[key] for key in keys]]
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The vectors of each text's tokens; equal texts are encoded once, but not kept (they are large)."""
+        """Return the vectors of each text's tokens; equal texts are encoded once, but not cached (they are large)."""
         distinct = list(dict.fromkeys(texts))
-        found = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
-        return [found[text] for text in texts]
+        results = dict(zip(distinct, self._encoder.encode_tokens(distinct, layer, cut), strict=True))
+        return [results[text] for text in texts]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._encoder.truncated(texts)
 
     def _keys(self, texts: Sequence[str], cut: Side) -> list[bytes]:
-        """A text that is read whole has one vector, whichever end it would lose if it were longer."""
+        """Return the cache keys; a text that is read in full has one vector, whichever side would be cut."""
         if cut == "right":
             return [_key(text, cut) for text in texts]
         distinct = list(dict.fromkeys(texts))
-        long = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
-        return [_key(text, cut if text in long else "right") for text in texts]
+        long_texts = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
+        return [_key(text, cut if text in long_texts else "right") for text in texts]
 
 
 class VectorCache:
-    """Vectors by key in one SQLite file, which is opened for each call: processes and threads need not agree."""
+    """Vectors by key in one SQLite file, opened for each call, so that processes and threads need no coordination."""
 
     def __init__(self, path: Path, dimensions: int) -> None:
         self._path = path
         self._dimensions = dimensions
 
     def get(self, keys: Sequence[bytes], into: Vectors) -> set[bytes]:
-        """Write the vectors that are kept into their rows of ``into``; the keys that were found."""
+        """Write the cached vectors into their rows of ``into``; return the keys that were found."""
         if not self._path.exists():
             return set()
-        place = {key: i for i, key in enumerate(keys)}
-        found: set[bytes] = set()
+        index = {key: i for i, key in enumerate(keys)}
+        cached_keys: set[bytes] = set()
         try:
             with closing(self._open()) as store:
                 for start in range(0, len(keys), _KEYS_PER_QUERY):
-                    asked = keys[start : start + _KEYS_PER_QUERY]
-                    marks = ",".join("?" * len(asked))
-                    for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", asked):
-                        if (vector := self._checked(raw)) is not None:
-                            into[place[key]] = vector
-                            found.add(key)
+                    batch = keys[start : start + _KEYS_PER_QUERY]
+                    marks = ",".join("?" * len(batch))
+                    for key, raw in store.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", batch):
+                        if (vector := self._verify(raw)) is not None:
+                            into[index[key]] = vector
+                            cached_keys.add(key)
         except sqlite3.Error as error:
-            self._give_up(error)
-        return found
+            self._recover(error)
+        return cached_keys
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors; all of them or, when the process is killed, none."""
+        """Store vectors; all of them or, if the process is killed, none."""
         rows = [(key, _add_checksum(vector.tobytes())) for key, vector in zip(keys, vectors, strict=True)]
         try:
             self._put(rows)
         except sqlite3.Error as error:
-            self._give_up(error)
+            self._recover(error)
             self._put(rows)
 
     def _put(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -114,21 +114,21 @@ class VectorCache:
 
     def _open(self) -> sqlite3.Connection:
         store = sqlite3.connect(self._path, timeout=_LOCK_TIMEOUT)
-        # A log that is written ahead lets readers read while one writes; its last pages may be lost with the power.
+        # A write-ahead log lets others read during a write; its last pages may be lost in a power failure.
         store.execute("PRAGMA journal_mode=WAL")
         store.execute("PRAGMA synchronous=NORMAL")
         store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
         return store
 
-    def _checked(self, raw: object) -> Vectors | None:
+    def _verify(self, raw: object) -> Vectors | None:
         if not isinstance(raw, bytes) or len(raw) != _CHECKSUM_BYTES + 4 * self._dimensions:
             return None
         if zlib.crc32(raw[_CHECKSUM_BYTES:]).to_bytes(_CHECKSUM_BYTES, "little") != raw[:_CHECKSUM_BYTES]:
             return None
         return np.frombuffer(raw, "<f4", offset=_CHECKSUM_BYTES)
 
-    def _give_up(self, error: sqlite3.Error) -> None:
-        """Away with a damaged file; anything else (a full disk, a lock that never opens) is for the user."""
+    def _recover(self, error: sqlite3.Error) -> None:
+        """Delete a damaged file; raise on anything else (a full disk, a lock that is not released)."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             raise _cache_error(self._path, str(error)) from None
         for path in (self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))):
@@ -137,8 +137,8 @@ class VectorCache:
 
 def _cache_error(path: Path, reason: str | None) -> RejoinderError:
     return RejoinderError(
-        f"{path}: embeddings cannot be kept there ({reason}); free some space, delete it, or move the cache "
-        "with REJOINDER_CACHE"
+        f"{path}: embeddings cannot be stored ({reason}); free some space, delete the file, or set REJOINDER_CACHE "
+        "to another folder"
     )
 
 

@@ -1,4 +1,4 @@
-"""The card of an encoder's folder, ``encoder.json``: what decides its vectors besides the weights and the tokeniser."""
+"""The card of an encoder's folder, ``encoder.json``: what determines its vectors besides weights and tokeniser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_parts
+from rejoinder.files import sha256_of
+from rejoinder.models.card import join_digests
 
 CARD_FILE = "encoder.json"
 GRAPH = "model.onnx"
@@ -20,13 +21,13 @@ Weights: TypeAlias = Literal["float32", "int8"]
 
 @dataclass(frozen=True)
 class EncoderCard:
-    """How an exported encoder is used, and where it comes from."""
+    """How to use an exported encoder, and where it comes from."""
 
     name: str
     dimensions: int
     max_tokens: int
-    pooling: Pooling = "mean"  # of the token vectors: their mean, or the first token's
-    padding: int = 0  # the id that fills a row up
+    pooling: Pooling = "mean"  # of the token vectors: their mean, or the first one
+    padding: int = 0  # the id that pads a row
     weights: Weights = "float32"
     base: str = ""
     licence: str = ""
@@ -36,38 +37,38 @@ class EncoderCard:
 
 
 def read_card(folder: Path) -> EncoderCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     known = {f.name for f in fields(EncoderCard)}
-    if not isinstance(found, dict) or not {"name", "dimensions", "max_tokens"} <= found.keys() <= known:
-        raise InputError(f"{path}: is not an encoder's card; export one with: rejoinder models export")
-    return EncoderCard(**found)
+    if not isinstance(content, dict) or not {"name", "dimensions", "max_tokens"} <= content.keys() <= known:
+        raise InputError(f"{path}: is not the card of an encoder; export one with: rejoinder models export")
+    return EncoderCard(**content)
 
 
 def write_card(folder: Path, card: EncoderCard) -> None:
-    """Write the card of a folder; the last file of an export."""
+    """Write the card of a folder, the last file of an export."""
     (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=orjson.OPT_INDENT_2))
 
 
 def compute_digest(folder: Path, card: EncoderCard) -> str:
-    """The digest of what decides the vectors: the weights as published and as stored, the tokeniser, the pooling.
+    """Return the digest of what determines the vectors: the weights as published and as stored, tokeniser, pooling.
 
-    It is taken from the weights and not from the graph, which another version of the exporter would write otherwise;
-    that the graph is the one the card was written for is checked here.
+    It uses the weights and not the graph, which another version of the exporter would write differently; that the graph
+    belongs to the card is checked here.
     """
-    if (found := _sha256(folder / GRAPH)) != card.graph:
+    if (digest := _sha256(folder / GRAPH)) != card.graph:
         raise InputError(
-            f"{folder / GRAPH}: is not the graph of its card (sha256 {found[:12]}…, not {card.graph[:12]}…); "
+            f"{folder / GRAPH}: does not match its card (sha256 {digest[:12]}…, not {card.graph[:12]}…); "
             "export the encoder again"
         )
-    parts = (card.source, card.weights, _sha256(folder / TOKENIZER), card.pooling, card.max_tokens, card.padding)
-    return sha256_of_parts(parts)
+    tokenizer = _sha256(folder / TOKENIZER)
+    return join_digests(card.source, card.weights, tokenizer, card.pooling, card.max_tokens, card.padding)
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""A transformers encoder as a folder that needs no torch: graph, tokeniser and card, and what was lost on the way."""
+"""Export of a transformers encoder to a folder that needs no torch: graph, tokeniser, card, and the measured loss."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _OPSET = 17
 def export_encoder(
     source: Path, target: Path, name: str, licence: str = "", base: str = "", weights: Weights = "float32"
 ) -> EncoderCard:
-    """Write the encoder of a transformers folder into ``target``, and what it lost into its card.
+    """Write the encoder of a transformers folder into ``target``, and the loss of the export into its card.
 
-    The last file is the card: a folder with one is whole.
+    The card is the last file: a folder with a card is complete.
     """
     from rejoinder.models.encoder.transformers import TransformersEncoder, load_tokenizer, open_network
 
@@ -37,7 +37,7 @@ def export_encoder(
     part = target / f"{cards.GRAPH}.part"
     try:
         export_graph(network, part)
-    except Exception as error:  # an operation that ONNX does not have, told in the exporter's many classes
+    except Exception as error:  # an operation that ONNX lacks; the exporter has many error classes
         part.unlink(missing_ok=True)
         raise InputError(f"{source}: cannot be exported ({' '.join(str(error).split())[:200]})") from None
     if weights == "int8":
@@ -45,7 +45,7 @@ def export_encoder(
 
         quantize_weights(part, part)
     put_in_place(part, target / cards.GRAPH)
-    (target / cards.TOKENIZER).unlink(missing_ok=True)  # it may be a link to the published file
+    (target / cards.TOKENIZER).unlink(missing_ok=True)  # it may link to the published file
     (target / cards.TOKENIZER).write_text(tokenizer.serialized, encoding="utf-8", newline="")
     card = EncoderCard(
         name=name,
@@ -66,7 +66,7 @@ def export_encoder(
 
 
 def measure_loss(original: Any, folder: Path) -> dict[str, float]:
-    """How near the exported encoder comes to the original, on the sample utterances, and how large its graph is."""
+    """Return how close the exported encoder is to the original, on sample utterances, and how large its graph is."""
     from rejoinder.models.encoder.onnx import OnnxEncoder
     from rejoinder.models.encoder.probe_sentences import probe_texts
 
@@ -81,7 +81,7 @@ def measure_loss(original: Any, folder: Path) -> dict[str, float]:
 
 
 def export_graph(network: Any, path: Path) -> None:
-    """Write an encoder's network as an ONNX graph: ids and mask in, the last layer's token vectors out."""
+    """Write an encoder's network as an ONNX graph, from ids and mask to the last layer's token vectors."""
     import torch
 
     class Tokens(torch.nn.Module):
@@ -99,7 +99,7 @@ def export_graph(network: Any, path: Path) -> None:
     mask[1, 4:] = 0
     axes = {0: "rows", 1: "tokens"}
     with torch.no_grad(), silence_transformers(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
+        warnings.simplefilter("ignore")  # the tracer's remarks on constants and on its own deprecation
         torch.onnx.export(
             Tokens().eval(),
             (ids, mask),
@@ -121,7 +121,7 @@ def _check_libraries() -> None:
 
 
 def export_by_name(name: str, target: Path, weights: Weights = "int8") -> EncoderCard:
-    """Export the encoder of a name (see ``load_encoder``) into a new folder."""
+    """Export an encoder by name (see ``load_encoder``) into a new folder."""
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
 
@@ -129,7 +129,7 @@ def export_by_name(name: str, target: Path, weights: Weights = "int8") -> Encode
     plain = name.removeprefix(HUB_PREFIX)
     source, _ = find_encoder_folder(HUB_PREFIX + plain)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target}: is there already and not empty; name a new folder")
+        raise InputError(f"{target}: already exists and is not empty; choose a new folder")
     model = MODELS.get(plain)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)

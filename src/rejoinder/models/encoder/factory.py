@@ -1,4 +1,4 @@
-"""Encoders by name: of the catalog, an exported folder, or a transformers folder; each remembers what it encoded."""
+"""Encoders by name: from the catalog, an exported folder, or a transformers folder; each with a cache of vectors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _CONFIG = "config.json"
 
 
 def load_encoder(name: str, cache: bool = True) -> Encoder:
-    """The encoder of a name.
+    """Load an encoder by name.
 
-    - ``name``: one of the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or ``hf:NAME``:
-      a folder or a catalog's name to be read with transformers (any layer), or a model in the hub's local cache.
-    - ``cache``: whether vectors are kept in the cache.
+    - ``name``: a name in the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or
+      ``hf:NAME``: a folder or a catalog name to be read with transformers (any layer), or a model in the hub's local
+      cache.
+    - ``cache``: whether vectors are stored in the cache.
 
     >>> import rejoinder
     >>> rejoinder.load_encoder("aptness").encode(["How are you?"]).shape
@@ -35,30 +36,30 @@ def load_encoder(name: str, cache: bool = True) -> Encoder:
 
 
 def find_encoder_folder(name: str) -> tuple[Path, str]:
-    """Where the encoder of a name lies, and the file that says of what kind it is."""
+    """Return the folder of an encoder, and the file that shows of what kind it is."""
     plain = name.removeprefix(HUB_PREFIX)
     if plain in MODELS:
         if MODELS[plain].kind != "encoder":
-            raise SpecError(f"{plain!r} is no encoder but a {MODELS[plain].kind}; {_suggest_name(plain)}")
+            raise SpecError(f"{plain!r} is of kind {MODELS[plain].kind}, not an encoder; {_suggest_name(plain)}")
         folder = require_model(plain)
     elif Path(plain).is_dir():
         folder = Path(plain)
     elif plain != name:
         folder = _find_in_hub_cache(plain)
     else:
-        raise SpecError(f"no encoder is called {name!r}, and no folder; {_suggest_name(name)}")
-    # "hf:" asks for transformers where a folder can be read in two ways.
+        raise SpecError(f"no encoder and no folder is called {name!r}; {_suggest_name(name)}")
+    # "hf:" means transformers if a folder can be read in two ways.
     for mark in (_CONFIG,) if plain != name else (cards.CARD_FILE, card.CARD_FILE, _CONFIG):
         if (folder / mark).is_file():
             return folder, mark
     if (folder / card.CARD_FILE).is_file():
-        raise SpecError(f"{plain!r} is not read with transformers; leave out {HUB_PREFIX!r}")
-    raise SpecError(f"{folder}: holds neither {cards.CARD_FILE} (an exported encoder) nor {_CONFIG} (transformers)")
+        raise SpecError(f"{plain!r} cannot be read with transformers; leave out {HUB_PREFIX!r}")
+    raise SpecError(f"{folder}: has neither {cards.CARD_FILE} (an exported encoder) nor {_CONFIG} (transformers)")
 
 
 @lru_cache(maxsize=4)
 def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
-    """An encoder, opened once in a process as long as its folder does not change."""
+    """Open an encoder, once per process unless its folder changes."""
     if mark == card.CARD_FILE:
         from rejoinder.models.aptness.encoder import AptnessEncoder
 
@@ -77,13 +78,13 @@ def _suggest_name(name: str) -> str:
 
 
 def _find_in_hub_cache(name: str) -> Path:
-    """The folder of a model that another program fetched from the hub."""
+    """Return the folder of a model that another program downloaded from the hub."""
     try:
         from huggingface_hub import snapshot_download
 
         return Path(snapshot_download(name, local_files_only=True))
     except ImportError:
         pass
-    except Exception:  # not there, or not a name: the library has a class for each
+    except Exception:  # not there, or not a valid name: the library has a class for each
         raise ModelMissingError(name) from None
     raise ModelMissingError(name)

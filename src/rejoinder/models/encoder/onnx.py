@@ -40,72 +40,72 @@ class OnnxEncoder:
         self._session = open_session(folder / cards.GRAPH)
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([ids[i] for i in batch], self._card.padding)
-            found[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
+            vectors[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
 
         compute_in_parallel(fill, batches([len(row) for row in ids]))
-        return found
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The last layer's vectors of each text's tokens; the graph gives no other layer."""
+        """Return the last layer's vectors of each text's tokens; the graph has no other outputs."""
         if layer != -1:
             raise SpecError(
-                f"{self.name!r} is an exported encoder and gives only its last layer (layer=-1), not {layer}; "
-                "name the model as hf:FOLDER to read any layer"
+                f"{self.name!r} is an exported encoder and has only its last layer (layer=-1), not {layer}; "
+                "use hf:FOLDER to read any layer"
             )
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([encodings[i].ids for i in batch], self._card.padding)
             for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
-                found[i] = separate_special_tokens(encodings[i], vectors)
+                results[i] = separate_special_tokens(encodings[i], vectors)
 
         compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
-        return found
+        return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, tokens: Any, mask: Any) -> Vectors:
-        found: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
-        return found
+        vectors: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
+        return vectors
 
 
 def separate_special_tokens(encoding: Encoding, vectors: Vectors) -> TokenVectors:
-    """A text's own tokens and their vectors, without filling; the vectors of special tokens apart."""
+    """Return a text's own tokens and their vectors without padding, and the vectors of special tokens separately."""
     mask = np.array(encoding.special_tokens_mask, bool)
     own, special = np.flatnonzero(~mask), np.flatnonzero(mask)
     tokens = encoding.tokens
     return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])
 
 
-def compute_in_parallel(work: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
-    """Compute batches at the same time, each on one core: cores that share a small matrix wait for each other."""
-    if device.graph_backend().device == "cuda":  # one batch fills it
+def compute_in_parallel(compute: Callable[[Rows], None], parts: Iterable[Rows]) -> None:
+    """Compute batches in parallel, each on one core: cores that share a small matrix would wait for each other."""
+    if device.graph_backend().device == "cuda":  # one batch fills the GPU
         for batch in parts:
-            work(batch)
+            compute(batch)
         return
-    todo = _split_for_workers(list(parts), count_threads()) if _split_batches.get() else list(parts)
-    workers = min(count_threads(), len(todo))
+    pending = _split_for_workers(list(parts), count_threads()) if _split_batches.get() else list(parts)
+    workers = min(count_threads(), len(pending))
     if workers < 2:
-        for batch in todo:
-            work(batch)
+        for batch in pending:
+            compute(batch)
         return
-    with ThreadPoolExecutor(workers) as pool_of_threads:
-        for _ in pool_of_threads.map(work, todo):
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(compute, pending):
             pass
 
 
 @contextmanager
 def keep_batches_whole() -> Iterator[None]:
-    """Within it the number of threads does not decide which texts are computed together, not even in the last bit."""
+    """Within this block, which texts are computed together does not depend on the number of threads."""
     before = _split_batches.set(False)
     try:
         yield
@@ -114,7 +114,7 @@ def keep_batches_whole() -> Iterator[None]:
 
 
 def _split_for_workers(parts: list[Rows], workers: int) -> list[Rows]:
-    """At least a batch for each core, where there are rows enough: a few texts would else wait for one of them."""
+    """Split batches until there is one for each core, if there are enough rows."""
     while len(parts) < workers and any(len(part) > 1 for part in parts):
         parts.sort(key=len)
         largest = parts.pop()
@@ -123,32 +123,32 @@ def _split_for_workers(parts: list[Rows], workers: int) -> list[Rows]:
 
 
 def open_session(graph: Path) -> Any:
-    """A session whose arithmetic is float32 whatever the weights are stored in, on the device that is chosen."""
-    place = device.graph_backend()
+    """Open a session that computes in float32, however the weights are stored, on the chosen device."""
+    backend = device.graph_backend()
     try:
-        if place.runtime == "torch":
+        if backend.runtime == "torch":
             from rejoinder.models.onnx.torch_graph import TorchGraph, UnknownOperationError
 
             try:
-                return TorchGraph(graph, place.device)
+                return TorchGraph(graph, backend.device)
             except UnknownOperationError:
                 if device.requested_device() is not None:
                     raise
-        return _open_onnxruntime(graph, "cuda" if place == ("cuda", "onnxruntime") else "cpu")
+        return _open_onnxruntime(graph, "cuda" if backend == ("cuda", "onnxruntime") else "cpu")
     except RejoinderError:
         raise
-    except Exception as error:  # the libraries' errors have no common class
+    except Exception as error:  # the libraries' errors have no common base class
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{graph}: cannot be opened ({reason}); export the encoder again") from None
 
 
-def _open_onnxruntime(graph: Path, where: device.Device) -> Any:
+def _open_onnxruntime(graph: Path, target: device.Device) -> Any:
     onnxruntime = device.import_onnxruntime()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # batches run side by side instead
+    options.intra_op_num_threads = 1  # batches run in parallel instead
     options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.log_severity_level = 3
-    # int8 arithmetic scales by the whole batch, so neighbours would change a score: weights become float32 at loading.
+    # int8 arithmetic scales by the whole batch, so other rows would change a score: weights become float32 at loading.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(where))
+    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(target))

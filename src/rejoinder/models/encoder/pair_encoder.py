@@ -1,8 +1,8 @@
-"""Pairs as vectors: context and reply read together by a frozen network, each pair once, whoever asks.
+"""Pairs as vectors: context and reply are read together by a frozen network, each pair only once.
 
-A name is ``aptness`` (the cross-encoder of the package, before its head), a folder with networks of `aptness`, or a
-BERT with the pooling layer that next-sentence prediction trained: ``bert-base-uncased`` or ``hf:FOLDER``. The vectors
-lie in ``<cache>/pairs`` under the digest of what computed them and a hash of the texts.
+A pair encoder is ``aptness`` (the cross-encoder of the package, before its head), a folder with networks of `aptness`,
+or a BERT with the pooling layer of next-sentence prediction: ``bert-base-uncased`` or ``hf:FOLDER``. The vectors are
+cached in ``<cache>/pairs`` under the digest of the model and a hash of the texts.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from rejoinder.models.encoder.factory import HUB_PREFIX
 from rejoinder.paths import cache_home
 
 DEFAULT_ENCODER = "aptness"
-_CHUNK = 512  # pairs that are computed between two writes: what a killed process may lose
+_CHUNK = 512  # pairs computed between two writes: the most that a killed process can lose
 
 
 class PairEncoder(Protocol):
     """Turns a context and a reply into one vector."""
 
     name: str
-    digest: str  # of all that decides the vectors
+    digest: str  # of everything that determines the vectors
     dimensions: int
     licence: str
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""
         ...
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         ...
 
 
 def load_pair_encoder(name: str = DEFAULT_ENCODER, cache: bool = True) -> PairEncoder:
-    """The pair encoder of a name; its vectors are kept in the cache unless told otherwise."""
-    found = _open(name)
-    return CachedPairEncoder(found) if cache else found
+    """Load a pair encoder by name; its vectors are stored in the cache unless ``cache`` is False."""
+    encoder = _open(name)
+    return CachedPairEncoder(encoder) if cache else encoder
 
 
 def _open(name: str) -> PairEncoder:
@@ -60,7 +60,7 @@ def _open(name: str) -> PairEncoder:
 
 
 class AptnessPairEncoder:
-    """The pairs of a cross-encoder of `aptness`: its vector before the head."""
+    """The cross-encoder of `aptness` as a pair encoder: the vector before its head."""
 
     def __init__(self, model: AptnessModel, name: str) -> None:
         card = model.card
@@ -71,16 +71,16 @@ class AptnessPairEncoder:
         self.licence = card.licence
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """One vector a pair, in order."""
+        """Return one vector per pair, in order."""
         return self._model.cross_features(contexts, replies)
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         return self._model.cut(contexts, replies, "cross")
 
 
 class CachedPairEncoder:
-    """A pair encoder that looks its vectors up before it computes them."""
+    """A pair encoder that looks up vectors before it computes them."""
 
     def __init__(self, encoder: PairEncoder) -> None:
         self._encoder = encoder
@@ -89,34 +89,36 @@ class CachedPairEncoder:
         self.dimensions, self.licence = encoder.dimensions, encoder.licence
 
     def features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
-        """One vector a pair, in order; a row of NaN where a context or a reply says nothing."""
+        """Return one vector per pair, in order; a row of NaN if the context or the reply is blank."""
         if len(contexts) != len(replies):
-            raise SpecError(f"{len(contexts)} contexts and {len(replies)} replies do not go together")
-        said = [tuple(text for text in context if text.strip()) for context in contexts]
+            raise SpecError(
+                f"{len(contexts)} contexts but {len(replies)} replies were given; pass one context per reply"
+            )
+        spoken_contexts = [tuple(text for text in context if text.strip()) for context in contexts]
         pairs = {
             _key(context, reply): (context, reply)
-            for context, reply in zip(said, replies, strict=True)
+            for context, reply in zip(spoken_contexts, replies, strict=True)
             if context and reply.strip()
         }
-        place = {key: i for i, key in enumerate(pairs)}
-        vectors = np.full((len(pairs) + 1, self.dimensions), np.nan, np.float32)  # the last row is of those unsaid
+        index = {key: i for i, key in enumerate(pairs)}
+        vectors = np.full((len(pairs) + 1, self.dimensions), np.nan, np.float32)  # the last row is for blank pairs
         known = self._store.get(list(pairs), vectors)
         missing = sorted((key for key in pairs if key not in known), key=lambda key: _text_length(*pairs[key]))
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
-            found = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
-            vectors[[place[key] for key in chunk]] = found
-            self._store.put(chunk, found)
-        keys = (_key(context, reply) for context, reply in zip(said, replies, strict=True))
-        return vectors[[place.get(key, -1) for key in keys]]
+            new_vectors = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
+            vectors[[index[key] for key in chunk]] = new_vectors
+            self._store.put(chunk, new_vectors)
+        keys = (_key(context, reply) for context, reply in zip(spoken_contexts, replies, strict=True))
+        return vectors[[index.get(key, -1) for key in keys]]
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs are too long to be read whole."""
+        """Return which pairs are too long to be read in full."""
         return self._encoder.cut(contexts, replies)
 
 
 def _key(context: Sequence[str], reply: str) -> bytes:
-    """A hash of the texts; their lengths keep two ways to cut the same characters apart."""
+    """Return a hash of the texts; it includes their lengths, so that different splits of the same text differ."""
     texts = [text.encode("utf-8", "surrogatepass") for text in (*context, reply)]
     digest = hashlib.blake2b(digest_size=16)
     for text in texts:

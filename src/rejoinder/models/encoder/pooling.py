@@ -11,7 +11,7 @@ from rejoinder.models.encoder.card import Pooling
 
 
 def pool_tokens(states: Any, mask: Any, how: Pooling) -> Vectors:
-    """(rows, tokens, dimensions) and their mask to (rows, dimensions)."""
+    """Pool (rows, tokens, dimensions) with a mask to (rows, dimensions)."""
     if how == "first":
         pooled = states[:, 0]
     else:
@@ -21,7 +21,7 @@ def pool_tokens(states: Any, mask: Any, how: Pooling) -> Vectors:
 
 
 def normalize_vectors(vectors: Any) -> Vectors:
-    """The vectors at length 1; a vector of zeros stays one."""
+    """Return the vectors scaled to length 1; a zero vector stays as it is."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    found: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
-    return found
+    normalized: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+    return normalized

@@ -1,4 +1,4 @@
-"""Utterances to compare two forms of an encoder on: short and long ones, questions, names, numbers, odd spelling."""
+"""Utterances for comparing two forms of an encoder: short and long ones, questions, names, numbers, odd spelling."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SENTENCES = (
 
 
 def probe_texts() -> list[str]:
-    """Each utterance alone, and after others: from one word to some hundred."""
+    """Return each utterance alone and followed by others: from one word to about a hundred."""
     longer = [
         " ".join(_SENTENCES[(i + k) % len(_SENTENCES)] for k in range(n))
         for n in (2, 3, 8)

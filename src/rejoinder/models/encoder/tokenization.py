@@ -1,4 +1,4 @@
-"""Texts as token ids, cut to what a model can read, from the end or from the beginning."""
+"""Texts as token ids, cut to the length that a model can read, at the end or at the beginning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TextTokenizer:
-    """A tokeniser with a limit; the side that a long text loses is chosen at each call."""
+    """A tokeniser with a length limit; the side on which a long text is cut is chosen at each call."""
 
     def __init__(self, serialized: str, max_tokens: int) -> None:
         self.serialized = serialized
@@ -23,15 +23,15 @@ class TextTokenizer:
         self._plain: Tokenizer | None = None
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
-        """The tokens of each text, special ones included, with their spelling."""
-        return self._cutting(cut).encode_batch(_replace_surrogates(texts))
+        """Return the tokens of each text with their spelling, special tokens included."""
+        return self._tokenizer_for(cut).encode_batch(_replace_surrogates(texts))
 
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
-        """The token ids of each text, special ones included."""
-        return [encoding.ids for encoding in self._cutting(cut).encode_batch_fast(_replace_surrogates(texts))]
+        """Return the token ids of each text, special tokens included."""
+        return [encoding.ids for encoding in self._tokenizer_for(cut).encode_batch_fast(_replace_surrogates(texts))]
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, all of them and none beside; what looks like a special token is plain text."""
+        """Return the ids of each text's own tokens, uncut; what looks like a special token is plain text."""
         if self._plain is None:
             from tokenizers import Tokenizer
 
@@ -39,19 +39,19 @@ class TextTokenizer:
             plain.no_padding()
             plain.no_truncation()
             plain.encode_special_tokens = True
-            self._plain = plain  # only now: another thread may ask at any time
-        found = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
+            self._plain = plain  # only now: another thread may read it at any time
+        encodings = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are longer than the limit."""
+        """Return which of the texts are longer than the limit."""
         return [
             bool(encoding.overflowing)
-            for encoding in self._cutting("right").encode_batch_fast(_replace_surrogates(texts))
+            for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
         ]
 
-    def _cutting(self, side: Side) -> Tokenizer:
-        # Truncation is a state of the tokeniser: one for each side, so that calls do not disturb each other.
+    def _tokenizer_for(self, side: Side) -> Tokenizer:
+        # Truncation is part of a tokeniser's state: one tokeniser per side, so that calls do not affect each other.
         if side not in self._by_side:
             from tokenizers import Tokenizer
 
@@ -63,18 +63,18 @@ class TextTokenizer:
 
 
 def _replace_surrogates(texts: Sequence[str]) -> list[str]:
-    """The texts with half characters (lone surrogates), which the tokeniser refuses, replaced by question marks."""
+    """Return the texts with lone surrogates, which the tokeniser rejects, replaced by question marks."""
     return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
 
 
 def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
-    """The tokeniser of a ``tokenizer.json``."""
+    """Return the tokeniser of a ``tokenizer.json``."""
     try:
-        found = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
+        tokenizer = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        found.encode([""])
+        tokenizer.encode([""])
     except Exception as error:  # the library raises plain exceptions
-        raise InputError(f"{path}: is not a tokenizer.json that can be read ({error})") from None
-    return found
+        raise InputError(f"{path}: is not a valid tokenizer.json ({error})") from None
+    return tokenizer

@@ -1,4 +1,4 @@
-"""An encoder of a transformers folder, with torch: any layer, on the GPU where there is one."""
+"""An encoder from a transformers folder, with torch: any layer, on the GPU if there is one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.files import sha256_of_bytes, sha256_of_parts
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import join_digests
 from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.architecture import read_shape, weights_digest
@@ -20,7 +21,7 @@ from rejoinder.models.encoder.onnx import separate_special_tokens
 from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 
-# Where a layer's output is the model's last state when the layers after it are left out: no norm follows the stack.
+# Models whose later layers can be left out, because no norm follows the stack: a layer's output is then the last state.
 _TRUNCATABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 
 
@@ -40,114 +41,113 @@ class TransformersEncoder:
         self.dimensions = int(self._model.config.hidden_size)
         self.layers = int(self._model.config.num_hidden_layers)
         tokens = sha256_of_bytes(self._tokenizer.serialized.encode())
-        parts = (weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
-        self.digest = sha256_of_parts(parts)
+        self.digest = join_digests(weights_digest(folder), tokens, shape.pooling, shape.max_tokens, shape.padding)
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector of length 1 a text, in order; a text beyond ``max_tokens`` loses its end (or its beginning)."""
+        """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
-            found[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
-        return found
+            vectors[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """The vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
+        """Return the vectors of each text's tokens from a layer: 0 is the embedding, 1 the first layer, -1 the last."""
         if not -self.layers - 1 <= layer <= self.layers:
-            raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1 from the end), not {layer}")
+            raise SpecError(f"{self.name!r} has layers 0 to {self.layers} (or -1, -2, ... from the end), not {layer}")
         encodings = self._tokenizer.encode(texts, cut)
-        found: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
-        with self._up_to(layer) as left:
+        results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
+        with self._skip_later_layers(layer) as layer_index:
             for batch in batches([len(e.ids) for e in encodings], *batch_limits(self._model.device.type)):
                 tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
-                for i, vectors in zip(batch, self._run(tokens, mask, left), strict=True):
-                    found[i] = separate_special_tokens(encodings[i], vectors)
-        return found
+                for i, vectors in zip(batch, self._run(tokens, mask, layer_index), strict=True):
+                    results[i] = separate_special_tokens(encodings[i], vectors)
+        return results
 
     @property
     def has_pooler(self) -> bool:
-        """Whether the network has a layer after its first token (of BERT: dense and tanh, for the next sentence)."""
+        """Whether the network has a pooler on its first token (in BERT: dense and tanh, for the next sentence)."""
         return getattr(self._model, "pooler", None) is not None
 
     def encode_pooled(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """The first token of each text behind the network's pooler, as it is (not normalised)."""
+        """Return the first token of each text after the network's pooler, not normalised."""
         ids = self._tokenizer.ids(texts, cut)
-        found = np.zeros((len(ids), self.dimensions), np.float32)
+        vectors = np.zeros((len(ids), self.dimensions), np.float32)
         for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
             tokens, mask = pad([ids[i] for i in batch], self._padding)
-            found[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
-        return found
+            vectors[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
+        return vectors
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Which of the texts are too long to be read whole."""
+        """Return which of the texts are too long to be read in full."""
         return self._tokenizer.truncated(texts)
 
     def _run(self, tokens: Any, mask: Any, layer: int) -> Vectors:
         states = self._states(tokens, mask, output_hidden_states=layer != -1)
-        chosen = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
-        found: Vectors = chosen.float().cpu().numpy()
-        return found
+        output = states.last_hidden_state if layer == -1 else states.hidden_states[layer]
+        vectors: Vectors = output.float().cpu().numpy()
+        return vectors
 
-    def _states(self, tokens: Any, mask: Any, **wanted: bool) -> Any:
+    def _states(self, tokens: Any, mask: Any, **options: bool) -> Any:
         torch, device = self._torch, self._model.device
-        given = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
+        inputs = {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
         with torch.inference_mode():
-            return self._model(**{k: v.to(device) for k, v in given.items()}, **wanted)
+            return self._model(**{k: v.to(device) for k, v in inputs.items()}, **options)
 
     @contextmanager
-    def _up_to(self, layer: int) -> Iterator[int]:
-        """Within it, layers after the wanted one are not computed where that can be; which one to ask for then."""
-        wanted = layer if layer >= 0 else self.layers + 1 + layer
-        if wanted in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
-            yield -1 if wanted == self.layers else wanted
+    def _skip_later_layers(self, layer: int) -> Iterator[int]:
+        """Skip the layers after the wanted one if possible; yield the index of the layer to read."""
+        last_layer = layer if layer >= 0 else self.layers + 1 + layer
+        if last_layer in (0, self.layers) or self._model.config.model_type not in _TRUNCATABLE:
+            yield -1 if last_layer == self.layers else last_layer
             return
         stack = self._model.encoder.layer
-        self._model.encoder.layer = stack[:wanted]
+        self._model.encoder.layer = stack[:last_layer]
         try:
             yield -1
         finally:
             self._model.encoder.layer = stack
 
 
-def open_network(folder: Path, **form: Any) -> Any:
-    """The encoder's network in float32: from safetensors only, local files only, none of the folder's own code."""
+def open_network(folder: Path, **options: Any) -> Any:
+    """Open the encoder's network in float32: only from local safetensors, without running the folder's own code."""
     try:
         import torch
         from transformers import AutoModel
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", f"the encoder in {folder}") from None
-    # AutoModel would look for a pickle or ask a hub where there are no safetensors.
+    # Without safetensors, AutoModel would look for a pickle or contact a hub.
     if not any(folder.glob("*.safetensors")):
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
     network_class: Any = AutoModel
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
         with silence_transformers():
-            network, found = network_class.from_pretrained(
-                folder, dtype=torch.float32, output_loading_info=True, **safe, **form
+            network, loading_info = network_class.from_pretrained(
+                folder, dtype=torch.float32, output_loading_info=True, **safe, **options
             )
-    except Exception as error:  # whatever is wrong with the folder, the library says it in its own many classes
+    except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: cannot be opened by transformers ({reason})") from None
-    # transformers would go on with random numbers; the pooler, which many encoders come without, is then left out.
-    if absent := sorted(key for key in found["missing_keys"] if not key.startswith("pooler.")):
-        raise InputError(f"{folder}: {len(absent)} of the weights are missing ({absent[0]} and so on)")
-    if found["missing_keys"]:
+    # transformers would continue with random numbers. A missing pooler is left out: many encoders come without one.
+    if missing := sorted(key for key in loading_info["missing_keys"] if not key.startswith("pooler.")):
+        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]})")
+    if loading_info["missing_keys"]:
         network.pooler = None
     return network.eval()
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> TextTokenizer:
-    """The folder's ``tokenizer.json``, or what transformers makes of the older files."""
+    """Return the tokeniser of the folder's ``tokenizer.json``, or the one that transformers builds from older files."""
     if (folder / cards.TOKENIZER).is_file():
         return read_tokenizer(folder / cards.TOKENIZER, max_tokens)
     from transformers import AutoTokenizer
 
     try:
         with silence_transformers():
-            found: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        return TextTokenizer(found.backend_tokenizer.to_str(), max_tokens)
+            tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return TextTokenizer(tokenizer.backend_tokenizer.to_str(), max_tokens)
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: has no tokeniser that transformers can read ({reason})") from None

@@ -1,7 +1,7 @@
-"""Many texts to vectors by an engine: workers load the encoder once; the same bytes whoever computes them.
+"""Many texts encoded by an engine: each worker loads the encoder once, and all engines give the same bytes.
 
-Which texts are computed together depends on the texts alone: always so many in a row, and in batches that the number of
-threads does not change.
+Which texts are computed together depends only on the texts: always the same number in a row, in batches that do not
+depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -25,52 +25,52 @@ from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.encoder.onnx import keep_batches_whole
 
 Precision: TypeAlias = Literal["float16", "float32"]
-AT_ONCE = 1_024  # texts of a task
+AT_ONCE = 1_024  # texts per task
 DTYPES: dict[Precision, str] = {"float16": "<f2", "float32": "<f4"}
 
 
 class EmbeddingWorker:
-    """An encoder by its name, which must be the same everywhere."""
+    """An encoder by name, which must be the same on every machine."""
 
     def __init__(self, name: str, digest: str, precision: Precision) -> None:
         self._encoder = load_encoder(name, cache=False)
         self._type = DTYPES[precision]
         if self._encoder.digest != digest:
-            raise SpecError(f"the encoder {name!r} is not the same on every machine; install it anew")
+            raise SpecError(f"the encoder {name!r} is not the same on every machine; install it again")
 
     def compute(self, task: Sequence[str]) -> str:
-        """The vectors of some texts, one after the other."""
+        """Return the vectors of some texts, concatenated and in base64."""
         with keep_batches_whole():
-            found = self._encoder.encode(task)
-        return base64.b64encode(np.ascontiguousarray(found, self._type).tobytes()).decode()
+            vectors = self._encoder.encode(task)
+        return base64.b64encode(np.ascontiguousarray(vectors, self._type).tobytes()).decode()
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def embed_texts(
     texts: Iterable[str], encoder: Encoder, engine: Engine, precision: Precision = "float32"
 ) -> Iterator[NDArray[Any]]:
-    """The vectors of texts in their order, some at a time; the encoder is loaded by its name."""
-    work = WorkerSpec(
+    """Yield the vectors of texts in order, in blocks; workers load the encoder by its name."""
+    worker = WorkerSpec(
         "rejoinder.models.encoder.worker:EmbeddingWorker",
         (encoder.name, encoder.digest, precision),
         address="rejoinder.models.embedding:EmbeddingWorker",
     )
-    flow = iter(texts)
-    tasks = iter(lambda: list(itertools.islice(flow, AT_ONCE)), [])
-    for raw in order_results(engine.compute(work, tasks)):
+    remaining = iter(texts)
+    tasks = iter(lambda: list(itertools.islice(remaining, AT_ONCE)), [])
+    for raw in order_results(engine.compute(worker, tasks)):
         yield np.frombuffer(base64.b64decode(raw), DTYPES[precision]).reshape(-1, encoder.dimensions)
 
 
 SUFFIXES = (".npy", ".parquet")
-IDS_SUFFIX = ".ids.jsonl"  # takes the place of .npy
+IDS_SUFFIX = ".ids.jsonl"  # replaces .npy
 
 
 def check_vector_path(path: Path) -> None:
-    """Raise where vectors cannot be written under such a name."""
+    """Raise if vectors cannot be written to this path."""
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{path}: vectors are written as .npy or .parquet; give the file one of these endings")
+        raise InputError(f"{path}: vectors are written as .npy or .parquet; use one of these extensions")
     if path.suffix == ".parquet":
         try:
             import pyarrow.parquet  # noqa: F401
@@ -81,19 +81,19 @@ def check_vector_path(path: Path) -> None:
 def write_vectors(
     blocks: Iterable[NDArray[Any]], ids: Iterable[str], shape: tuple[int, int], precision: Precision, path: Path
 ) -> None:
-    """Write vectors as they come, each under its id; ``shape`` is how many there are, and of how many numbers."""
+    """Write vectors as they arrive, each with its id; ``shape`` is their number and their dimension."""
     check_vector_path(path)
     names = iter(ids)
     with atomic_write(path) as file:
         if path.suffix == ".parquet":
             _write_parquet(blocks, names, shape[1], precision, file)
             return
-        with atomic_write(path.with_suffix(IDS_SUFFIX)) as beside:
-            about = {"descr": DTYPES[precision], "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, about)
+        with atomic_write(path.with_suffix(IDS_SUFFIX)) as ids_file:
+            header = {"descr": DTYPES[precision], "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
             for block in blocks:
                 file.write(block.tobytes())
-                beside.writelines(
+                ids_file.writelines(
                     orjson.dumps({"id": name}, option=orjson.OPT_APPEND_NEWLINE) for name in islice(names, len(block))
                 )
 

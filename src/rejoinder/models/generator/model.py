@@ -1,6 +1,6 @@
-"""A trained generator from its folder: how likely replies are after a context, and replies of its own.
+"""A trained generator: how likely replies are after a context, and replies that it generates.
 
-A folder holds ``generator.json`` (shape, limits, card), ``tokenizer.json`` and ``model.safetensors``.
+Its folder contains ``generator.json`` (shape, limits, card), ``tokenizer.json`` and ``model.safetensors``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.batching import batches
+from rejoinder.models.card import write_card
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.shape import GeneratorShape
@@ -30,13 +31,13 @@ _FORBIDDEN = (PADDING, UNKNOWN, BEGIN, TURN)
 
 @torch.no_grad()
 def generate_responses(network: GeneratorNetwork, contexts: Tensor, beam: int, length: int) -> list[list[int]]:
-    """The ids of a reply to each context, of at least one piece."""
+    """Return the ids of a reply to each context, at least one token each."""
     memory = network.encode(contexts)
     return _search_greedily(network, memory, length) if beam == 1 else _search_beam(network, memory, beam, length)
 
 
 def _next_log_probabilities(network: GeneratorNetwork, memory: Any, ids: Tensor) -> Tensor:
-    """Log-probabilities of what follows each prefix; the prefix is short, so it is read anew."""
+    """Return the log-probabilities of the next token; the prefix is short, so it is read again each time."""
     logits = network.logits(network.decode(memory, ids)[:, -1]).float()
     logits[:, list(_FORBIDDEN)] = -torch.inf
     if ids.shape[1] == 1:
@@ -50,7 +51,7 @@ def _search_greedily(network: GeneratorNetwork, memory: Any, length: int) -> lis
     ended = torch.zeros(rows, dtype=torch.bool, device=ids.device)
     for _ in range(length):
         chosen = _next_log_probabilities(network, memory, ids).argmax(-1)
-        # A row that has ended goes on with its end: as a filling it would be hidden from itself.
+        # A row that has ended continues with its end token: padding would be masked even for itself.
         chosen = torch.where(ended, END, chosen)
         ids = torch.cat([ids, chosen[:, None]], dim=1)
         ended |= chosen == END
@@ -60,7 +61,7 @@ def _search_greedily(network: GeneratorNetwork, memory: Any, length: int) -> lis
 
 
 def _search_beam(network: GeneratorNetwork, memory: Any, beam: int, length: int) -> list[list[int]]:
-    """The best of a beam by log-probability a token; what has ended stays with its score."""
+    """Return the best of a beam by log-probability per token; a finished row stays with its score."""
     rows, device = memory.states.shape[0], memory.states.device
     wide = memory.rows(torch.arange(rows, device=device).repeat_interleave(beam))
     ids = torch.full((rows * beam, 1), BEGIN, device=device)
@@ -95,12 +96,12 @@ def _cut_at_end(row: list[int]) -> list[int]:
 CARD_FILE, TOKENIZER, WEIGHTS = "generator.json", "tokenizer.json", "model.safetensors"
 FORMAT = 1
 _MAX_ROWS = 512
-_MAX_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each piece of the vocabulary
+_MAX_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # a token has a number for each entry of the vocabulary
 
 
 @dataclass(frozen=True)
 class GeneratorCard:
-    """What decides a generator beside its weights and its vocabulary, and where it comes from."""
+    """What determines a generator besides its weights and its vocabulary, and where it comes from."""
 
     shape: GeneratorShape
     limits: GeneratorLimits
@@ -111,7 +112,7 @@ class GeneratorCard:
 
 @dataclass(frozen=True)
 class Generator:
-    """A network with its vocabulary, ready to score and to write."""
+    """A network with its vocabulary, ready to score and to generate."""
 
     network: GeneratorNetwork = field(repr=False, compare=False)
     reader: TurnTokenizer = field(repr=False, compare=False)
@@ -122,49 +123,49 @@ class Generator:
     def losses(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]], *, rows: int = _MAX_ROWS
     ) -> list[list[float]]:
-        """The softmax cross-entropy a token of each reply to each context, the end of the reply counted as one.
+        """Return the softmax cross-entropy per token of each reply to each context; the end token counts as well.
 
-        A context is read once, whatever the number of its replies; an empty reply is NaN.
+        A context is read once, however many replies it has; an empty reply is NaN.
         """
         sources = [self.reader.context(turns) for turns in contexts]
         targets = [[self.reader.reply(text) for text in texts] for texts in replies]
-        found = [[math.nan] * len(texts) for texts in targets]
+        results = [[math.nan] * len(texts) for texts in targets]
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
-            memory = self.network.encode(self._filled([sources[i] for i in group]))
+            memory = self.network.encode(self._pad([sources[i] for i in group]))
             pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
             lengths = [len(targets[i][j]) + 1 for _, i, j in pairs]
             for part in batches(lengths, most_rows=rows, most_tokens=room):
-                chosen = [pairs[n] for n in part]
-                own = memory.rows(torch.tensor([row for row, _, _ in chosen], device=self.device))
-                ids = [targets[i][j] for _, i, j in chosen]
-                for (_, i, j), value in zip(chosen, self._scored(own, ids), strict=True):
-                    found[i][j] = value
-        return found
+                batch_pairs = [pairs[n] for n in part]
+                contexts_read = memory.rows(torch.tensor([row for row, _, _ in batch_pairs], device=self.device))
+                ids = [targets[i][j] for _, i, j in batch_pairs]
+                for (_, i, j), value in zip(batch_pairs, self._score_batch(contexts_read, ids), strict=True):
+                    results[i][j] = value
+        return results
 
     def replies(self, contexts: Sequence[Sequence[str]], *, beam: int = 1, rows: int = 128) -> list[str]:
-        """A reply to each context, written greedily or by a beam; the batch changes none."""
+        """Return a reply to each context, generated greedily or by beam search, independent of the batch."""
         sources = [self.reader.context(turns) for turns in contexts]
-        found = [""] * len(sources)
+        texts_by_row = [""] * len(sources)
         room = _MAX_TOKENS[self.device.type]
         for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
-            texts = generate_responses(
-                self.network, self._filled([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
+            generated = generate_responses(
+                self.network, self._pad([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
             )
-            for i, ids in zip(group, texts, strict=True):
-                found[i] = self.reader.text(ids)
-        return found
+            for i, ids in zip(group, generated, strict=True):
+                texts_by_row[i] = self.reader.text(ids)
+        return texts_by_row
 
-    def _scored(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
-        before = self._filled([(BEGIN, *ids) for ids in replies])
-        after = self._filled([(*ids, END) for ids in replies])
+    def _score_batch(self, memory: Any, replies: Sequence[Sequence[int]]) -> list[float]:
+        before = self._pad([(BEGIN, *ids) for ids in replies])
+        after = self._pad([(*ids, END) for ids in replies])
         logits = self.network.logits(self.network.decode(memory, before)).float()
         loss = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), after.flatten(), ignore_index=PADDING, reduction="none"
         ).view(after.shape)
         return (loss.double().sum(1) / (after != PADDING).sum(1)).tolist()
 
-    def _filled(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         width = max(map(len, rows))
         return torch.tensor([[*row, *[PADDING] * (width - len(row))] for row in rows], device=self.device)
 
@@ -172,53 +173,52 @@ class Generator:
 def save_generator(
     folder: Path, network: GeneratorNetwork, tokenizer: str, limits: GeneratorLimits, about: dict[str, Any]
 ) -> None:
-    """Write a folder; the card comes last."""
+    """Write a generator into a folder; the card is written last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
     arrays = {name: value.detach().float().cpu().numpy() for name, value in network.state_dict().items()}
     write_tensors(folder / WEIGHTS, arrays)
     files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
     card = GeneratorCard(network.shape, limits, files, about)
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
+    write_card(folder / CARD_FILE, asdict(card))
 
 
 def read_card(folder: Path) -> GeneratorCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name a folder of: rejoinder train generator"
+            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train generator"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     try:
-        if found.keys() != {f.name for f in fields(GeneratorCard)} or found["format"] != FORMAT:
+        if content.keys() != {f.name for f in fields(GeneratorCard)} or content["format"] != FORMAT:
             raise KeyError
         return GeneratorCard(
-            **{**found, "shape": GeneratorShape(**found["shape"]), "limits": GeneratorLimits(**found["limits"])}
+            **{**content, "shape": GeneratorShape(**content["shape"]), "limits": GeneratorLimits(**content["limits"])}
         )
     except (AttributeError, KeyError, TypeError):
-        raise InputError(f"{path}: is not a card of a generator in format {FORMAT}; train it again") from None
+        raise InputError(f"{path}: is not the card of a generator in format {FORMAT}; train it again") from None
 
 
 def load_generator(folder: Path, device: str | None = None) -> Generator:
-    """The generator of a folder, on a GPU where there is one."""
+    """Load the generator of a folder, on a GPU if there is one."""
     card = read_card(folder)
     for name, digest in card.files.items():
         if sha256_of(folder / name) != digest:
-            raise InputError(f"{folder / name}: is not the file of its card; train the generator again")
-    on = torch.device(device or torch_device())
+            raise InputError(f"{folder / name}: does not match its card; train the generator again")
+    target = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
     reader = TurnTokenizer((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
-    decides = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
-    return Generator(network.to(on).eval(), reader, sha256_of_bytes(decides), on)
+    content = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
+    return Generator(network.to(target).eval(), reader, sha256_of_bytes(content), target)
 
 
 @lru_cache(maxsize=2)
 def open_generator(folder: str) -> Generator:
-    """The generator of a folder, opened once."""
+    """Return the generator of a folder, loaded once per process."""
     return load_generator(Path(folder))

@@ -18,20 +18,20 @@ from rejoinder.models.generator.shape import GeneratorShape
 
 
 class EncodedContext(NamedTuple):
-    """A context as the decoder sees it."""
+    """A context as the decoder reads it."""
 
     states: Tensor  # rows, tokens, dim
-    filling: Tensor  # rows, tokens: what only fills a row up
+    filling: Tensor  # rows, tokens: which are padding
     last: Any = None  # the recurrent state at the context's end
 
-    def rows(self, which: Tensor) -> EncodedContext:
-        """Some rows, or rows several times."""
+    def rows(self, indices: Tensor) -> EncodedContext:
+        """Return some of the rows, each as often as it is named."""
         last = self.last
         if isinstance(last, tuple):
-            last = tuple(part[:, which] for part in last)
+            last = tuple(part[:, indices] for part in last)
         elif last is not None:
-            last = last[:, which]
-        return EncodedContext(self.states[which], self.filling[which], last)
+            last = last[:, indices]
+        return EncodedContext(self.states[indices], self.filling[indices], last)
 
 
 class GeneratorNetwork(nn.Module):
@@ -47,21 +47,21 @@ class GeneratorNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
 
     def encode(self, ids: Tensor, lengths: Tensor | None = None) -> EncodedContext:
-        """Read contexts, filled up on the right; lengths that are known on the CPU spare a GPU a halt."""
+        """Encode contexts, padded on the right; lengths that are on the CPU already avoid waiting for the GPU."""
         filling = ids == self.padding
         known = (~filling).sum(1).cpu() if lengths is None else lengths
         return self.body.encode(self._embed(ids), filling, known)
 
     def decode(self, memory: EncodedContext, ids: Tensor) -> Tensor:
-        """What the decoder knows after each token of the replies: rows, tokens, dim."""
+        """Return the decoder's hidden vector after each token of the replies: rows, tokens, dim."""
         return self.body.decode(memory, self._embed(ids))
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The weight of every token as the next one."""
+        """Return the logits of every token as the next one."""
         return nn.functional.linear(hidden, self.words.weight, self.bias)
 
     def forward(self, context: Tensor, reply: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Hidden vectors of replies after contexts."""
+        """Return the hidden vectors of replies after contexts."""
         return self.decode(self.encode(context, lengths), reply)
 
     def _embed(self, ids: Tensor) -> Tensor:
@@ -81,14 +81,14 @@ class RecurrentBody(nn.Module):
         self.join = nn.Linear(2 * shape.dim, shape.dim) if shape.attention else None
 
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
-        """Read word vectors; what fills a row up is skipped."""
+        """Encode word vectors; padding is skipped."""
         packed = nn.utils.rnn.pack_padded_sequence(self.dropout(words), lengths, batch_first=True, enforce_sorted=False)
-        found, last = self.encoder(packed)
-        states, _ = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, total_length=words.shape[1])
+        output, last = self.encoder(packed)
+        states, _ = nn.utils.rnn.pad_packed_sequence(output, batch_first=True, total_length=words.shape[1])
         return EncodedContext(states, filling, last)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
-        """Read replies; what fills one up stands behind it, where no real token looks."""
+        """Decode replies; padding comes after the real tokens, which do not see it."""
         hidden, _ = self.decoder(self.dropout(words), memory.last)
         if self.join is not None:
             weights = hidden @ memory.states.transpose(1, 2)
@@ -116,26 +116,26 @@ class TransformerBody(nn.Module):
         )
 
     def encode(self, words: Tensor, filling: Tensor, lengths: Tensor) -> EncodedContext:
-        """Read word vectors; what fills a row up is not looked at."""
-        return EncodedContext(self.encoder(self._placed(words), src_key_padding_mask=filling), filling)
+        """Encode word vectors; padding is masked."""
+        return EncodedContext(self.encoder(self._add_positions(words), src_key_padding_mask=filling), filling)
 
     def decode(self, memory: EncodedContext, words: Tensor) -> Tensor:
-        """Read replies, each token with those before it."""
+        """Decode replies, each token from those before it."""
         later = torch.ones(words.shape[1], words.shape[1], dtype=torch.bool, device=words.device).triu(1)
         return self.decoder(  # type: ignore[no-any-return]
-            self._placed(words),
+            self._add_positions(words),
             memory.states,
             tgt_mask=later,
             tgt_is_causal=True,
             memory_key_padding_mask=memory.filling,
         )
 
-    def _placed(self, words: Tensor) -> Tensor:
+    def _add_positions(self, words: Tensor) -> Tensor:
         return self.dropout(words + position_encoding(words.shape[1], words.shape[2], words.device))  # type: ignore[no-any-return]
 
 
 def position_encoding(length: int, dim: int, device: Any = None) -> Tensor:
-    """Sines and cosines of each place."""
+    """Return the sines and cosines of each position."""
     at = torch.arange(length, device=device, dtype=torch.float32)[:, None]
     rates = torch.exp(torch.arange(0, dim, 2, device=device, dtype=torch.float32) * (-math.log(10_000.0) / dim))
     return torch.stack([torch.sin(at * rates), torch.cos(at * rates)], dim=-1).flatten(1)

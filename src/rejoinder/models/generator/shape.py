@@ -14,7 +14,7 @@ class GeneratorShape:
 
     arch: Architecture = "gru"
     layers: int = 1  # of the encoder and of the decoder
-    dim: int = 256  # of word vectors and of what is hidden
+    dim: int = 256  # of word vectors and of hidden vectors
     heads: int = 4  # of the Transformer
     vocabulary: int = 16_000
     attention: bool = True  # of the recurrent decoders

@@ -1,7 +1,7 @@
-"""The keywords of an utterance, as GRADE (Huang et al. 2020) finds them: nouns, verbs and adjectives of high tf-idf.
+"""The keywords of an utterance, as in GRADE (Huang et al. 2020): nouns, verbs and adjectives with a high tf-idf.
 
-Which words may be keywords, and how rare each is, comes from the conversations that are to be scored or from others of
-their kind: ``candi_keywords.txt`` has one a line, ``idf.json`` maps each word to its number.
+Which words may be keywords, and how rare each is, comes from the conversations to be scored or from similar ones:
+``candi_keywords.txt`` has one word per line, ``idf.json`` maps each word to its inverse document frequency.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Lemmas:
     irregular: dict[str, dict[str, tuple[str, ...]]]
 
     def lemma_of(self, word: str, tag: str) -> str:
-        """The shortest lemma that a word may have as this part of speech; the word itself where there is none."""
+        """Return the shortest lemma of a word as this part of speech; the word itself if there is none."""
         part = _PARTS.get(tag[:2])
         if part is None:
             return word
@@ -64,7 +64,7 @@ class Lemmas:
 
 
 class EnglishTagger:
-    """Cuts a text into lower-case words and tells what each is."""
+    """Splits a text into lower-case words with their parts of speech and lemmas."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -77,7 +77,7 @@ class EnglishTagger:
         self._lemmas = _read_lemmas(folder)
 
     def words(self, text: str) -> list[Word]:
-        """The words of a text, in order."""
+        """Return the words of a text, in order."""
         tokens = [
             token.lower() for sentence in self._sentences.tokenize(text) for token in self._words.tokenize(sentence)
         ]
@@ -86,7 +86,7 @@ class EnglishTagger:
 
 
 def language_files(folder: Path) -> list[Path]:
-    """The files that decide words, tags and lemmas."""
+    """Return the files that determine words, tags and lemmas."""
     names = [f"{_PUNKT}/{name}" for name in _PUNKT_FILES] + [f"{_TAGGER}.{part}.json" for part in _TAGGER_PARTS]
     names += [f"{_WORDNET}/{name}" for part in _ENDINGS for name in (f"index.{part}", f"{part}.exc")]
     return [find_file(folder, (name,), "a file of NLTK's data") for name in names]
@@ -134,7 +134,7 @@ def _read_lemmas(folder: Path) -> Lemmas:
     known, irregular = {}, {}
     for part in _ENDINGS:
         lines = read_lines(find_file(folder, (f"{_WORDNET}/index.{part}",), "WordNet"))
-        # The licence at the head of the file is indented.
+        # The licence at the top of the file is indented.
         known[part] = frozenset(line.partition(" ")[0] for line in lines if line and not line.startswith(" "))
         forms = read_lines(find_file(folder, (f"{_WORDNET}/{part}.exc",), "WordNet's irregular forms"))
         irregular[part] = {first: tuple(rest) for first, *rest in (line.split() for line in forms if line.strip())}
@@ -153,7 +153,7 @@ class Rarity:
     idf: dict[str, float]
 
     def keywords(self, words: Sequence[Word]) -> list[str]:
-        """The lemmas of those words of an utterance that are keywords, in order; a word that comes twice, twice."""
+        """Return the lemmas of an utterance's keywords, in order, with repetitions."""
         counts = Counter(word.lemma for word in words)
         return [
             word.lemma
@@ -164,24 +164,24 @@ class Rarity:
 
 
 def keyword_files(folder: Path) -> list[Path]:
-    """The files that decide which words are keywords."""
-    what = "made from a corpus by rejoinder.models.grade.keywords.write_rarity"
+    """Return the files that determine which words are keywords."""
+    what = "which rejoinder.write_rarity makes from a corpus"
     return [find_file(folder, (name, f"preprocess/dataset/*/{name}"), f"{name}, {what},") for name in (CANDIDATES, IDF)]
 
 
 def read_rarity(folder: Path) -> Rarity:
-    """The rarity of words that a folder tells."""
+    """Return the rarity of words from a folder."""
     candidates, idf = keyword_files(folder)
     try:
-        found = orjson.loads(idf.read_bytes())
+        content = orjson.loads(idf.read_bytes())
     except ValueError as error:
         raise InputError(f"{idf}: is not JSON ({error})") from None
-    if not isinstance(found, dict) or not all(type(value) in (int, float) for value in found.values()):
+    if not isinstance(content, dict) or not all(type(value) in (int, float) for value in content.values()):
         raise InputError(f"{idf}: must map each word to a number")
     words = [line.strip() for line in read_lines(candidates) if line.strip()]
-    if without := [word for word in words if word not in found]:
-        raise InputError(f"{idf}: has no number for {without[0]!r}, which {candidates.name} lists")
-    return Rarity({word: float(found[word]) for word in words})
+    if unlisted := [word for word in words if word not in content]:
+        raise InputError(f"{idf}: has no number for {unlisted[0]!r}, which {candidates.name} lists")
+    return Rarity({word: float(content[word]) for word in words})
 
 
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
@@ -202,7 +202,7 @@ def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
         texts.update({word.lemma for word in words})
         candidates.update({word.lemma for word in words if word.tag[:2] in _WEIGHT})
     if not total:
-        raise InputError("no utterances were given: nothing can be told about the rarity of words")
+        raise InputError("no utterances were given; the rarity of words cannot be computed")
     chosen = [word for word, _ in candidates.most_common() if len(word) > 1]
     (folder / CANDIDATES).write_text("".join(f"{word}\n" for word in chosen), encoding="utf-8", newline="\n")
     idf = {word: math.log10(total / (n + 1)) for word, n in texts.items()}

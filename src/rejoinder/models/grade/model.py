@@ -1,6 +1,6 @@
-"""GRADE (Huang et al. 2020): the authors' checkpoint over pairs of context and reply.
+"""GRADE (Huang et al. 2020): the authors' checkpoint applied to pairs of context and reply.
 
-The folder holds what the authors publish, in their places or flat, and what their code takes from elsewhere
+The folder contains what the authors publish, in their subfolders or flat, and what their code takes from elsewhere
 (docs/adapters.md).
 """
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import batches, pad
-from rejoinder.models.checkpoint import checkpoint_folder, files_digest, find_file, read_lines, read_weights
+from rejoinder.models.card import files_digest
+from rejoinder.models.checkpoint import checkpoint_folder, find_file, read_lines, read_weights
 from rejoinder.models.device import batch_limits, count_threads
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.grade.graph import Concepts, KeywordGraph, build_graph, concept_files, read_concepts
@@ -40,10 +41,10 @@ class PairTokenizer:
     size: int  # of the vocabulary
 
     def read(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
-        """The token ids of a pair, and to which of the two each belongs; the longer of the two loses its end."""
-        before, said = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
-        second = [*said, self.separator] if said else []
-        return [*before, self.separator, *second], [0] * (len(before) + 1) + [1] * len(second)
+        """Return the token ids of a pair, and to which of the two each belongs; the longer text loses its end."""
+        context_ids, reply_ids = truncate_pair(*self._pieces(context, reply), _MAX_PAIR_TOKENS)
+        second = [*reply_ids, self.separator] if reply_ids else []
+        return [*context_ids, self.separator, *second], [0] * (len(context_ids) + 1) + [1] * len(second)
 
     def is_cut(self, context: Sequence[str], reply: str) -> bool:
         """Whether a pair has more words or tokens than are read."""
@@ -52,12 +53,12 @@ class PairTokenizer:
 
     def _pieces(self, context: Sequence[str], reply: str) -> tuple[list[int], list[int]]:
         texts = [" ".join(text.split()[:MAX_WORDS]) for text in (" ".join(context), reply)]
-        before, said = self.tokenizer.pieces(texts)
-        return before, said
+        context_ids, reply_ids = self.tokenizer.pieces(texts)
+        return context_ids, reply_ids
 
 
 def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[int], list[int]]:
-    """Both lists with ends taken from the longer one (the second, where they are equal) until they fit together."""
+    """Shorten the longer list (the second, if they are equal) at its end until both fit together."""
     a, b = len(first), len(second)
     while a + b > most:
         a, b = (a - 1, b) if a > b else (a, b - 1)
@@ -65,13 +66,13 @@ def truncate_pair(first: list[int], second: list[int], most: int) -> tuple[list[
 
 
 def read_pair_tokenizer(path: Path) -> PairTokenizer:
-    """The tokeniser of a ``vocab.txt``."""
+    """Return the tokeniser of a ``vocab.txt``."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     lines = read_lines(path)
     tokens = {token.rstrip("\r"): i for i, token in enumerate(lines[:-1] if lines[-1] == "" else lines)}
-    if absent := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
-        raise InputError(f"{path}: has no {absent[0]}; it must be the vocabulary of bert-base-uncased")
+    if missing := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
+        raise InputError(f"{path}: has no {missing[0]}; it must be the vocabulary of bert-base-uncased")
     core = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]", max_input_chars_per_word=100))
     core.normalizer = normalizers.BertNormalizer(lowercase=True)
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -83,10 +84,10 @@ _CHECKPOINT = "model_eval_best_*.ckpt"
 
 
 def open_grade(folder: str | None = None) -> GradeModel:
-    """The model of a folder, or of ``<cache>/models/grade``; opened once in a process."""
-    found = checkpoint_folder("grade", folder, SOURCE)
-    path = find_file(found, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
-    return _open(found, path, path.stat().st_mtime_ns)
+    """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
+    location = checkpoint_folder("grade", folder, SOURCE)
+    path = find_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
+    return _open(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
@@ -110,40 +111,38 @@ class GradeModel:
         self.nodes = self._network.near.in_features // self.dimensions
         known = int(self._network.bert.config.vocab_size)
         if known != self._tokens.size:
-            raise InputError(
-                f"{vocabulary}: has {self._tokens.size:,} tokens, but the checkpoint's BERT knows {known:,}"
-            )
+            raise InputError(f"{vocabulary}: has {self._tokens.size:,} tokens, but the checkpoint's BERT has {known:,}")
 
     def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], keep: float, seed: int) -> list[float]:
-        """The coherence of each pair; ``keep`` is the share of the graph's edges that a seeded draw leaves."""
+        """Return the coherence of each pair; ``keep`` is the share of the graph's edges kept by a seeded choice."""
         import torch
 
         tokens = [self._tokens.read(*pair) for pair in zip(contexts, replies, strict=True)]
         graphs = [self.graph(*pair, keep, seed) for pair in zip(contexts, replies, strict=True)]
-        found = np.zeros(len(replies))
+        results = np.zeros(len(replies))
         torch.set_num_threads(count_threads())
         with torch.inference_mode():
             for batch in batches([len(ids) for ids, _ in tokens], *batch_limits("cpu")):
                 ids, mask = pad([tokens[i][0] for i in batch])
                 segments, _ = pad([tokens[i][1] for i in batch])
-                given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
-                of_texts = {name: torch.from_numpy(value) for name, value in given.items()}
-                found[batch] = self._network(of_texts, _stack_graphs([graphs[i] for i in batch])).numpy()
-        return [float(value) for value in found]
+                inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
+                tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+                results[batch] = self._network(tensors, _stack_graphs([graphs[i] for i in batch])).numpy()
+        return [float(value) for value in results]
 
     def cut(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs have more words, tokens or keywords than are read."""
+        """Return which pairs have more words, tokens or keywords than are read."""
         return [
             self._tokens.is_cut(context, reply) or sum(map(len, self._keywords(context, reply))) > self.nodes - 2
             for context, reply in zip(contexts, replies, strict=True)
         ]
 
     def keywords(self, text: str) -> list[str]:
-        """The keywords of an utterance."""
+        """Return the keywords of an utterance."""
         return self._rarity.keywords(self._english.words(text))
 
     def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> KeywordGraph:
-        """The graph of a pair's keywords."""
+        """Return the graph of a pair's keywords."""
         return build_graph(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
 
     def _keywords(self, context: Sequence[str], reply: str) -> tuple[list[str], list[str]]:

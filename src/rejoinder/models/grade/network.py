@@ -1,8 +1,8 @@
 """GRADE's network (Huang et al. 2020) as its authors released it: BERT over the texts, graph attention over keywords.
 
-Two oddities of the released code decide its numbers and are kept. The attention lines up its pairs of nodes in
-another order than it reads them, so that the score of the edge (p, q) comes from two other nodes. And absent edges
-take part in the softmax with the score 0, which runs over the nodes that look rather than those looked at.
+Two oddities of the released code affect its scores and are reproduced. The attention lists its pairs of nodes in
+another order than it reads them, so that the score of the edge (p, q) comes from two other nodes. And missing edges
+take part in the softmax with a score of 0, which runs over the attending nodes rather than the attended ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BERT_LAYER = {
 
 
 def checkpoint_name(name: str) -> str:
-    """What the authors' checkpoint calls a parameter of our network."""
+    """Return the name of one of our parameters in the authors' checkpoint."""
     first, _, rest = name.partition(".")
     if first == "bert":
         return f"bert_encoder.{_bert_name(rest)}"
@@ -74,12 +74,12 @@ def _bert_name(name: str) -> str:
 
 
 LAYERS = 3  # of graph attention
-_HEAD_SIZE = 64  # numbers of one head of BERT's attention, at every size of BERT
+_HEAD_SIZE = 64  # dimension of an attention head, in BERT of every size
 
 
 @dataclass(frozen=True)
 class GradeSizes:
-    """What the shapes of the weights say."""
+    """The sizes of the network, from the shapes of the weights."""
 
     tokens: int
     positions: int
@@ -103,7 +103,7 @@ class GraphAttention(nn.Module):
         self.heads = nn.ModuleList(AttentionHead(dimensions, dimensions // heads) for _ in range(heads))
 
     def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
-        """(rows, nodes, dimensions) and (rows, nodes, nodes) to (rows, nodes, dimensions)."""
+        """Map (rows, nodes, dimensions) and (rows, nodes, nodes) to (rows, nodes, dimensions)."""
         return torch.cat([head(nodes, edges) for head in self.heads], dim=-1)
 
 
@@ -116,11 +116,11 @@ class AttentionHead(nn.Module):
         self.compare = nn.Parameter(torch.zeros(2 * width, 1))
 
     def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
-        """The nodes' new vectors, (rows, nodes, width)."""
+        """Return the nodes' new vectors, (rows, nodes, width)."""
         projected = nodes @ self.project
         n, width = projected.shape[1:]
         order = torch.arange(n)
-        # First every node n times over, then all of them n times; two neighbours of this line make one pair.
+        # First every node n times in a row, then all of them n times; two neighbours in this sequence make one pair.
         line = torch.cat([order.repeat_interleave(n), order.repeat(n)])
         first = (projected @ self.compare[:width]).squeeze(-1)
         second = (projected @ self.compare[width:]).squeeze(-1)
@@ -158,35 +158,35 @@ class GradeNetwork(nn.Module):
         self.score = nn.Linear(s.last, 1)
 
     def forward(self, tokens: Mapping[str, Tensor], graph: Mapping[str, Tensor]) -> Tensor:
-        """The coherence of each pair, from 0 to 1."""
+        """Return the coherence of each pair, from 0 to 1."""
         topic = functional.elu(self.topic(self.graph(**graph)))
         utterance = self.utterance(self.bert(**tokens).pooler_output)
         joint = functional.elu(self.joint(torch.cat([utterance, topic], dim=-1)))
-        found: Tensor = self.score(functional.elu(self.last(joint))).squeeze(-1)
-        return torch.sigmoid(found)
+        logits: Tensor = self.score(functional.elu(self.last(joint))).squeeze(-1)
+        return torch.sigmoid(logits)
 
     def graph(self, ids: Tensor, lengths: Tensor, near: Tensor, far: Tensor, edges: Tensor) -> Tensor:
-        """The vector of a graph: the sum over all its places, empty ones too, by the number of taken ones."""
+        """Return the vector of a graph: the sum over all positions, with padding, divided by the length without it."""
         nodes = self.keywords(ids)
-        # A linear layer over the neighbours of all nodes in one line: the same vector is added to every node.
+        # One linear layer over the concatenated neighbours of all nodes: the same vector is added to every node.
         nodes = nodes + self.near(near.flatten(1)).unsqueeze(1) + self.far(far.flatten(1)).unsqueeze(1)
         for attention, whole in zip(self.attention, self.whole, strict=True):
             nodes = functional.elu(whole(nodes.flatten(1)).unsqueeze(1) + attention(nodes, edges))
-        found: Tensor = nodes.sum(1) / lengths.unsqueeze(1)
-        return found
+        vector: Tensor = nodes.sum(1) / lengths.unsqueeze(1)
+        return vector
 
 
 def load_network(weights: Mapping[str, Any], path: Path) -> GradeNetwork:
-    """The network of the authors' checkpoint; what is missing or has another shape is told."""
+    """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
     network = GradeNetwork(read_sizes(weights, path))
-    found: GradeNetwork = fill_network(
+    filled: GradeNetwork = fill_network(
         network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
     )
-    return found
+    return filled
 
 
 def read_sizes(weights: Mapping[str, Any], path: Path) -> GradeSizes:
-    """How large the network of a checkpoint is."""
+    """Return the sizes of a checkpoint's network."""
 
     def shape(name: str) -> tuple[int, ...]:
         return weight_shape(weights, name, path)

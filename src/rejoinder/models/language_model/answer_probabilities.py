@@ -1,7 +1,7 @@
-"""How probable short answers are after prompts: nothing is written, the first token of each answer is looked up.
+"""How probable short answers are after prompts: nothing is generated, each answer's single token is looked up.
 
-Prompts are read one after the other in one key-value cache, which goes back to where the next prompt differs from the
-last: what neighbours have in common, such as instructions, is read once.
+Prompts are read one after the other in one key-value cache, which is rewound to where the next prompt differs from the
+last: a common beginning, such as instructions, is read once.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ Values: TypeAlias = NDArray[np.float64]
 
 
 def answer_log_probabilities(model: LanguageModel, prompts: Sequence[Sequence[Turn]], answers: Sequence[str]) -> Values:
-    """The natural log-probability of each answer after each prompt, (prompts, answers).
+    """Return the natural log-probability of each answer after each prompt, (prompts, answers).
 
-    An answer is one token (a digit, a letter). A prompt beyond the model's window loses its beginning.
+    An answer is one token (a digit, a letter). A prompt longer than the model's window loses its beginning.
     """
     import torch
 
     tokens = _answer_tokens(model, answers)
-    found = np.empty((len(prompts), len(answers)))
+    values = np.empty((len(prompts), len(answers)))
     reader = _PromptReader(model.network)
     with torch.no_grad():
         for i, prompt in enumerate(prompts):
             ids = context_ids(model.tokenizer, list(prompt), model.join).fit(model.window)
-            found[i] = torch.log_softmax(reader.read(ids), dim=-1)[tokens].double().cpu().numpy()
-    return found
+            values[i] = torch.log_softmax(reader.read(ids), dim=-1)[tokens].double().cpu().numpy()
+    return values
 
 
 def _answer_tokens(model: LanguageModel, answers: Sequence[str]) -> list[int]:
     ids = [model.reply_ids(answer) for answer in answers]
-    if any(len(one) != 1 for one in ids) or len(set(ids)) != len(ids):
-        raise InputError(f"{model.name} does not have a token of its own for each of {', '.join(answers)}")
-    return [one[0] for one in ids]
+    if any(len(tokens) != 1 for tokens in ids) or len(set(ids)) != len(ids):
+        raise InputError(f"{model.name} does not have a separate token for each of {', '.join(answers)}")
+    return [tokens[0] for tokens in ids]
 
 
 class _PromptReader:
-    """One cache that follows prompts; without filling, so neighbours change nothing but rounding."""
+    """One cache for a series of prompts; without padding, so other prompts only affect rounding."""
 
     def __init__(self, network: Any) -> None:
         self._network = network
@@ -56,23 +56,21 @@ class _PromptReader:
         self._cache: Any = None
 
     def read(self, ids: Ids) -> Any:
-        """The logits of the token after a prompt."""
+        """Return the logits of the token after a prompt."""
         import torch
 
-        shared = min(
-            _common_prefix(self._last, ids), len(ids) - 1
-        )  # a last token must be read anew: its logits are wanted
+        shared = min(_common_prefix(self._last, ids), len(ids) - 1)  # the last token is always read, for its logits
         if 0 < shared < len(self._last):
             self._cache.crop(shared - len(self._last))
         new = torch.tensor([ids[shared:]], device=self._network.device)
-        given = {"past_key_values": self._cache if shared else None, "use_cache": True, **self._arguments}
-        done = self._network(input_ids=new, **given)
-        self._last, self._cache = ids, done.past_key_values
-        return done.logits[0, -1].float()
+        arguments = {"past_key_values": self._cache if shared else None, "use_cache": True, **self._arguments}
+        output = self._network(input_ids=new, **arguments)
+        self._last, self._cache = ids, output.past_key_values
+        return output.logits[0, -1].float()
 
 
 def _common_prefix(first: Ids, second: Ids) -> int:
-    """How many ids two prompts begin with alike."""
+    """Return how many ids at the beginning of two prompts are the same."""
     for i, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return i

@@ -1,4 +1,4 @@
-"""Log-probabilities of replies, token by token: a context is read once, and its cache serves all its replies."""
+"""Log-probabilities of replies, token by token: a context is read once, and its cache is used for all its replies."""
 
 from __future__ import annotations
 
@@ -20,70 +20,70 @@ Values: TypeAlias = NDArray[np.float64]
 
 
 class LikelihoodRequest(NamedTuple):
-    """A reply to be scored after a context, both as token ids; the context is not empty."""
+    """A reply to be scored after a context, both as token ids; the context must not be empty."""
 
     context: Ids
     reply: Ids
 
 
 class TokenScores(NamedTuple):
-    """The tokens of a reply with the natural log-probability of each, given its context and the tokens before."""
+    """The tokens of a reply with the natural log-probability of each, given the context and the previous tokens."""
 
     tokens: tuple[str, ...]
     log_probabilities: Values
-    context_tokens: int  # that were read
-    context_cut: int  # tokens that the context lost at its beginning
-    reply_cut: int  # tokens that the reply lost at its end: it did not fit even alone
+    context_tokens: int  # as many as were read
+    context_cut: int  # tokens cut from the beginning of the context
+    reply_cut: int  # tokens cut from the end of the reply: it did not fit even alone
 
     @property
     def total(self) -> float:
-        """The log-probability of the reply; NaN where it has no tokens."""
+        """Return the log-probability of the reply; NaN if it has no tokens."""
         return float(self.log_probabilities.sum()) if len(self.tokens) else math.nan
 
     @property
     def mean(self) -> float:
-        """The log-probability per token; NaN where there are none. The perplexity is exp(-mean)."""
+        """Return the log-probability per token; NaN if there are none. The perplexity is exp(-mean)."""
         return float(self.log_probabilities.mean()) if len(self.tokens) else math.nan
 
 
 def response_log_probabilities(
     network: Any, requests: Sequence[LikelihoodRequest], most_rows: int, most_tokens: int
 ) -> list[Values]:
-    """The natural log-probability of each token of each reply; at most so many rows and tokens at once."""
+    """Return the natural log-probability of each token of each reply, at most so many rows and tokens at once."""
     import torch
 
-    found: dict[LikelihoodRequest, Values] = {}
+    results: dict[LikelihoodRequest, Values] = {}
     replies: dict[Ids, list[LikelihoodRequest]] = {}
     for request in dict.fromkeys(requests):
         if request.reply:
             replies.setdefault(request.context, []).append(request)
         else:
-            found[request] = np.empty(0)
+            results[request] = np.empty(0)
     contexts = list(replies)
     with torch.no_grad():
         for batch in batches([len(context) for context in contexts], most_rows=most_rows, most_tokens=most_tokens):
-            together = [contexts[i] for i in batch]
-            reading = read(network, together)
-            rows = [(row, request) for row, context in enumerate(together) for request in replies[context]]
+            batch_contexts = [contexts[i] for i in batch]
+            reading = read(network, batch_contexts)
+            rows = [(row, request) for row, context in enumerate(batch_contexts) for request in replies[context]]
             width = reading.mask.shape[1]
             for chunk in batches([width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens):
-                found.update(_score_rows(network, reading, [rows[i] for i in chunk]))
-    return [found[request] for request in requests]
+                results.update(_score_rows(network, reading, [rows[i] for i in chunk]))
+    return [results[request] for request in requests]
 
 
 def _score_rows(
     network: Any, reading: Reading, rows: Sequence[tuple[int, LikelihoodRequest]]
 ) -> Iterator[tuple[LikelihoodRequest, Values]]:
-    """The replies of some rows of a reading, all in one pass."""
+    """Score the replies of some rows of a reading in one pass."""
     import torch
 
-    own = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
+    row_reading = reading.rows(torch.tensor([row for row, _ in rows], device=network.device))
     width = max(len(request.reply) for _, request in rows)
-    filled = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
-    ids = torch.tensor(filled, device=network.device)
-    values = _pick_log_probabilities(own.logits, ids[:, 0])[:, None]
+    padded = [request.reply + (0,) * (width - len(request.reply)) for _, request in rows]
+    ids = torch.tensor(padded, device=network.device)
+    values = _pick_log_probabilities(row_reading.logits, ids[:, 0])[:, None]
     if width > 1:
-        logits, _ = extend(network, own, ids=ids[:, :-1])
+        logits, _ = extend(network, row_reading, ids=ids[:, :-1])
         values = torch.cat([values, _pick_log_probabilities(logits, ids[:, 1:])], dim=1)
     numbers = values.double().cpu().numpy()
     for (_, request), line in zip(rows, numbers, strict=True):
@@ -91,7 +91,7 @@ def _score_rows(
 
 
 def _pick_log_probabilities(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """The log-probability of one token at each place, without a second copy of all logits."""
+    """Return the log-probability of one token at each position, without a second copy of all logits."""
     import torch
 
     return logits.gather(-1, ids[..., None])[..., 0] - torch.logsumexp(logits, dim=-1)

@@ -1,7 +1,7 @@
-"""Low-rank additions to a language model's matrices (Hu et al. 2022, LoRA): a few megabytes that teach it one thing.
+"""Low-rank additions to a language model's matrices (LoRA; Hu et al. 2022): a few megabytes that teach it one task.
 
-Beside each matrix W stand two thin ones, A and B; what is trained is B A, times a scale. For use they are added to W
-once, so that the model runs as fast as before.
+Each matrix W gets two thin ones, A and B; their product B A, times a scale, is trained. For use it is added to W once,
+so that the model runs as fast as before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
 
 
 class LowRankLayer(nn.Module):
-    """A frozen linear layer with its low-rank addition, which is nothing at first."""
+    """A frozen linear layer with its low-rank addition, which is initially zero."""
 
     def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
         super().__init__()
@@ -25,15 +25,15 @@ class LowRankLayer(nn.Module):
         self.a = nn.Parameter(torch.randn(rank, layer.in_features) / layer.in_features**0.5)
         self.b = nn.Parameter(torch.zeros(layer.out_features, rank))
 
-    def forward(self, given: Tensor) -> Tensor:
-        """What the layer gives, and what is added to it."""
-        added: Tensor = (given @ self.a.T.to(given.dtype)) @ self.b.T.to(given.dtype)
-        found: Tensor = self.layer(given) + self.scale * added
-        return found
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return the output of the layer plus the addition."""
+        added: Tensor = (inputs @ self.a.T.to(inputs.dtype)) @ self.b.T.to(inputs.dtype)
+        output: Tensor = self.layer(inputs) + self.scale * added
+        return output
 
 
 def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
-    """Put an addition beside each matrix of a network whose weights are frozen; the parameters to train."""
+    """Freeze a network and attach an addition to each of its matrices; return the parameters to train."""
     torch.manual_seed(seed)
     network.requires_grad_(False)
     for name, layer in list(_linear_layers(network)):
@@ -43,22 +43,24 @@ def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Par
 
 
 def extract_lora(network: Any) -> dict[str, Tensor]:
-    """What was trained, by the name of its matrix, the scale in it."""
-    found = {}
+    """Return the trained matrices by the name of the layer, with the scale applied."""
+    matrices = {}
     for name, layer in network.named_modules():
         if isinstance(layer, LowRankLayer):
-            found[f"{name}.a"] = layer.a.detach().cpu()
-            found[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
-    return found
+            matrices[f"{name}.a"] = layer.a.detach().cpu()
+            matrices[f"{name}.b"] = layer.b.detach().cpu() * layer.scale
+    return matrices
 
 
 def merge_lora(network: Any, parts: Mapping[str, Tensor]) -> None:
-    """Add what was trained to the matrices of a plain network, in place; every part must find its matrix."""
+    """Add the trained matrices to those of a plain network, in place; each part must match one."""
     layers = dict(_linear_layers(network))
-    wanted = {name.rpartition(".")[0] for name in parts}
-    if not wanted <= layers.keys() or len(parts) != 2 * len(wanted):
-        raise ValueError(f"{len(wanted - layers.keys())} of {len(wanted)} additions have no matrix here")
-    for name in sorted(wanted):
+    layer_names = {name.rpartition(".")[0] for name in parts}
+    if not layer_names <= layers.keys() or len(parts) != 2 * len(layer_names):
+        raise ValueError(
+            f"{len(layer_names - layers.keys())} of {len(layer_names)} additions match no matrix of this model"
+        )
+    for name in sorted(layer_names):
         weight = layers[name].weight
         product = parts[f"{name}.b"].double() @ parts[f"{name}.a"].double()
         if product.shape != weight.shape:

@@ -1,7 +1,7 @@
-"""The folder of a low-rank addition: what a language model was taught, and which model that was.
+"""The folder of a LoRA: what was added to a language model, and to which model.
 
-``additions.safetensors`` holds the thin matrices in half precision, the card says on which weights they belong, and
-from what they come.
+``additions.safetensors`` contains the thin matrices in half precision; the card says to which weights they belong and
+where they come from.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
+from rejoinder.models.card import write_card
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
@@ -23,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class LoraKind:
-    """A kind of addition: its name, the file of its card, and the command that makes one."""
+    """A kind of LoRA: its name, the file of its card, and the command that trains one."""
 
     name: str
     card: str
@@ -32,7 +33,7 @@ class LoraKind:
 
 @dataclass(frozen=True)
 class LoraCard:
-    """What a folder adds to which language model, and where that comes from."""
+    """Which language model a folder adds to, and where the addition comes from."""
 
     base: str
     base_digest: str
@@ -42,14 +43,14 @@ class LoraCard:
 
 
 def read_card(folder: Path, kind: LoraKind) -> LoraCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / kind.card
     try:
         card = LoraCard(**orjson.loads(path.read_bytes()))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); train one with: {kind.cure}") from None
     except (ValueError, TypeError):
-        raise InputError(f"{path}: is not a card of {kind.name}; train it again: {kind.cure}") from None
+        raise InputError(f"{path}: is not the card of {kind.name}; train it again: {kind.cure}") from None
     if card.format != FORMAT:
         raise InputError(f"{path}: has the format {card.format}, not {FORMAT}; train it again: {kind.cure}")
     return card
@@ -58,21 +59,20 @@ def read_card(folder: Path, kind: LoraKind) -> LoraCard:
 def write_lora(
     folder: Path, kind: LoraKind, parts: Mapping[str, Any], base: LanguageModel, about: Mapping[str, Any]
 ) -> LoraCard:
-    """Write a folder: the additions in half precision, then the card."""
+    """Write a folder: the matrices in half precision, then the card."""
     import torch
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    whole = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
-    (folder / WEIGHTS_FILE).write_bytes(whole)
-    card = LoraCard(base.name, base.digest, sha256_of_bytes(whole), dict(about))
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / kind.card).write_bytes(orjson.dumps(asdict(card), option=option))
+    content = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
+    (folder / WEIGHTS_FILE).write_bytes(content)
+    card = LoraCard(base.name, base.digest, sha256_of_bytes(content), dict(about))
+    write_card(folder / kind.card, asdict(card))
     return card
 
 
 def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[LanguageModel, LoraCard]:
-    """The language model of a folder's card with the addition in its matrices; a fresh copy of the model each time."""
+    """Return a new copy of the card's language model with the addition merged into it, and the card."""
     card = read_card(folder, kind)
     model = load_language_model(card.base, device=device)
     try:
@@ -82,15 +82,15 @@ def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[Languag
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", kind.name) from None
     try:
-        whole = (folder / WEIGHTS_FILE).read_bytes()
+        content = (folder / WEIGHTS_FILE).read_bytes()
     except OSError as error:
         raise InputError(f"{folder / WEIGHTS_FILE}: cannot be read ({error.strerror})") from None
-    if sha256_of_bytes(whole) != card.parts:
-        raise InputError(f"{folder / WEIGHTS_FILE}: is not the file of its card; get or train it again")
+    if sha256_of_bytes(content) != card.parts:
+        raise InputError(f"{folder / WEIGHTS_FILE}: does not match its card; get or train it again")
     if model.digest != card.base_digest:
         raise InputError(
-            f"{folder}: was trained on other weights of {card.base} (digest {card.base_digest[:12]}, here "
+            f"{folder}: was trained on different weights of {card.base} (digest {card.base_digest[:12]}, here "
             f"{model.digest[:12]}); train it again: {kind.cure}"
         )
-    merge_lora(model.network, {name: part.float() for name, part in load(whole).items()})
+    merge_lora(model.network, {name: part.float() for name, part in load(content).items()})
     return model, card

@@ -1,7 +1,7 @@
-"""The network of a causal language model: what it has read stays in a key-value cache, to be continued again and again.
+"""The network of a causal language model: what it has read stays in a key-value cache and can be continued repeatedly.
 
-Rows that are read together are filled up on the left, what follows them on the right: with causal attention no real
-token ever sees filling, so a row's numbers do not depend on its neighbours.
+Rows that are read together are padded on the left, their continuations on the right: with causal attention no real
+token ever sees padding, so the results of a row do not depend on other rows.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a network has read: the cache, which of its positions are real, and the logits of the next token."""
+    """What a network has read: the cache, which of its positions are not padding, and the logits of the next token."""
 
     cache: Any
     mask: torch.Tensor  # (rows, positions), bool
     logits: torch.Tensor  # (rows, vocabulary)
 
     def rows(self, indices: torch.Tensor) -> Reading:
-        """Some of the rows, each as often as it is named, with a cache of their own."""
+        """Return some of the rows, each as often as it is named, with their own cache."""
         cache = _copy_cache(self.cache)
         cache.batch_select_indices(indices)
         return Reading(cache, self.mask[indices], self.logits[indices])
 
 
 def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids in one tensor, filled up on the left, and which of them are real."""
+    """Return token ids as one tensor, padded on the left, and which of them are real."""
     import torch
 
     width = max(len(row) for row in rows)
@@ -44,37 +44,36 @@ def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torc
 
 
 def read(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
-    """What the network makes of rows of token ids (none of them empty); without gradients."""
+    """Read rows of token ids (none of them empty), without gradients."""
     import torch
 
     ids, mask = fill_left(rows, network.device)
     arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
     with torch.no_grad():
-        found = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
-    return Reading(found.past_key_values, mask, _to_float32(found.logits[:, -1]))
+        output = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
+    return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
 def extend(
     network: Any, reading: Reading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, Reading]:
-    """The logits after each further token, (rows, tokens, vocabulary), and the longer reading; the given one stays.
+    """Return the logits after each new token, (rows, tokens, vocabulary), and the longer reading; the old one stays.
 
-    The tokens are ids, (rows, tokens), or vectors in their place, (rows, tokens, dimensions), through which gradients
-    flow.
+    The tokens are ids, (rows, tokens), or their vectors, (rows, tokens, dimensions), through which gradients flow.
     """
     import torch
 
-    given: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
-    rows, tokens = next(iter(given.values())).shape[:2]
+    inputs: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+    rows, tokens = next(iter(inputs.values())).shape[:2]
     mask = torch.cat([reading.mask, reading.mask.new_ones(rows, tokens)], dim=1)
     cache = _copy_cache(reading.cache)
-    found = network(past_key_values=cache, use_cache=True, **given, **_positions(network, mask, tokens))
-    logits = _to_float32(found.logits)
-    return logits, Reading(found.past_key_values, mask, logits[:, -1])
+    output = network(past_key_values=cache, use_cache=True, **inputs, **_positions(network, mask, tokens))
+    logits = _to_float32(output.logits)
+    return logits, Reading(output.past_key_values, mask, logits[:, -1])
 
 
 def is_causal(network: Any) -> bool:
-    """Whether the logits after a token are the same whatever follows it: an encoder's are not."""
+    """Whether the logits after a token do not depend on what follows it; in an encoder they do."""
     import torch
 
     ids = torch.tensor([[0, 1, 1], [0, 1, 2]], device=network.device)
@@ -84,11 +83,11 @@ def is_causal(network: Any) -> bool:
 
 
 def _positions(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
-    """Where the last tokens stand in their rows, and what they may see; nothing where there is no filling."""
+    """Return the positions of the last tokens and, if there is padding, the attention mask."""
 
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)[:, -last:]
-    places: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
-    return {**places, "position_ids": positions} if _accepts(network, "position_ids") else places
+    arguments: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
+    return {**arguments, "position_ids": positions} if _accepts(network, "position_ids") else arguments
 
 
 def _accepts(network: Any, parameter: str) -> bool:
@@ -96,32 +95,32 @@ def _accepts(network: Any, parameter: str) -> bool:
 
 
 def _to_float32(logits: torch.Tensor) -> torch.Tensor:
-    """The logits in float32 or better: half precision is too coarse to be summed over a vocabulary."""
+    """Return the logits in float32 or better: half precision is too coarse for sums over a vocabulary."""
     import torch
 
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def _copy_cache(cache: Any) -> Any:
-    """A cache that grows without touching the given one.
+    """Return a copy of a cache that can grow without changing the original.
 
-    Layers that grow by concatenation never write into their tensors, so those can be shared: this costs nothing, and
-    it works on tensors with gradients, which cannot be deep-copied.
+    Layers that grow by concatenation never write into their tensors, so these can be shared: this costs nothing and
+    works for tensors with gradients, which cannot be deep-copied.
     """
     from transformers.cache_utils import DynamicLayer
 
-    own = copy.copy(cache)
-    own.layers = [
+    duplicate = copy.copy(cache)
+    duplicate.layers = [
         copy.copy(layer) if isinstance(layer, DynamicLayer) else copy.deepcopy(layer) for layer in cache.layers
     ]
-    return own
+    return duplicate
 
 
 SoftForm: TypeAlias = Literal["logits", "probabilities"]
 
 
 def check_shape(soft_tokens: torch.Tensor) -> int:
-    """How many places the soft tokens fill, if they have a shape that can be read."""
+    """Return the number of positions of soft tokens; raise if their shape is wrong."""
     shape = tuple(soft_tokens.shape)
     if len(shape) not in (2, 3) or 0 in shape:
         raise InputError(f"soft tokens must be (tokens, vocabulary) or (rows, tokens, vocabulary), not {shape}")
@@ -129,20 +128,18 @@ def check_shape(soft_tokens: torch.Tensor) -> int:
 
 
 def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> torch.Tensor:
-    """The mean embedding under each distribution: (..., vocabulary) becomes (..., dimensions)."""
+    """Return the mean embedding under each distribution: (..., vocabulary) becomes (..., dimensions)."""
     import torch
 
     table = network.get_input_embeddings()
     weights: torch.Tensor = table.weight
     if soft_tokens.shape[-1] != len(weights):
-        raise InputError(
-            f"a soft token is {soft_tokens.shape[-1]} numbers wide, but the model knows {len(weights)} tokens"
-        )
+        raise InputError(f"a soft token has {soft_tokens.shape[-1]} numbers, but the model has {len(weights)} tokens")
     if form not in ("logits", "probabilities"):
         raise InputError(f"form must be 'logits' or 'probabilities', not {form!r}")
-    one = torch.zeros(1, dtype=torch.long, device=weights.device)
-    if not torch.equal(table(one), weights[:1]):  # a table that scales its rows would be read wrongly
-        raise InputError(f"{type(network).__name__} does more than look embeddings up, so soft tokens cannot be read")
+    first_token = torch.zeros(1, dtype=torch.long, device=weights.device)
+    if not torch.equal(table(first_token), weights[:1]):  # a table that scales its rows would give wrong results
+        raise InputError(f"{type(network).__name__} does more than look up embeddings, so it cannot read soft tokens")
     soft = soft_tokens.to(weights.device, weights.dtype)
     return (soft.softmax(dim=-1) if form == "logits" else soft) @ weights
 
@@ -150,30 +147,30 @@ def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> 
 def read_soft(
     network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
 ) -> tuple[torch.Tensor, Reading]:
-    """The log-probabilities of the token after each soft token, and the longer reading.
+    """Return the log-probabilities of the token after each soft token, and the longer reading.
 
-    (tokens, vocabulary) gives (tokens, vocabulary); with a first dimension, several rows follow the one context. Read
-    one token at a time, this is the forward pass of DELOREAN, where each step's input mixes in the step before.
+    (tokens, vocabulary) gives (tokens, vocabulary); with a first dimension, several rows follow one context. One token
+    at a time, this is the forward pass of DELOREAN, where each step's input mixes in the previous step.
     """
     import torch
 
     check_shape(soft_tokens)
     batch = soft_tokens if soft_tokens.ndim == 3 else soft_tokens[None]
     if len(reading.mask) not in (1, len(batch)):
-        raise InputError(f"{len(batch)} rows of soft tokens cannot follow {len(reading.mask)} rows that were read")
+        raise InputError(f"{len(batch)} rows of soft tokens cannot follow a reading of {len(reading.mask)} rows")
     if len(reading.mask) < len(batch):
         reading = reading.rows(torch.zeros(len(batch), dtype=torch.long, device=reading.mask.device))
     logits, longer = extend(network, reading, embeddings=soft_embeddings(network, batch, form))
-    found = logits.log_softmax(dim=-1)
-    return (found if soft_tokens.ndim == 3 else found[0]), longer
+    log_probabilities = logits.log_softmax(dim=-1)
+    return (log_probabilities if soft_tokens.ndim == 3 else log_probabilities[0]), longer
 
 
 def soft_log_probabilities(
     network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
 ) -> torch.Tensor:
-    """The log-probabilities of every token at each place, given the context and the soft tokens before it.
+    """Return the log-probabilities of every token at each position, given the context and the previous soft tokens.
 
-    One row more than there are soft tokens: the first is what the context alone says, the last what would come next.
+    There is one more position than soft tokens: the first is predicted from the context alone, the last comes next.
     """
     import torch
 

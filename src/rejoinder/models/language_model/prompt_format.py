@@ -1,11 +1,11 @@
-"""How turns become token ids: by the convention that a language model was trained with.
+"""How turns become token ids, by the convention that a language model was trained with.
 
 - ``eos``: each turn is followed by the end-of-text token, as in DialoGPT (Zhang et al. 2020, section 3.1).
-- ``newline``: each turn is a line of a script, for models that have seen plain text only.
+- ``newline``: each turn is a line of a script, for models trained on plain text only.
 - ``chat``: the chat template that comes with an instruction-tuned model.
 
-The context and the reply are tokenised apart and their ids are joined, so there is never a doubt which tokens belong to
-the reply. Marks such as ``<|endoftext|>`` inside a turn are read as plain text.
+The context and the reply are tokenised separately and their ids are joined, so it is always clear which tokens belong
+to the reply. Special tokens such as ``<|endoftext|>`` inside a turn are read as plain text.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ _DATE = "{% macro strftime_now(form) %}01 Jan 2024{% endmacro %}"
 
 
 class ContextIds(NamedTuple):
-    """The token ids of a context: the mark that texts begin with, where the model has one, and the turns."""
+    """The token ids of a context: the token that begins a text, if the model has one, and the turns."""
 
     start: Ids
     body: Ids
 
     def fit(self, room: int) -> Ids:
-        """The ids that fit into the room: the turns lose their beginning."""
-        kept = max(0, room - len(self.start))
-        return self.start[:room] + (self.body[-kept:] if kept else ())
+        """Return the ids that fit into ``room``: the turns lose their beginning."""
+        available = max(0, room - len(self.start))
+        return self.start[:room] + (self.body[-available:] if available else ())
 
     def __len__(self) -> int:
         return len(self.start) + len(self.body)
 
 
 def default_join(tokenizer: Any) -> Join:
-    """The convention that a tokeniser tells of."""
+    """Return the convention that suits a tokeniser."""
     if tokenizer.chat_template:
         return "chat"
     return "newline" if tokenizer.eos_token_id is None else "eos"
 
 
 def check_join(tokenizer: Any, join: str, name: str) -> Join:
-    """The convention, if the tokeniser can follow it."""
+    """Return the convention; raise if the tokeniser cannot follow it."""
     for known in JOINS:
         if join == known:
             break
@@ -61,27 +61,27 @@ def check_join(tokenizer: Any, join: str, name: str) -> Join:
 
 
 def encode_text(tokenizer: Any, text: str) -> Ids:
-    """The ids of a plain text: nothing is added, and no part of it is read as a mark."""
-    found = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
-    return tuple(found["input_ids"])
+    """Return the ids of a plain text: nothing is added, and no part of it is read as a special token."""
+    encoding = tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+    return tuple(encoding["input_ids"])
 
 
 def clean_text(text: str, join: Join) -> str:
-    """A turn's text as the convention can take it: a script's line has no line breaks.
+    """Return a turn's text in a form that the convention allows: a line of a script has no line breaks.
 
-    Half characters (lone surrogates), which tokenisers refuse, become question marks.
+    Lone surrogates, which tokenisers reject, become question marks.
     """
     readable = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     return " ".join(readable.split()) if join == "newline" else readable.strip()
 
 
 def end_ids(tokenizer: Any, join: Join) -> Ids:
-    """What ends a turn."""
+    """Return the ids that end a turn."""
     return encode_text(tokenizer, "\n") if join == "newline" else (tokenizer.eos_token_id,)
 
 
 def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextIds:
-    """The ids of a context, ready for a reply; never empty, since a first token needs something before it."""
+    """Return the ids of a context, ready for a reply; never empty, because the first token needs a predecessor."""
     if join == "chat":
         ids = _chat_ids(tokenizer, context)
         begins = bool(ids) and ids[0] == tokenizer.bos_token_id
@@ -95,7 +95,7 @@ def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextI
 
 
 def _first_id(tokenizer: Any, end: Ids) -> int:
-    """What a text begins with where nothing was said before: the first-token mark, else what ends a turn."""
+    """Return the id that begins a text without a context: the first token, or else the one that ends a turn."""
     return end[-1] if tokenizer.bos_token_id is None else int(tokenizer.bos_token_id)
 
 
@@ -108,14 +108,15 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
         for role, turn in zip(_roles(context), context, strict=True)
     ]
     if not messages:
-        messages = [{"role": "user", "content": ""}]  # templates want something to reply to
+        messages = [{"role": "user", "content": ""}]  # templates need something to reply to
     try:
         text = tokenizer.apply_chat_template(
             messages, chat_template=_chat_template(tokenizer), tokenize=False, add_generation_prompt=True
         )
     except (TemplateError, IndexError) as error:
+        turns = "turn" if len(messages) == 1 else "turns"
         raise InputError(
-            f"the model's chat template cannot take a context of {len(messages)} turns ({error}); "
+            f"the model's chat template cannot format a context of {len(messages)} {turns} ({error}); "
             "use join='eos' or join='newline'"
         ) from None
     return tuple(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
@@ -127,7 +128,7 @@ def _chat_template(tokenizer: Any) -> str:
 
 
 def _roles(context: Sequence[Turn]) -> list[str]:
-    """The speakers where they are chat roles; else the replier and the others in turn, back from the reply."""
+    """Return the speakers if they are chat roles; otherwise user and assistant alternately, back from the reply."""
     speakers = [turn.speaker or "" for turn in context]
     if speakers and set(speakers) <= _ROLES:
         return speakers
@@ -135,7 +136,7 @@ def _roles(context: Sequence[Turn]) -> list[str]:
 
 
 def _break_marks(text: str, marks: Sequence[str]) -> str:
-    """The text with a space inside each mark, so that no turn can pretend to be another."""
+    """Return the text with a space inside each special token, so that no turn can imitate another."""
     for mark in marks:
         text = text.replace(mark, f"{mark[0]} {mark[1:]}")
     return text

@@ -1,4 +1,4 @@
-"""Where sentences end: an output of a fixed number of tokens may break off, and is carried on to its next full stop."""
+"""Sentence ends: an output of a fixed number of tokens may stop mid-sentence and is continued to its next full stop."""
 
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ from rejoinder.models.language_model.generation import Decoding, end_of_text_ids
 from rejoinder.models.language_model.model import CUDA_LIMITS, MAX_ROWS, MAX_TOKENS, LanguageModel
 from rejoinder.models.language_model.prompt_format import Ids
 
-_STOPS: dict[str, Ids] = {}  # by the model's digest: a vocabulary takes half a second to look through
+_STOPS: dict[str, Ids] = {}  # by the model's digest: searching a vocabulary takes half a second
 _END = re.compile(r"[.!?…][\"'’”)\]]*(?=\s|$)")
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether the text ends where a sentence does."""
-    found = list(_END.finditer(text))
-    return bool(found) and found[-1].end() == len(text.rstrip())
+    """Whether the text ends with the end of a sentence."""
+    ends = list(_END.finditer(text))
+    return bool(ends) and ends[-1].end() == len(text.rstrip())
 
 
 def cut_at_sentence(text: str, start: int = 0) -> str | None:
-    """The text up to the first sentence end from a place on; None where there is none."""
-    found = _END.search(text, start)
-    return text[: found.end()] if found else None
+    """Return the text up to the first sentence end from ``start`` on; None if there is none."""
+    match = _END.search(text, start)
+    return text[: match.end()] if match else None
 
 
 def decode_line(model: LanguageModel, ids: Ids) -> str:
-    """The text of token ids, on one line."""
+    """Return the text of token ids, on one line."""
     return " ".join(str(model.tokenizer.decode(ids, skip_special_tokens=True)).split())
 
 
 def model_limits(model: LanguageModel) -> tuple[int, int]:
-    """How many rows and tokens at once suit the model's device."""
+    """Return how many rows and tokens at once suit the model's device."""
     return CUDA_LIMITS if model.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
 
 
 def stop_ids(model: LanguageModel) -> Ids:
-    """The tokens that end a text or a line."""
+    """Return the tokens that end texts or lines."""
     if model.digest not in _STOPS:
-        found = {*end_of_text_ids(model.network, model.tokenizer), *newline_ids(model.tokenizer)}
-        _STOPS[model.digest] = tuple(sorted(found))
+        ids = {*end_of_text_ids(model.network, model.tokenizer), *newline_ids(model.tokenizer)}
+        _STOPS[model.digest] = tuple(sorted(ids))
     return _STOPS[model.digest]
 
 
 def complete_sentences(model: LanguageModel, contexts: Sequence[Ids], outputs: Sequence[Ids], extra: int) -> list[str]:
-    """The outputs as texts; one that breaks off goes on greedily to the end of its sentence.
+    """Return the outputs as texts; one that stops mid-sentence is continued greedily to the end of the sentence.
 
-    Where ``extra`` tokens do not reach it, the text goes back to its last sentence end, if it has one.
+    If ``extra`` tokens are not enough, the text is cut at its last sentence end, if it has one.
     """
     texts = [decode_line(model, ids) for ids in outputs]
-    broken = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
-    if not broken:
+    incomplete = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
+    if not incomplete:
         return texts
-    before = [contexts[i] + outputs[i] for i in broken]
-    more = generate_ids(model.network, before, Decoding(extra), stop_ids(model), *model_limits(model))
-    for i, ids in zip(broken, more, strict=True):
-        longer = decode_line(model, outputs[i] + ids)
-        texts[i] = cut_at_sentence(longer, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
+    prefixes = [contexts[i] + outputs[i] for i in incomplete]
+    continuations = generate_ids(model.network, prefixes, Decoding(extra), stop_ids(model), *model_limits(model))
+    for i, ids in zip(incomplete, continuations, strict=True):
+        continued = decode_line(model, outputs[i] + ids)
+        texts[i] = cut_at_sentence(continued, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
     return texts
 
 
 def _cut_back(text: str) -> str:
-    found = list(_END.finditer(text))
-    return text[: found[-1].end()] if found else text
+    ends = list(_END.finditer(text))
+    return text[: ends[-1].end()] if ends else text

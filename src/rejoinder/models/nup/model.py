@@ -1,4 +1,4 @@
-"""`nup` without torch: a fine-tuned encoder that tells whether a reply is the next utterance, from its folder."""
+"""`nup` without torch: a fine-tuned encoder that predicts whether a reply is the next utterance."""
 
 from __future__ import annotations
 
@@ -28,67 +28,61 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class NupCard:
-    """How the network of a folder is used, and where it comes from."""
+    """How to use the network of a folder, and where it comes from."""
 
     files: dict[str, str]  # name: sha256
     marks: SpecialTokens
-    limits: AptnessLimits  # only those of a pair count
+    limits: AptnessLimits  # only those for pairs are used
     about: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of all that decides a score."""
-        decides = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
-        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
+        """Return the digest of everything that determines a score."""
+        content = [self.files, asdict(self.marks), self.limits.context_tokens, self.limits.reply_tokens]
+        return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
 
 def default_folder() -> Path:
-    """Where a network lies that was trained without naming a folder."""
+    """Return the folder of a network that was trained without naming a folder."""
     return cache_home() / "nup"
 
 
 def read_card(folder: Path) -> NupCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name a folder that nup was trained into"
+            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train nup"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
     try:
         return NupCard(
-            **{**found, "marks": SpecialTokens(**found["marks"]), "limits": AptnessLimits(**found["limits"])}
+            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
         )
     except (KeyError, TypeError):
         raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
 
 
-def write_card(folder: Path, card: NupCard) -> None:
-    """Write the card of a folder; the last file of a training."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
-
-
 class NupModel:
-    """The exported network of a folder."""
+    """The exported network in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.card = read_card(folder)
         for name in (GRAPH, TOKENIZER):
             if sha256_of(folder / name) != self.card.files.get(name):
-                raise InputError(f"{folder / name}: is not the file of its card; train it again: rejoinder train nup")
+                raise InputError(f"{folder / name}: does not match its card; train it again: rejoinder train nup")
         self.digest = self.card.digest()
         self._tokenizer = read_tokenizer(folder / TOKENIZER, self.card.limits.utterance_tokens)
         self._session = open_session(folder / GRAPH)
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
-        """How probable it is that each reply is the next utterance; NaN where a context or a reply says nothing."""
-        found = np.full(len(replies), np.nan)
+        """Return the probability that each reply is the next utterance; NaN if the context or the reply is blank."""
+        values = np.full(len(replies), np.nan)
         rows = {
             i: self._row(context, reply)
             for i, (context, reply) in enumerate(zip(contexts, replies, strict=True))
@@ -99,44 +93,45 @@ class NupModel:
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([distinct[i].ids for i in batch], self.card.marks.padding)
-            begins = np.array([distinct[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
-            odds[batch] = self._session.run(["log_odds"], given)[0]
+            reply_starts = np.array([distinct[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
+            odds[batch] = self._session.run(["log_odds"], inputs)[0]
 
         compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
-        place = {row: i for i, row in enumerate(distinct)}
+        index = {row: i for i, row in enumerate(distinct)}
         for i, row in rows.items():
-            found[i] = 1 / (1 + np.exp(-np.clip(odds[place[row]], -60, 60)))
-        return found
+            values[i] = 1 / (1 + np.exp(-np.clip(odds[index[row]], -60, 60)))
+        return values
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
-        """Which pairs have more tokens than are read."""
+        """Return which pairs have more tokens than are read."""
         limits = self.card.limits
-        before = self._tokenizer.pieces([" ".join(context) for context in contexts])
-        said = self._tokenizer.pieces(list(replies))
+        context_ids = self._tokenizer.pieces([" ".join(context) for context in contexts])
+        reply_ids = self._tokenizer.pieces(list(replies))
         return [
-            len(c) > limits.context_tokens or len(r) > limits.reply_tokens for c, r in zip(before, said, strict=True)
+            len(c) > limits.context_tokens or len(r) > limits.reply_tokens
+            for c, r in zip(context_ids, reply_ids, strict=True)
         ]
 
     def _row(self, context: Sequence[str], reply: str) -> PairRow:
-        before, said = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
-        return build_pair_row([before], said, self.card.marks, self.card.limits)
+        context_ids, reply_ids = self._tokenizer.pieces([" ".join(text for text in context if text.strip()), reply])
+        return build_pair_row([context_ids], reply_ids, self.card.marks, self.card.limits)
 
 
 def open_nup(folder: str | None = None) -> NupModel:
-    """The network of a folder, or the one that ``rejoinder train nup`` left in the cache."""
-    found = default_folder() if folder is None else Path(folder)
-    if folder is None and not (found / CARD_FILE).is_file():
+    """Open the network in a folder, or by default the one that ``rejoinder train nup`` stored in the cache."""
+    location = default_folder() if folder is None else Path(folder)
+    if folder is None and not (location / CARD_FILE).is_file():
         raise RejoinderError(
-            "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or name its "
+            "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or give its "
             "folder: nup(folder='FOLDER')"
         )
     try:
-        changed = (found / CARD_FILE).stat().st_mtime_ns
+        changed = (location / CARD_FILE).stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading will say what is wrong
-    return _open(found, changed)
+        changed = 0  # reading will report what is wrong
+    return _open(location, changed)
 
 
 @lru_cache(maxsize=2)

@@ -1,8 +1,9 @@
-"""The network behind `nup` as a torch module, and how it becomes a folder that needs no torch."""
+"""The network of `nup` as a torch module, and its export to a folder that needs no torch."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.card import write_card
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.nup import model as cards
 from rejoinder.models.nup.model import NupCard
@@ -29,7 +31,7 @@ class NextUtteranceNetwork(nn.Module):
         self.head = nn.Linear(int(trunk.config.hidden_size), 2)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The log-odds that each reply is the next utterance: a softmax of two classes has no other freedom."""
+        """Return the log-odds that each reply is the next utterance, all that a softmax of two classes depends on."""
         states = self.trunk(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -46,7 +48,7 @@ def export_nup(
     about: dict[str, Any],
     target: Path,
 ) -> NupCard:
-    """Write the folder of a network: graph with int8 weights, tokeniser, card."""
+    """Write a network into a folder: graph with int8 weights, tokeniser, card."""
     target.mkdir(parents=True, exist_ok=True)
     network = network.eval().cpu()
     network.trunk.set_attn_implementation("eager")
@@ -57,7 +59,7 @@ def export_nup(
     axes = {0: "rows", 1: "tokens"}
     names = ["input_ids", "attention_mask", "token_type_ids"]
     with torch.no_grad(), silence_transformers(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tracer's notes on constants, and on its own age
+        warnings.simplefilter("ignore")  # the tracer's remarks on constants and on its own deprecation
         torch.onnx.export(
             network,
             (ids, mask, kinds),
@@ -72,5 +74,5 @@ def export_nup(
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     files = {name: sha256_of(target / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = NupCard(files, marks, limits, about)
-    cards.write_card(target, card)
+    write_card(target / cards.CARD_FILE, asdict(card))
     return card

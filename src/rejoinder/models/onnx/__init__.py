@@ -1,1 +1,1 @@
-"""ONNX graphs: int8 weights, and a torch interpreter for GPUs."""
+"""ONNX graphs: int8 weights, and their computation with torch on GPUs."""

@@ -1,7 +1,7 @@
-"""int8 weights in an ONNX graph, computed in float32: each row or column of a matrix has a scale of its own.
+"""int8 weights in an ONNX graph, computed in float32: each row or column of a matrix has its own scale.
 
-The activations stay float32, so that a text's vector depends neither on its neighbours in a batch nor on the machine's
-integer instructions; what is gained is size, a quarter of float32's.
+The activations stay float32, so that a text's vector depends neither on the other texts in a batch nor on the machine's
+integer instructions; the weights take a quarter of the space.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-INT8, SCALES = "/int8", "/scales"  # what a matrix's two parts are called, after its name
-_SMALLEST = 1_024  # elements; what is smaller stays float32
+INT8, SCALES = "/int8", "/scales"  # suffixes of the names of a matrix's two parts
+_SMALLEST = 1_024  # elements; smaller matrices stay float32
 
 
 def quantize_weights(source: Path, target: Path) -> int:
-    """Write the graph of ``source`` with its matrices as int8; how many matrices that were."""
+    """Write the graph of ``source`` with its matrices as int8; return the number of matrices."""
     import onnx
 
     model = onnx.load(str(source))
@@ -27,7 +27,7 @@ def quantize_weights(source: Path, target: Path) -> int:
 
 
 def quantize_graph(graph: Any, leave: Collection[str] = ()) -> int:
-    """Store the matrices of a graph as int8, but for those to ``leave``; how many matrices that were."""
+    """Store the matrices of a graph as int8, except for those in ``leave``; return the number of matrices."""
     from onnx import numpy_helper
 
     axes = _matrix_axes(graph)
@@ -52,7 +52,7 @@ def quantize_graph(graph: Any, leave: Collection[str] = ()) -> int:
 
 
 def quantize_matrix(values: Any, axis: int) -> tuple[Any, Any]:
-    """A matrix as int8 and a scale for each place on ``axis``; of a stack of matrices, each by itself."""
+    """Return a matrix as int8 and a scale for each index on ``axis``; in a stack, each matrix on its own."""
     along = values.ndim - 1 - axis if values.ndim == 2 else 1
     largest = np.abs(values).max(axis=along, keepdims=True)
     scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
@@ -60,12 +60,12 @@ def quantize_matrix(values: Any, axis: int) -> tuple[Any, Any]:
 
 
 def _dequantize_nodes(name: str, axis: int, dimensions: int) -> list[Any]:
-    """The nodes that make float32 of a matrix, once, at loading."""
+    """Return the nodes that turn a matrix into float32, once, at loading."""
     from onnx import TensorProto, helper
 
     if dimensions == 2:
         return [helper.make_node("DequantizeLinear", [name + INT8, name + SCALES], [name], f"{name}/read", axis=axis)]
-    # DequantizeLinear knows scales along one axis only: a stack of matrices has them along two.
+    # DequantizeLinear supports scales along one axis only: a stack of matrices has them along two.
     return [
         helper.make_node("Cast", [name + INT8], [f"{name}/cast"], f"{name}/read", to=TensorProto.FLOAT),
         helper.make_node("Mul", [f"{name}/cast", name + SCALES], [name], f"{name}/scale"),
@@ -73,7 +73,7 @@ def _dequantize_nodes(name: str, axis: int, dimensions: int) -> list[Any]:
 
 
 def _matrix_axes(graph: Any) -> dict[str, int]:
-    """The matrices of the graph and the axis that each output of theirs is computed along."""
+    """Return the matrices of the graph, each with the axis of its outputs."""
     axes: dict[str, int] = {}
     for node in graph.node:
         if node.op_type == "MatMul":
@@ -81,8 +81,8 @@ def _matrix_axes(graph: Any) -> dict[str, int]:
         elif node.op_type == "Gather":
             axes[node.input[0]] = 0
         elif node.op_type == "Gemm":
-            turned = any(a.name == "transB" and a.i for a in node.attribute)
-            axes[node.input[1]] = 0 if turned else 1
+            is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
+            axes[node.input[1]] = 0 if is_transposed else 1
         elif node.op_type == "Einsum":
             axes[node.input[1]] = 2
     sizes = {weight.name: len(weight.dims) for weight in graph.initializer}

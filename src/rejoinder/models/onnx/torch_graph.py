@@ -1,7 +1,7 @@
-"""An exported graph computed by torch: for a machine whose torch knows CUDA and whose onnxruntime does not.
+"""An exported graph computed by torch: for machines whose torch supports CUDA but whose onnxruntime does not.
 
-It has the operations that our exporters write (opset 17); whatever depends on no input is computed once, at opening.
-Sizes and shapes stay on the CPU, so that the GPU is not waited for.
+It has the operations that our exporters use (opset 17); what does not depend on an input is computed once, at loading.
+Sizes and shapes stay on the CPU, so that nothing waits for the GPU.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.onnx.torch_operations import OPERATIONS
 
-_SMALL = 64  # numbers; what is not larger is a size, a shape or a scalar, and stays on the CPU
+_SMALL = 64  # elements; a tensor this small is a size, a shape or a scalar, and stays on the CPU
 
 
 class UnknownOperationError(InputError):
-    """A graph asks for what is not in our list."""
+    """A graph needs an operation that is not implemented here."""
 
 
 class _Step(NamedTuple):
     operation: Any
-    given: tuple[str, ...]
+    inputs: tuple[str, ...]
     settings: dict[str, Any]
     results: tuple[str, ...]
-    last: tuple[str, ...]  # what nobody needs afterwards
+    last: tuple[str, ...]  # names that are not needed afterwards
 
 
 class TorchGraph:
@@ -43,34 +43,35 @@ class TorchGraph:
         self._torch, self._device = torch, torch.device(device)
         model: Any = onnx.load(str(path))
         known = {
-            one.name: self._placed(numpy_helper.to_array(one, str(path.parent))) for one in model.graph.initializer
+            tensor.name: self._to_tensor(numpy_helper.to_array(tensor, str(path.parent)))
+            for tensor in model.graph.initializer
         }
-        self._outputs = [one.name for one in model.graph.output]
+        self._outputs = [tensor.name for tensor in model.graph.output]
         self._steps = self._plan(model.graph.node, known, path)
-        self._known = {name: known[name] for step in self._steps for name in step.given if name in known}
-        self._known |= {name: known[name] for name in self._outputs if name in known}
+        self._constants = {name: known[name] for step in self._steps for name in step.inputs if name in known}
+        self._constants |= {name: known[name] for name in self._outputs if name in known}
 
-    def run(self, outputs: Sequence[str] | None, given: Mapping[str, Any]) -> list[Any]:
-        """What the graph gives for arrays, as arrays."""
+    def run(self, outputs: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """Return the outputs of the graph for the given arrays, as arrays."""
         torch = self._torch
-        values: dict[str, Any] = {"": None, **self._known}
+        values: dict[str, Any] = {"": None, **self._constants}
         values |= {
-            name: torch.from_numpy(np.ascontiguousarray(array)).to(self._device) for name, array in given.items()
+            name: torch.from_numpy(np.ascontiguousarray(array)).to(self._device) for name, array in inputs.items()
         }
         with torch.inference_mode():
             for step in self._steps:
-                found = step.operation(*(values[name] for name in step.given), **step.settings)
-                values[step.results[0]] = found
+                result = step.operation(*(values[name] for name in step.inputs), **step.settings)
+                values[step.results[0]] = result
                 for name in step.last:
                     del values[name]
             return [values[name].cpu().numpy() for name in outputs or self._outputs]
 
-    def _placed(self, array: Any) -> Any:
+    def _to_tensor(self, array: Any) -> Any:
         tensor = self._torch.from_numpy(np.array(array))
         return tensor if tensor.numel() <= _SMALL else tensor.to(self._device)
 
     def _plan(self, nodes: Sequence[Any], known: dict[str, Any], path: Path) -> list[_Step]:
-        """The steps that depend on an input; what the others give is put into ``known``."""
+        """Return the steps that depend on an input; the results of the others are put into ``known``."""
         steps: list[_Step] = []
         known[""] = None
         for node in nodes:
@@ -79,31 +80,31 @@ class TorchGraph:
                     f"{path}: {node.op_type} cannot be computed by torch here; set REJOINDER_DEVICE=cpu"
                 )
             step = _Step(OPERATIONS[node.op_type], tuple(node.input), _node_attributes(node), tuple(node.output), ())
-            if all(name in known for name in step.given):
+            if all(name in known for name in step.inputs):
                 with self._torch.inference_mode():
-                    known[step.results[0]] = step.operation(*(known[name] for name in step.given), **step.settings)
+                    known[step.results[0]] = step.operation(*(known[name] for name in step.inputs), **step.settings)
             else:
                 steps.append(step)
-        return self._with_ends(steps, known)
+        return self._add_last_uses(steps, known)
 
-    def _with_ends(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
-        kept = {*known, *self._outputs}
-        ended: list[_Step] = []
+    def _add_last_uses(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
+        needed = {*known, *self._outputs}
+        steps_with_ends: list[_Step] = []
         for step in reversed(steps):
-            last = tuple(name for name in dict.fromkeys((*step.given, *step.results)) if name not in kept)
-            kept.update(last)
-            ended.append(step._replace(last=last))
-        return ended[::-1]
+            last = tuple(name for name in dict.fromkeys((*step.inputs, *step.results)) if name not in needed)
+            needed.update(last)
+            steps_with_ends.append(step._replace(last=last))
+        return steps_with_ends[::-1]
 
 
 def _node_attributes(node: Any) -> dict[str, Any]:
-    """The attributes of a node as plain values."""
+    """Return the attributes of a node as plain values."""
     from onnx import AttributeProto, helper, numpy_helper
 
-    found: dict[str, Any] = {}
-    for one in node.attribute:
-        value = helper.get_attribute_value(one)
-        if one.type == AttributeProto.TENSOR:
+    attributes: dict[str, Any] = {}
+    for attribute in node.attribute:
+        value = helper.get_attribute_value(attribute)
+        if attribute.type == AttributeProto.TENSOR:
             value = np.array(numpy_helper.to_array(value))
-        found[one.name] = value.decode() if isinstance(value, bytes) else value
-    return found
+        attributes[attribute.name] = value.decode() if isinstance(value, bytes) else value
+    return attributes

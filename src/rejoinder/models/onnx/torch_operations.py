@@ -1,4 +1,4 @@
-"""The operations of ONNX (opset 17) that our exporters write, in torch."""
+"""The operations of ONNX (opset 17) that our exporters use, in torch."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from torch.nn import functional
 _DTYPES = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 11: torch.float64}  # TensorProto.DataType
 
 
-def _on_same_device(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Both where the one is that is not on the CPU."""
-    if one.device == other.device:
-        return one, other
-    return (one.to(other.device), other) if one.device.type == "cpu" else (one, other.to(one.device))
+def _on_same_device(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Return both on the device of the one that is not on the CPU."""
+    if first.device == second.device:
+        return first, second
+    return (first.to(second.device), second) if first.device.type == "cpu" else (first, second.to(first.device))
 
 
 def _binary(operation: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    return lambda one, other: operation(*_on_same_device(one, other))
+    return lambda first, second: operation(*_on_same_device(first, second))
 
 
-def _divide(one: Tensor, other: Tensor) -> Tensor:
-    whole = not one.is_floating_point()
-    return torch.div(one, other, rounding_mode="trunc") if whole else one / other
+def _divide(first: Tensor, second: Tensor) -> Tensor:
+    is_integer = not first.is_floating_point()
+    return torch.div(first, second, rounding_mode="trunc") if is_integer else first / second
 
 
 def _constant(value: Any = None, **settings: Any) -> Tensor:
-    given = value if value is not None else next(iter(settings.values()))
-    return torch.from_numpy(np.array(given))
+    content = value if value is not None else next(iter(settings.values()))
+    return torch.from_numpy(np.array(content))
 
 
 def _to_integers(tensor: Tensor) -> list[int]:
-    return [int(one) for one in tensor.tolist()]
+    return [int(number) for number in tensor.tolist()]
 
 
 def _reshape(data: Tensor, shape: Tensor, allowzero: int = 0) -> Tensor:
@@ -45,7 +45,7 @@ def _reshape(data: Tensor, shape: Tensor, allowzero: int = 0) -> Tensor:
 
 def _unsqueeze(data: Tensor, axes: Tensor) -> Tensor:
     rank = data.dim() + axes.numel()
-    for axis in sorted(one % rank for one in _to_integers(axes.reshape(-1))):
+    for axis in sorted(number % rank for number in _to_integers(axes.reshape(-1))):
         data = data.unsqueeze(axis)
     return data
 
@@ -55,7 +55,7 @@ def _squeeze(data: Tensor, axes: Tensor | None = None) -> Tensor:
 
 
 def _expand(data: Tensor, shape: Tensor) -> Tensor:
-    # Both sides may be wider: a size of 1 leaves the other's.
+    # Either side may be wider: a size of 1 takes the other's.
     return data.expand(np.broadcast_shapes(tuple(data.shape), tuple(_to_integers(shape))))
 
 
@@ -63,8 +63,8 @@ def _gather(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     data, indices = _on_same_device(data, indices)
     axis %= data.dim()
     indices = torch.where(indices < 0, indices + data.shape[axis], indices)
-    found = data.index_select(axis, indices.reshape(-1))
-    return found.reshape([*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]])
+    rows = data.index_select(axis, indices.reshape(-1))
+    return rows.reshape([*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]])
 
 
 def _gather_elements(data: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
@@ -109,8 +109,8 @@ def _reduce_sum(data: Tensor, axes: Tensor | None = None, keepdims: int = 1, noo
 
 def _reduce_l2(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
     """ReduceL2."""
-    found: Tensor = torch.linalg.vector_norm(data, dim=None if axes is None else list(axes), keepdim=bool(keepdims))
-    return found
+    norms: Tensor = torch.linalg.vector_norm(data, dim=None if axes is None else list(axes), keepdim=bool(keepdims))
+    return norms
 
 
 def _reduce_mean(data: Tensor, axes: Any = None, keepdims: int = 1) -> Tensor:
@@ -134,9 +134,9 @@ def _layer_norm(data: Tensor, scale: Tensor, bias: Tensor | None = None, **setti
     )
 
 
-def _where(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    where = next((t.device for t in (condition, one, other) if t.device.type != "cpu"), condition.device)
-    return torch.where(condition.to(where), one.to(where), other.to(where))
+def _where(condition: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    device = next((t.device for t in (condition, first, second) if t.device.type != "cpu"), condition.device)
+    return torch.where(condition.to(device), first.to(device), second.to(device))
 
 
 def _flatten(data: Tensor, axis: int = 1) -> Tensor:
@@ -144,8 +144,8 @@ def _flatten(data: Tensor, axis: int = 1) -> Tensor:
 
 
 def _concat(*parts: Tensor, axis: int = 0) -> Tensor:
-    where = next((part.device for part in parts if part.device.type != "cpu"), parts[0].device)
-    return torch.cat([part.to(where) for part in parts], axis)
+    device = next((part.device for part in parts if part.device.type != "cpu"), parts[0].device)
+    return torch.cat([part.to(device) for part in parts], axis)
 
 
 def _cast(data: Tensor, to: int) -> Tensor:
@@ -163,7 +163,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "CumSum": lambda data, axis: torch.cumsum(data, int(axis)),
     "DequantizeLinear": _dequantize,
     "Div": _binary(_divide),
-    "Einsum": lambda *given, equation: torch.einsum(equation, *given),
+    "Einsum": lambda *operands, equation: torch.einsum(equation, *operands),
     "Equal": _binary(torch.eq),
     "Erf": torch.erf,
     "Expand": _expand,

@@ -1,4 +1,4 @@
-"""The card of a folder with a ranker: how it reads a question, where its words' vectors are, and the files' digests."""
+"""The card of a folder with a ranker: how it reads a question, which word vectors it uses, and the files' digests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "weights.safetensors", "config.js
 FORMAT = 1
 EMBEDDED = "embedded"
 RankerKind: TypeAlias = Literal["cross", "situated"]
-_NEEDED = {  # files, by kind and whether the encoder is the embedded one
+_NEEDED = {  # files by kind and whether the encoder is the embedded one
     ("cross", True): (READER,),
     ("situated", True): (READER, CHOOSER, COUNTS),
     ("cross", False): (WEIGHTS, TOKENIZER, CONFIG),
@@ -29,70 +29,64 @@ _NEEDED = {  # files, by kind and whether the encoder is the embedded one
 
 @dataclass(frozen=True)
 class StatementChoice:
-    """Which statements are read for a candidate: all of a short situation, the likeliest few of a longer one."""
+    """Which statements are read for a candidate: all of a short situation, the most likely few of a longer one."""
 
-    whole: int = 8  # statements: a situation of no more is read as it is
+    whole: int = 8  # statements: a situation with no more than this is read in full
     most: int = 3
-    likeness: float = 4.0  # what a statement gains, in log-odds, for words like the candidate's
+    likeness: float = 4.0  # what a statement gains, in log-odds, for words similar to the candidate's
 
 
 @dataclass(frozen=True)
 class RankerCard:
-    """How the networks of a folder are used, and where they come from."""
+    """How to use the networks of a folder, and where they come from."""
 
     kind: RankerKind
-    encoder: str  # "embedded", or the model that it was trained from, which torch then reads
+    encoder: str  # "embedded", or the model that it was trained from, which then needs torch
     given: str  # the input that it was trained with
     files: dict[str, str]  # name: sha256
     marks: SpecialTokens
-    words: str = ""  # the sha256 of the words' vectors, which are those of aptness; nothing where torch reads
+    words: str = ""  # the sha256 of the word vectors, which are those of aptness; empty for a torch model
     limits: RankerLimits = field(default_factory=RankerLimits)
     choice: StatementChoice = field(default_factory=StatementChoice)
     about: dict[str, Any] = field(default_factory=dict)  # licence, seed, data, measured ...
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of everything that decides a number."""
+        """Return the digest of everything that determines a score."""
         decides = asdict(self)
         del decides["about"]
         return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
 def read_card(folder: Path) -> RankerCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name a folder that rejoinder train ranker wrote"
+            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train ranker"
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: is not a card of a ranker in format {FORMAT}; train it again")
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise InputError(f"{path}: is not the card of a ranker in format {FORMAT}; train it again")
     try:
         parts = {
-            "marks": SpecialTokens(**found["marks"]),
-            "limits": RankerLimits(**found["limits"]),
-            "choice": StatementChoice(**found["choice"]),
+            "marks": SpecialTokens(**content["marks"]),
+            "limits": RankerLimits(**content["limits"]),
+            "choice": StatementChoice(**content["choice"]),
         }
-        card = RankerCard(**{**found, **parts})
+        card = RankerCard(**{**content, **parts})
         for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
             card.files[name]
         return card
     except (KeyError, TypeError):
-        raise InputError(f"{path}: is not a card of a ranker (a key is missing or unknown); train it again") from None
-
-
-def write_card(folder: Path, card: RankerCard) -> None:
-    """Write the card of a folder; the last file of a training."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=option))
+        raise InputError(f"{path}: is not the card of a ranker (a key is missing or unknown); train it again") from None
 
 
 def check_files(folder: Path, card: RankerCard) -> None:
-    """Raise where a file is not the one that the card was written for."""
-    for name, wanted in card.files.items():
-        if not (folder / name).is_file() or sha256_of(folder / name) != wanted:
-            raise InputError(f"{folder / name}: is not the file of its card; install rejoinder again, or train again")
+    """Raise if a file does not match the card."""
+    for name, digest in card.files.items():
+        if not (folder / name).is_file() or sha256_of(folder / name) != digest:
+            raise InputError(f"{folder / name}: does not match its card; install rejoinder again, or train again")

@@ -1,9 +1,10 @@
-"""A trained ranker as a folder that needs no torch: its graphs with int8 matrices, the words' weights, and the card."""
+"""Export of a trained ranker to a folder that needs no torch: graphs with int8 matrices, word weights, and the card."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.graph import write_graph
 from rejoinder.models.aptness.network import CrossEncoder
+from rejoinder.models.card import write_card
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard, StatementChoice
@@ -28,7 +30,7 @@ def export_ranker(
     reader: CrossEncoder,
     chooser: ChooserNetwork | None,
     weights: Floats | None,
-    given: str,
+    input_name: str,
     choice: StatementChoice,
     limits: RankerLimits,
     about: Mapping[str, Any],
@@ -36,30 +38,30 @@ def export_ranker(
 ) -> RankerCard:
     """Write a ranker that was trained from the embedded networks; the same networks give the same bytes.
 
-    Without a chooser (and the weights of words) it reads every statement. The words' vectors must be those of aptness.
+    Without a chooser (and word weights) it reads every statement. The word vectors must be those of aptness.
     """
     target.mkdir(parents=True, exist_ok=True)
-    (target / cards.CARD_FILE).unlink(missing_ok=True)  # without its card the folder is none until it is whole
+    (target / cards.CARD_FILE).unlink(missing_ok=True)  # a folder without a card is not used until it is complete
     words, mask = torch.zeros(2, 7, int(reader.trunk.config.hidden_size)), torch.ones(2, 7, dtype=torch.int64)
     words[:, :, 0] = torch.arange(7)
     mask[1, 5:] = 0
-    kinds = torch.zeros_like(mask)
-    kinds[:, 3:] = mask[:, 3:]
-    read = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
+    segments = torch.zeros_like(mask)
+    segments[:, 3:] = mask[:, 3:]
+    inputs = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
     reader = _copy_to_cpu(reader)
-    pairs = {**read, "token_type_ids": (kinds, _TOKENS)}
+    pairs = {**inputs, "token_type_ids": (segments, _TOKENS)}
     state = {f"reader.{name}": values for name, values in reader.state_dict().items()}
     write_graph(WordReader(reader), pairs, {"log_odds": _ROWS}, state, target / cards.READER)
     names = [cards.READER]
     if chooser is not None and weights is not None:
-        _write_chooser(chooser, read, target)
+        _write_chooser(chooser, inputs, target)
         weights.astype("<f4").tofile(target / cards.COUNTS)
         names += [cards.CHOOSER, cards.COUNTS]
     shipped = aptness_card.read_card(require_model("aptness"))
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
         encoder=cards.EMBEDDED,
-        given=given,
+        given=input_name,
         files={name: sha256_of(target / name) for name in names},
         marks=shipped.marks,
         words=shipped.files[aptness_card.EMBEDDINGS],
@@ -67,23 +69,23 @@ def export_ranker(
         choice=choice,
         about=dict(about),
     )
-    cards.write_card(target, card)
+    write_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 
-def _write_chooser(chooser: ChooserNetwork, read: dict[str, Any], target: Path) -> None:
+def _write_chooser(chooser: ChooserNetwork, word_inputs: dict[str, Any], target: Path) -> None:
     chooser = _copy_to_cpu(chooser)
-    places = torch.zeros(2, 3, 7)
-    places[:, 0, 1:3] = places[:, 1, 3:4] = places[:, 2, 4:5] = 0.5
-    given = {**read, "places": (places, {0: "rows", 1: "statements", 2: "tokens"})}
-    found = {"log_odds": {0: "rows", 1: "statements"}}
+    spans = torch.zeros(2, 3, 7)
+    spans[:, 0, 1:3] = spans[:, 1, 3:4] = spans[:, 2, 4:5] = 0.5
+    inputs = {**word_inputs, "places": (spans, {0: "rows", 1: "statements", 2: "tokens"})}
+    outputs = {"log_odds": {0: "rows", 1: "statements"}}
     state = {f"chooser.{name}": values for name, values in chooser.state_dict().items()}
-    write_graph(WordChooser(chooser), given, found, state, target / cards.CHOOSER)
+    write_graph(WordChooser(chooser), inputs, outputs, state, target / cards.CHOOSER)
 
 
 def _copy_to_cpu(network: nn.Module) -> Any:
-    """A copy on the CPU, in float32, without dropout, whose attention the tracer can follow."""
-    found: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
-    found.trunk.set_attn_implementation("eager")
-    found.trunk.pooler = None
-    return found
+    """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
+    duplicate: Any = copy.deepcopy(network).to("cpu", torch.float32).eval()
+    duplicate.trunk.set_attn_implementation("eager")
+    duplicate.trunk.pooler = None
+    return duplicate

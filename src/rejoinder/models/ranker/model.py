@@ -1,7 +1,7 @@
 """A ranker without torch: how well candidates answer a request in a situation, and which statements were read for each.
 
-A candidate without a word has no score (NaN). A question without statements is ranked by its request alone, one without
-a context by its statements alone.
+A blank candidate has no score (NaN). A question without statements is ranked by its request alone, one without a
+context by its statements alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rejoinder.types import Question
 
 
 class RankerGraphs:
-    """The graphs of a folder, each opened when it is first needed."""
+    """The graphs in a folder, each opened when first needed."""
 
     def __init__(self, folder: Path, card: RankerCard, shipped: Path) -> None:
         self._folder = folder
@@ -45,34 +45,34 @@ class RankerGraphs:
         self._words = WordTable(shipped / aptness_card.EMBEDDINGS, aptness_card.read_card(shipped).dimensions)
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate; equal rows are computed once."""
-        place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-        kept = list(place)
-        found = np.empty(len(kept))
+        """Return the score of each candidate; equal rows are computed once."""
+        index = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        distinct = list(index)
+        values = np.empty(len(distinct))
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([kept[i].ids for i in batch], self._padding)
-            begins = np.array([kept[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
-            given = {"words": self._words.vectors(tokens), "attention_mask": mask, "token_type_ids": kinds}
-            found[batch] = self._reader.run(["log_odds"], given)[0]
+            tokens, mask = pad([distinct[i].ids for i in batch], self._padding)
+            reply_starts = np.array([distinct[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
+            inputs = {"words": self._words.vectors(tokens), "attention_mask": mask, "token_type_ids": segments}
+            values[batch] = self._reader.run(["log_odds"], inputs)[0]
 
-        compute_in_parallel(fill, batches([len(row.ids) for row in kept]))
-        return found[[place[row] for row in rows]]
+        compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
+        return values[[index[row] for row in rows]]
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
-        """The log-odds of each statement."""
-        found: list[Floats] = [np.zeros(0, np.float32)] * len(rows)
+        """Return the log-odds of each statement."""
+        results: list[Floats] = [np.zeros(0, np.float32)] * len(rows)
 
         def fill(batch: Rows) -> None:
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)
-            places = span_weights([rows[i] for i in batch], tokens.shape[1])
-            given = {"words": self._words.vectors(tokens), "attention_mask": mask, "places": places}
-            for i, odds in zip(batch, self._chooser.run(["log_odds"], given)[0], strict=True):
-                found[i] = odds[: len(rows[i].spans) - 1].copy()
+            spans = span_weights([rows[i] for i in batch], tokens.shape[1])
+            inputs = {"words": self._words.vectors(tokens), "attention_mask": mask, "places": spans}
+            for i, odds in zip(batch, self._chooser.run(["log_odds"], inputs)[0], strict=True):
+                results[i] = odds[: len(rows[i].spans) - 1].copy()
 
         compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
-        return found
+        return results
 
     @cached_property
     def _reader(self) -> Any:
@@ -84,19 +84,19 @@ class RankerGraphs:
 
 
 def span_weights(rows: Sequence[SituationRow], width: int) -> Floats:
-    """(rows, 1 + statements, tokens): what makes means of the words of the request and of each statement."""
-    found = np.zeros((len(rows), max(len(row.spans) for row in rows), width), np.float32)
+    """Return (rows, 1 + statements, tokens): weights that average the words of the request and of each statement."""
+    weights = np.zeros((len(rows), max(len(row.spans) for row in rows), width), np.float32)
     for n, row in enumerate(rows):
-        for at, (start, end) in enumerate(row.spans):
-            found[n, at, start:end] = 1 / max(1, end - start)
-    return found
+        for index, (start, end) in enumerate(row.spans):
+            weights[n, index, start:end] = 1 / max(1, end - start)
+    return weights
 
 
 class CandidateReader(Protocol):
     """What reads candidates: a graph in onnxruntime, or torch."""
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate."""
+        """Return the score of each candidate."""
         ...
 
 
@@ -104,12 +104,12 @@ class StatementChooser(Protocol):
     """What chooses statements."""
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
-        """The log-odds of each statement."""
+        """Return the log-odds of each statement."""
         ...
 
 
 class Ranking(NamedTuple):
-    """What a ranker says of a question: a score a candidate, and the places of the statements read for each."""
+    """A ranker's result for a question: one score per candidate, and the indices of the statements read for each."""
 
     scores: list[float]
     used: list[tuple[int, ...]]
@@ -124,20 +124,20 @@ class _QuestionTokens(NamedTuple):
 
 
 def shipped_folder() -> Path:
-    """The folder of the ranker that comes with the package."""
+    """Return the folder of the ranker shipped with the package."""
     if not (WEIGHTS / "ranker" / cards.CARD_FILE).is_file():
         raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
     return WEIGHTS / "ranker"
 
 
 def open_ranker(folder: str | Path | None = None) -> RankerModel:
-    """The ranker of a folder, that of the package where none is named; opened once in a process."""
-    found = shipped_folder() if folder is None else Path(folder)
+    """Open the ranker in a folder, or by default that of the package, once per process."""
+    location = shipped_folder() if folder is None else Path(folder)
     try:
-        changed = (found / cards.CARD_FILE).stat().st_mtime_ns
+        changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading the card will say what is wrong
-    return _open(found, changed)
+        changed = 0  # reading the card will report what is wrong
+    return _open(location, changed)
 
 
 @lru_cache(maxsize=2)
@@ -146,7 +146,7 @@ def _open(folder: Path, changed: int) -> RankerModel:
 
 
 class RankerModel:
-    """A ranker: what reads candidates and, in a situated one, what chooses statements."""
+    """A ranker: a reader of candidates and, if it is situated, a chooser of statements."""
 
     def __init__(self, folder: Path) -> None:
         self.card = cards.read_card(folder)
@@ -162,34 +162,34 @@ class RankerModel:
         self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_card(aptness).dimensions)
 
     def rank(self, questions: Sequence[Question]) -> list[Ranking]:
-        """The scores of every question, and what was read for them."""
-        read = self._tokens(questions)
-        used = self._used(read)
-        rows, places = [], []
-        for n, (question, places_of) in enumerate(zip(read, used, strict=True)):
+        """Return the scores for every question, and the statements that were read."""
+        tokens = self._tokens(questions)
+        used = self._used(tokens)
+        rows, positions = [], []
+        for n, (question, used_statements) in enumerate(zip(tokens, used, strict=True)):
             for c, candidate in enumerate(question.candidates):
                 if candidate:
-                    statements = [question.statements[place] for place in places_of[c]]
+                    statements = [question.statements[statement_index] for statement_index in used_statements[c]]
                     row = candidate_row(statements, question.request, candidate, self.card.marks, self.card.limits)
                     rows.append(row)
-                    places.append((n, c))
-        scores = [[NAN] * len(question.candidates) for question in read]
-        for (n, c), score in zip(places, self._reader.scores(rows) if rows else (), strict=True):
+                    positions.append((n, c))
+        scores = [[NAN] * len(question.candidates) for question in tokens]
+        for (n, c), score in zip(positions, self._reader.scores(rows) if rows else (), strict=True):
             scores[n][c] = float(score)
-        return [Ranking(*found) for found in zip(scores, used, strict=True)]
+        return [Ranking(*result) for result in zip(scores, used, strict=True)]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]]:
-        """The places of the statements that are read for each candidate."""
+        """Return the indices of the statements that are read for each candidate."""
         return self._used(self._tokens(questions))
 
     def odds(self, questions: Sequence[Question]) -> list[Floats]:
-        """The log-odds that each statement matters to the request; of a situated ranker."""
+        """Return the log-odds that each statement matters to the request; only for a situated ranker."""
         return self._odds(self._tokens(questions))
 
     def _tokens(self, questions: Sequence[Question]) -> list[_QuestionTokens]:
         texts = [question_texts(question) for question in questions]
-        every = list(dict.fromkeys(text for parts in texts for part in parts for text in part))
-        ids = {text: tuple(found) for text, found in zip(every, self._tokenizer.pieces(every), strict=True)}
+        distinct = list(dict.fromkeys(text for parts in texts for part in parts for text in part))
+        ids = {text: tuple(pieces) for text, pieces in zip(distinct, self._tokenizer.pieces(distinct), strict=True)}
         card = self.card
         return [
             _QuestionTokens(
@@ -200,37 +200,44 @@ class RankerModel:
             for statements, context, candidates in texts
         ]
 
-    def _used(self, read: Sequence[_QuestionTokens]) -> list[list[tuple[int, ...]]]:
+    def _used(self, tokens: Sequence[_QuestionTokens]) -> list[list[tuple[int, ...]]]:
         if self._counts is None:
-            return [[self._fitting(one, candidate) for candidate in one.candidates] for one in read]
-        found = []
-        for one, odds in zip(read, self._odds(read), strict=True):
-            gained = word_similarity(one.statements, one.candidates, self._words, self._counts)
-            found.append([choose_statements(odds, of, self.card.choice) for of in gained])
-        return found
+            return [
+                [self._fitting_statements(question, candidate) for candidate in question.candidates]
+                for question in tokens
+            ]
+        used = []
+        for question, odds in zip(tokens, self._odds(tokens), strict=True):
+            similarities = word_similarity(question.statements, question.candidates, self._words, self._counts)
+            used.append([choose_statements(odds, similarity, self.card.choice) for similarity in similarities])
+        return used
 
-    def _fitting(self, one: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
-        """The places of the statements that a row with all of them has room for."""
-        room = count_fitting(one.statements, one.request, candidate, self.card.limits)
-        return tuple(place for place in range(room) if one.statements[place])
+    def _fitting_statements(self, question: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
+        """Return the indices of the statements that fit into a row."""
+        room = count_fitting(question.statements, question.request, candidate, self.card.limits)
+        return tuple(index for index in range(room) if question.statements[index])
 
-    def _odds(self, read: Sequence[_QuestionTokens]) -> list[Floats]:
+    def _odds(self, tokens: Sequence[_QuestionTokens]) -> list[Floats]:
         card = self.card
         if self._chooser is None:
-            raise InputError("this ranker reads every statement and chooses none; a situated one chooses")
-        rows = [situation_rows(one.statements, one.request, card.marks, card.limits) for one in read]
-        flat = self._chooser.odds([row for of in rows for row in of])
-        found, at = [], 0
-        for one, of in zip(read, rows, strict=True):
-            odds = np.concatenate(flat[at : at + len(of)]) if of else np.zeros(0, np.float32)
-            odds[[i for i, statement in enumerate(one.statements) if not statement]] = -np.inf
-            found.append(odds)
-            at += len(of)
-        return found
+            raise InputError("this ranker reads every statement and has no log-odds for them; use a situated ranker")
+        rows = [situation_rows(question.statements, question.request, card.marks, card.limits) for question in tokens]
+        flat_odds = self._chooser.odds([row for question_rows in rows for row in question_rows])
+        results, start = [], 0
+        for question, question_rows in zip(tokens, rows, strict=True):
+            odds = (
+                np.concatenate(flat_odds[start : start + len(question_rows)])
+                if question_rows
+                else np.zeros(0, np.float32)
+            )
+            odds[[i for i, statement in enumerate(question.statements) if not statement]] = -np.inf
+            results.append(odds)
+            start += len(question_rows)
+        return results
 
 
 def check_word_vectors(aptness: Path, card: RankerCard, folder: Path) -> None:
-    """Raise where the words' vectors are not those that the ranker was trained with."""
+    """Raise if the word vectors are not those that the ranker was trained with."""
     if aptness_card.read_card(aptness).files[aptness_card.EMBEDDINGS] != card.words:
         raise InputError(f"{folder}: was trained with another version of aptness; train it again")
 

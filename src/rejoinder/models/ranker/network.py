@@ -1,8 +1,9 @@
-"""The networks of a ranker, as torch modules: what reads a candidate, and what tells which statements matter.
+"""The networks of a ranker as torch modules: one reads candidates, the other chooses the statements that matter.
 
-The *reader* is the cross-encoder of `aptness`, trained on: statements, request and candidate together. The *chooser*
-reads the request and all statements once, whatever the number of candidates, and gives each statement the log-odds that
-it matters to the request. Both take words as vectors too, so that their graphs hold no word embeddings.
+The *reader* is the cross-encoder of `aptness`, trained further: it reads statements, request and candidate together.
+The *chooser* reads the request and all statements once, however many candidates there are, and gives each statement the
+log-odds that it matters to the request. Both also accept words as vectors, so that their graphs contain no word
+embeddings.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class ChooserNetwork(nn.Module):
         self.head = nn.Linear(dimensions, 1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
-        """(rows, tokens) and the words of the request and of each statement (rows, 1 + statements, tokens)."""
+        """Map (rows, tokens) and the spans of request and statements (rows, 1 + statements, tokens) to log-odds."""
         words = self.trunk.embeddings.word_embeddings(input_ids)
         return self.of_words(words, attention_mask, places)
 
     def of_words(self, words: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
-        """(rows, statements) from the words' vectors."""
+        """Return (rows, statements) log-odds from word vectors."""
         states = self.trunk(inputs_embeds=words, attention_mask=attention_mask).last_hidden_state
         means = places.to(states.dtype) @ states
         request, statements = means[:, :1].expand_as(means[:, 1:]), means[:, 1:]
@@ -42,14 +43,14 @@ class ChooserNetwork(nn.Module):
 
 
 class WordReader(nn.Module):
-    """A cross-encoder that is given its words as vectors."""
+    """A cross-encoder whose input is word vectors."""
 
     def __init__(self, reader: CrossEncoder) -> None:
         super().__init__()
         self.reader = reader
 
     def forward(self, words: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The log-odds of each pair."""
+        """Return the log-odds of each pair."""
         states = self.reader.trunk(
             inputs_embeds=words, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -61,20 +62,20 @@ class WordReader(nn.Module):
 
 
 class WordChooser(nn.Module):
-    """A chooser that is given its words as vectors."""
+    """A chooser whose input is word vectors."""
 
     def __init__(self, chooser: ChooserNetwork) -> None:
         super().__init__()
         self.chooser = chooser
 
     def forward(self, words: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
-        """The log-odds of each statement."""
+        """Return the log-odds of each statement."""
         return self.chooser.of_words(words, attention_mask, places)
 
 
 def copy_first_layers(trunk: Any, layers: int) -> Any:
-    """A copy of a BERT with only its first layers."""
-    found = copy.deepcopy(trunk)
-    found.encoder.layer = found.encoder.layer[:layers]
-    found.config.num_hidden_layers = layers
-    return found
+    """Return a copy of a BERT with only its first layers."""
+    duplicate = copy.deepcopy(trunk)
+    duplicate.encoder.layer = duplicate.encoder.layer[:layers]
+    duplicate.config.num_hidden_layers = layers
+    return duplicate

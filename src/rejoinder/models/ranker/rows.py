@@ -1,8 +1,8 @@
-"""What a ranker reads, as rows of token ids: a candidate after some statements and the request, or the whole situation.
+"""The inputs of a ranker as rows of token ids: a candidate after statements and the request, or the whole situation.
 
-Statements stand before the request, as earlier utterances would. ``[user]`` is read as "the user", another name in
-brackets as the bare word. What is longer than the limits is cut: a statement and a candidate at their end, the request
-at its beginning; statements for which a row has no room are left out, the last ones first.
+Statements come before the request, as earlier utterances would. ``[user]`` is read as "the user", another name in
+brackets without the brackets. Texts beyond the limits are cut: a statement and a candidate at the end, the request at
+the beginning; statements that do not fit into a row are left out, the last ones first.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class RankerLimits:
 
 
 class SituationRow(NamedTuple):
-    """``[CLS] statement [unused0] ... request [SEP]``: where the request and each statement begin and end."""
+    """``[CLS] statement [unused0] ... request [SEP]``, and where the request and each statement begin and end."""
 
     ids: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]  # the request's first
 
 
 def strip_brackets(text: str) -> str:
-    """A text without brackets around names."""
-    return _NAME.sub(lambda found: _READ_AS.get(found[1].lower(), found[1]), text)
+    """Return a text without brackets around names."""
+    return _NAME.sub(lambda match: _READ_AS.get(match[1].lower(), match[1]), text)
 
 
 def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]:
-    """The statements, the context's utterances and the candidates of a question, as they are read."""
+    """Return the statements, the context's turns and the candidates of a question, as they are read."""
     return (
         [strip_brackets(statement.text) for statement in question.situation],
         [strip_brackets(turn.text) for turn in question.context],
@@ -53,17 +53,17 @@ def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]
 
 
 def request_ids(context: Sequence[Ids], marks: SpecialTokens, limits: RankerLimits) -> list[int]:
-    """The utterances of a context in one, the last tokens of them."""
-    found: list[int] = []
+    """Return the last tokens of a context's turns, joined."""
+    ids: list[int] = []
     for utterance in context:
-        found += [marks.between, *utterance] if found else utterance
-    return found[-limits.request_tokens :]
+        ids += [marks.between, *utterance] if ids else utterance
+    return ids[-limits.request_tokens :]
 
 
 def candidate_row(
     statements: Sequence[Ids], request: Sequence[int], candidate: Ids, marks: SpecialTokens, limits: RankerLimits
 ) -> PairRow:
-    """A candidate after some statements and the request."""
+    """Return a candidate after some statements and the request."""
     reply = candidate[: limits.candidate_tokens]
     before: list[int] = []
     for statement in statements[: count_fitting(statements, request, candidate, limits)]:
@@ -73,30 +73,30 @@ def candidate_row(
 
 
 def count_fitting(statements: Sequence[Ids], request: Sequence[int], candidate: Ids, limits: RankerLimits) -> int:
-    """How many statements, from the first on, a row has room for beside the request and a candidate."""
+    """Return how many statements, from the first, fit into a row with the request and a candidate."""
     room = limits.row_tokens - len(request) - min(len(candidate), limits.candidate_tokens) - 3
-    for place, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         room -= min(len(statement), limits.statement_tokens) + 1
         if room < 0:
-            return place
+            return index
     return len(statements)
 
 
 def situation_rows(
     statements: Sequence[Ids], request: Sequence[int], marks: SpecialTokens, limits: RankerLimits
 ) -> list[SituationRow]:
-    """The situation and the request, in as many rows as it takes; together they hold every statement once, in order."""
+    """Return rows with the situation and the request; together they contain every statement once, in order."""
     rows: list[SituationRow] = []
     room = limits.row_tokens - len(request) - 2
     before: list[int] = []
     spans: list[tuple[int, int]] = []
     for statement in [*statements, None]:
-        cut = statement[: limits.statement_tokens] if statement is not None else ()
-        if spans and (statement is None or len(before) + len(cut) + 1 > room):
+        statement_ids = statement[: limits.statement_tokens] if statement is not None else ()
+        if spans and (statement is None or len(before) + len(statement_ids) + 1 > room):
             start = len(before) + 1
-            whole = (marks.first, *before, *request, marks.last)
-            rows.append(SituationRow(whole, ((start, start + len(request)), *spans)))
+            ids = (marks.first, *before, *request, marks.last)
+            rows.append(SituationRow(ids, ((start, start + len(request)), *spans)))
             before, spans = [], []
-        spans.append((len(before) + 1, len(before) + 1 + len(cut)))
-        before += [*cut, marks.between]
+        spans.append((len(before) + 1, len(before) + 1 + len(statement_ids)))
+        before += [*statement_ids, marks.between]
     return rows

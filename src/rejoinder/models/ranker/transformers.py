@@ -1,8 +1,9 @@
-"""A ranker on any encoder of transformers (BERT, RoBERTa, DeBERTa ...): the score is read off the first token."""
+"""A ranker on any transformers encoder (BERT, RoBERTa, DeBERTa ...), which scores by the first token."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import batches, pad
+from rejoinder.models.card import write_card
 from rejoinder.models.device import batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.encoder.transformers import load_tokenizer, open_network
@@ -35,24 +37,24 @@ class HubReader(nn.Module):
         self.head = nn.Linear(int(trunk.config.hidden_size), 1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The score of each pair."""
-        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        """Return the score of each pair."""
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         if getattr(self.trunk.config, "type_vocab_size", 0) > 1:
-            given["token_type_ids"] = token_type_ids
-        scores: Tensor = self.head(self.trunk(**given).last_hidden_state[:, 0])
+            inputs["token_type_ids"] = token_type_ids
+        scores: Tensor = self.head(self.trunk(**inputs).last_hidden_state[:, 0])
         return scores.squeeze(-1)
 
 
 def open_hub_reader(name: str) -> tuple[HubReader, str]:
-    """A model by its name (``hf:NAME``, a folder, or of the catalog) with a new layer on top, and its tokeniser."""
+    """Open a model by name (``hf:NAME``, a folder, or from the catalog) with a new layer on top, and its tokeniser."""
     folder, mark = find_encoder_folder(name)
     if mark != cards.CONFIG:
-        raise InputError(f"the encoder {name!r} is an exported graph; name one that torch can train, e.g. hf:minilm")
+        raise InputError(f"the encoder {name!r} is an exported graph; use one that torch can train, e.g. hf:minilm")
     return HubReader(open_network(folder)), load_tokenizer(folder, RankerLimits().row_tokens).serialized
 
 
 def find_special_tokens(tokenizer: str) -> SpecialTokens:
-    """The ids that begin, part, end and fill a row, as this tokeniser has them."""
+    """Return the ids of the tokens with which this tokeniser begins, separates, ends and pads a row."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_str(tokenizer)
@@ -64,9 +66,7 @@ def find_special_tokens(tokenizer: str) -> SpecialTokens:
 
 
 def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
-    """The limits, with rows no longer than the encoder's positions."""
-    from dataclasses import replace
-
+    """Return the limits, with rows no longer than the encoder's positions."""
     positions = int(getattr(reader.trunk.config, "max_position_embeddings", 512)) - 2
     row = min(limits.row_tokens, positions)
     half = (row - 3) // 2  # so that a request and a candidate always fit
@@ -79,9 +79,7 @@ def fit_limits(reader: HubReader, limits: RankerLimits) -> RankerLimits:
 
 
 def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target: Path) -> RankerCard:
-    """Write a ranker that torch reads; the card gets the files' digests."""
-    from dataclasses import replace
-
+    """Write a ranker that needs torch; the files' digests are added to the card."""
     from safetensors.torch import save_file
 
     target.mkdir(parents=True, exist_ok=True)
@@ -92,12 +90,12 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
     card = replace(card, files={name: sha256_of(target / name) for name in names})
-    cards.write_card(target, card)
+    write_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 
 class TorchReader:
-    """The reader of such a folder."""
+    """The reader of a folder that ``save_hub_ranker`` wrote."""
 
     def __init__(self, folder: Path, card: RankerCard) -> None:
         from safetensors.torch import load_file
@@ -108,7 +106,7 @@ class TorchReader:
             trunk = network_class.from_config(AutoConfig.from_pretrained(folder))
         weights = load_file(folder / cards.WEIGHTS)
         if not any(name.startswith("trunk.pooler.") for name in weights):
-            trunk.pooler = None  # an encoder that came without one was trained without one
+            trunk.pooler = None  # an encoder without one was trained without one
         self._network = HubReader(trunk)
         self._network.load_state_dict(weights)
         self._device = torch_device()
@@ -116,13 +114,13 @@ class TorchReader:
         self._padding = card.marks.padding
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """The score of each candidate."""
-        found = np.empty(len(rows))
+        """Return the score of each candidate."""
+        results = np.empty(len(rows))
         for batch in batches([len(row.ids) for row in rows], *batch_limits(self._device)):
             tokens, mask = pad([rows[i].ids for i in batch], self._padding)
-            begins = np.array([rows[i].reply_at for i in batch])
-            kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
+            reply_starts = np.array([rows[i].reply_at for i in batch])
+            segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             with torch.no_grad():
-                given = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, kinds))
-                found[batch] = self._network(*given).cpu().numpy()
-        return found
+                inputs = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, segments))
+                results[batch] = self._network(*inputs).cpu().numpy()
+        return results

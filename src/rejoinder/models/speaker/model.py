@@ -1,4 +1,4 @@
-"""The folder of a scorer that was trained on dialogues (SSREM, RSREM, RUBER): ``scorer.json`` and its weights."""
+"""The folder of a scorer trained on dialogues (SSREM, RSREM, RUBER): ``scorer.json`` and its weights."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.models.card import write_card
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_network, center_vectors, join_views
 from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors, open_utterance_vectors
@@ -21,12 +22,12 @@ from rejoinder.models.tensors import read_tensors, write_tensors
 CARD_FILE = "scorer.json"
 TENSORS = "weights.safetensors"
 FORMAT = 1
-F_BOUNDS = "f"  # the name that f's own bounds go by
-MEAN_NAME = "mean"  # the array beside the network's own: what is taken off V
+F_BOUNDS = "f"  # the name of f's own bounds
+MEAN_NAME = "mean"  # an array besides the network's own: it is subtracted from V
 
 
 class ContextView(NamedTuple):
-    """A mean over a context's last utterances; an utterance loses weight with each that came after it."""
+    """A weighted mean over a context's last utterances; the weight decays with every later utterance."""
 
     decay: float
     turns: int
@@ -34,45 +35,45 @@ class ContextView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScorerCard:
-    """What decides a scorer's numbers, beside its weights, and where it comes from."""
+    """What determines a scorer's scores, besides its weights, and where it comes from."""
 
     kind: Kind
     encoder: str  # the name of V
     features: str  # the digest of V
-    views: tuple[ContextView, ...]  # of the context: V(c) has them side by side
-    bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: what becomes 0 and 1 (equation 2)
-    weights: str  # the sha256 of the weights' file
+    views: tuple[ContextView, ...]  # of the context: V(c) is their concatenation
+    bounds: dict[str, tuple[float, float]]  # of f and, by its spec, of g: the values that become 0 and 1 (equation 2)
+    weights: str  # the sha256 of the weights file
     about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
     format: int = FORMAT
 
     def digest(self) -> str:
-        """Of all that decides a score."""
-        told = asdict(self)
-        told["views"] = [list(view) for view in self.views]
-        decides = {key: told[key] for key in ("kind", "features", "views", "bounds", "weights")}
-        return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
+        """Return the digest of everything that determines a score."""
+        fields = asdict(self)
+        fields["views"] = [list(view) for view in self.views]
+        content = {key: fields[key] for key in ("kind", "features", "views", "bounds", "weights")}
+        return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
 
 def shipped_folder(kind: Kind) -> Path:
-    """The folder of the package's own scorer."""
+    """Return the folder of the scorer shipped with the package."""
     return WEIGHTS / kind
 
 
 def read_card(folder: Path) -> ScorerCard:
-    """The card of a folder."""
+    """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint()}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint()}") from None
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT or found.get("kind") not in get_args(Kind):
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT or content.get("kind") not in get_args(Kind):
         raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain_hint()}")
     try:
-        bounds = {name: (float(low), float(high)) for name, (low, high) in found["bounds"].items()}
-        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in found["views"])
-        card = ScorerCard(**{**found, "bounds": bounds, "views": views})
+        bounds = {name: (float(low), float(high)) for name, (low, high) in content["bounds"].items()}
+        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in content["views"])
+        card = ScorerCard(**{**content, "bounds": bounds, "views": views})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
             f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain_hint()}"
@@ -81,12 +82,11 @@ def read_card(folder: Path) -> ScorerCard:
 
 
 def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
-    """Write a folder, its weights at half precision; the same scorer gives the same bytes. The card as written."""
+    """Write a scorer with weights in half precision (the same scorer gives the same bytes); return the written card."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
-    told = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
-    text = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-    (folder / CARD_FILE).write_bytes(text + b"\n")
+    content = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
+    write_card(folder / CARD_FILE, content)
     return read_card(folder)
 
 
@@ -95,91 +95,93 @@ class SpeakerScorer:
 
     def __init__(self, card: ScorerCard, weights: Weights, vectors: UtteranceVectors) -> None:
         self.card, self.vectors = card, vectors
-        # As they are stored, whether they come from a folder or from a training.
+        # Rounded as they are stored, whether they come from a folder or from training.
         self.weights = {name: array.astype(np.float16).astype(np.float64) for name, array in weights.items()}
         self._network = build_network(card.kind)
 
     @classmethod
     def open(cls, folder: Path) -> SpeakerScorer:
-        """The scorer of a folder; one whose files or vectors are not those of its card is refused."""
+        """Open the scorer of a folder; raise if its files or vectors do not match its card."""
         card = read_card(folder)
         vectors = open_utterance_vectors(card.encoder)
         if vectors.digest != card.features:
             raise InputError(
-                f"{folder / CARD_FILE}: was trained on other vectors of {card.encoder!r} (digest {card.features[:12]}, "
-                f"here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
+                f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
+                f"{card.features[:12]}, here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
             )
-        if (found := sha256_of(folder / TENSORS)) != card.weights:
+        if (digest := sha256_of(folder / TENSORS)) != card.weights:
             raise InputError(
-                f"{folder / TENSORS}: is not the file of its card (sha256 {found[:12]}…, not {card.weights[:12]}…); "
+                f"{folder / TENSORS}: does not match its card (sha256 {digest[:12]}…, not {card.weights[:12]}…); "
                 f"{_retrain_hint(card.kind)}"
             )
         return cls(card, read_tensors(folder / TENSORS), vectors)
 
     def raw(self, views: Sequence[WeightedVectors], replies: WeightedVectors) -> Array:
-        """f of the views of contexts and replies, not yet scaled; NaN where one of the two says nothing known."""
+        """Return f of the views of contexts and of replies, unscaled; NaN if either has no known words."""
         mean = self.weights[MEAN_NAME]
         contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
-        spoken = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
-        found = self._network.scores(self.weights, contexts, spoken).scores[:, 0]
-        said = np.any([view.weights > 0 for view in views], axis=0)
-        return np.where(said & (replies.weights > 0), found, np.nan)
+        centered_replies = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
+        scores = self._network.scores(self.weights, contexts, centered_replies).scores[:, 0]
+        has_context = np.any([view.weights > 0 for view in views], axis=0)
+        return np.where(has_context & (replies.weights > 0), scores, np.nan)
 
     def raw_of_texts(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
-        """f of contexts (their utterances, the oldest first) and replies."""
+        """Return unscaled f of contexts (their utterances, oldest first) and replies."""
         if not len(replies):
             return np.zeros(0)
-        spoken = [list(self._read(context))[::-1] for context in contexts]
-        distinct = list(dict.fromkeys([*(text for texts in spoken for text in texts), *replies, ""]))
-        place = {text: i for i, text in enumerate(distinct)}
-        found = self.vectors.utterances(distinct)
+        newest_first = [list(self._last_turns(context))[::-1] for context in contexts]
+        distinct = list(dict.fromkeys([*(text for texts in newest_first for text in texts), *replies, ""]))
+        index = {text: i for i, text in enumerate(distinct)}
+        vectors = self.vectors.utterances(distinct)
 
         def rows(texts: Sequence[str]) -> WeightedVectors:
-            places = [place[text] for text in texts]
-            return WeightedVectors(found.vectors[places], found.weights[places])
+            indices = [index[text] for text in texts]
+            return WeightedVectors(vectors.vectors[indices], vectors.weights[indices])
 
-        ages = [rows([texts[age] if age < len(texts) else "" for texts in spoken]) for age in range(self._turns)]
+        ages = [rows([texts[age] if age < len(texts) else "" for texts in newest_first]) for age in range(self._turns)]
         views = [context_vectors(ages[: view.turns], view.decay) for view in self.card.views]
         return self.raw(views, rows(replies))
 
     def f(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Array:
-        """f of contexts and replies on the unit range, clipped."""
-        return self.scaled(self.raw_of_texts(contexts, replies), F_BOUNDS)
+        """Return f of contexts and replies on the unit range, clipped."""
+        return self.scale(self.raw_of_texts(contexts, replies), F_BOUNDS)
 
-    def scaled(self, values: Array, of: str) -> Array:
-        """Values of f, or of g by its spec, on the unit range by the bounds of the training data (equation 2)."""
-        if of not in self.card.bounds:
+    def scale(self, values: Array, bounds_name: str) -> Array:
+        """Return values of f, or of g by its spec, scaled to the unit range by the training data's bounds (eq. 2)."""
+        if bounds_name not in self.card.bounds:
             known = ", ".join(repr(name) for name in self.card.bounds if name != F_BOUNDS)
             raise InputError(
-                f"the folder of {self.card.kind} has no bounds for the reference {of!r} (it has: {known or 'none'}); "
-                f"{_retrain_hint(self.card.kind)} --reference {of!r}"
+                f"the folder of {self.card.kind} has no bounds for the reference {bounds_name!r} "
+                f"(it has: {known or 'none'}); {_retrain_hint(self.card.kind)} --reference {bounds_name!r}"
             )
-        low, high = self.card.bounds[of]
+        low, high = self.card.bounds[bounds_name]
         return np.clip((values - low) / (high - low), 0, 1)
 
     def truncated(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
-        """Which pairs hold an utterance that is too long to be read whole."""
-        texts = [[*self._read(c), reply] for c, reply in zip(contexts, replies, strict=True)]
-        distinct = list(dict.fromkeys(text for of_pair in texts for text in of_pair))
-        long = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
-        return [any(long[text] for text in of_pair) for of_pair in texts]
+        """Return which pairs contain an utterance that is too long to be read in full."""
+        texts = [[*self._last_turns(c), reply] for c, reply in zip(contexts, replies, strict=True)]
+        distinct = list(dict.fromkeys(text for pair_texts in texts for text in pair_texts))
+        is_cut = dict(zip(distinct, self.vectors.truncated(distinct), strict=True))
+        return [any(is_cut[text] for text in pair_texts) for pair_texts in texts]
 
     @property
     def _turns(self) -> int:
         return max(view.turns for view in self.card.views)
 
-    def _read(self, context: Sequence[str]) -> Sequence[str]:
+    def _last_turns(self, context: Sequence[str]) -> Sequence[str]:
         return context[-self._turns :]
 
 
 def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
-    """The scorer of a folder, the package's own where none is named."""
-    place = shipped_folder(kind) if folder is None else Path(folder)
-    path = place / CARD_FILE
-    found = _open_cached(place, path.stat().st_mtime_ns if path.is_file() else 0)
-    if found.card.kind != kind:
-        raise InputError(f"{path}: is a scorer of the kind {found.card.kind}, not {kind}; use it as {found.card.kind}")
-    return found
+    """Open the scorer in a folder, or by default that of the package."""
+    location = shipped_folder(kind) if folder is None else Path(folder)
+    path = location / CARD_FILE
+    scorer = _open_cached(location, path.stat().st_mtime_ns if path.is_file() else 0)
+    if scorer.card.kind != kind:
+        raise InputError(
+            f"{path}: is a scorer of the kind {scorer.card.kind}, not {kind}; use it as {scorer.card.kind}"
+        )
+    return scorer
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,8 @@
-"""f of SSREM and RSREM, and RUBER's unreferenced score: a context and replies in, a number each out, with gradients.
+"""f of SSREM and RSREM, and RUBER's unreferenced score: from a context and replies to a score each, with gradients.
 
-All of them read vectors of length 1; a context may have several, its *views*, side by side. Shapes: contexts
-(n, views * d), replies (n, k, d), out (n, k). ``weights`` is a dictionary of arrays; every function computes in their
-precision.
+The inputs are vectors of length 1; a context may have several, its *views*, concatenated. Shapes: contexts
+(n, views * d), replies (n, k, d), output (n, k). ``weights`` is a dictionary of arrays; every function computes in
+their precision.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ Kind: TypeAlias = Literal["ssrem", "rsrem", "ruber"]
 
 
 class ForwardPass(NamedTuple):
-    """The scores, and what the gradient needs to know of how they came about."""
+    """The scores, and the intermediate values that the gradient needs."""
 
     scores: Array
-    kept: tuple[Array, ...]
+    intermediate: tuple[Array, ...]
 
 
 class ScorerNetwork(Protocol):
-    """A parametrised score of a context and a reply."""
+    """A parametric score of a context and a reply."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """The first weights."""
+        """Return the initial weights."""
         ...
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
+        """Return the score of each reply."""
         ...
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """How a loss changes with each weight, from how it changes with each score."""
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
+        """Return the gradient of a loss with respect to the weights, given that with respect to the scores."""
         ...
 
 
@@ -47,17 +49,19 @@ class BilinearNetwork:
     """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1)."""
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """M is the identity times a scale, for each view: at first f grows with the cosine."""
+        """Return M as the identity times a scale for each view, so that f initially grows with the cosine."""
         return {"matrix": _identities(dimensions, views, scale)}
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
-        found = np.tanh(_products(contexts @ weights["matrix"], replies))
-        return ForwardPass(found, ())
+        """Return the score of each reply."""
+        values = np.tanh(_products(contexts @ weights["matrix"], replies))
+        return ForwardPass(values, ())
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """Of M."""
-        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - found.scores**2), replies)}
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
+        """Return the gradient of M."""
+        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - forward_pass.scores**2), replies)}
 
 
 class UnreferencedNetwork:
@@ -69,35 +73,37 @@ class UnreferencedNetwork:
     hidden = 64
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """M as in SSREM; the layers drawn evenly, as Glorot and Bengio (2010) do."""
+        """Return M as in SSREM, and layers initialised uniformly as in Glorot and Bengio (2010)."""
 
-        def drawn(rows: int, columns: int) -> Array:
-            reach = (6 / (rows + columns)) ** 0.5
-            return random.uniform(-reach, reach, (rows, columns)).astype(np.float32)
+        def sample_uniform(rows: int, columns: int) -> Array:
+            bound = (6 / (rows + columns)) ** 0.5
+            return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
 
-        layer = drawn((views + 1) * dimensions + 1, self.hidden)
+        layer = sample_uniform((views + 1) * dimensions + 1, self.hidden)
         return {
             "matrix": _identities(dimensions, views, scale),
             "context": layer[: views * dimensions],
             "reply": layer[views * dimensions : -1],
             "quadratic": layer[-1:],
             "bias": np.zeros(self.hidden, np.float32),
-            "output": drawn(self.hidden, 1)[:, 0],
+            "output": sample_uniform(self.hidden, 1)[:, 0],
             "output_bias": np.zeros(1, np.float32),
         }
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
-        """The score of each reply."""
+        """Return the score of each reply."""
         products = _products(contexts @ weights["matrix"], replies)
         inner = (contexts @ weights["context"])[:, None] + replies @ weights["reply"]
         hidden = np.tanh(inner + products[..., None] * weights["quadratic"][0] + weights["bias"])
         odds = hidden @ weights["output"] + weights["output_bias"][0]
         return ForwardPass(0.5 * (1 + np.tanh(0.5 * odds)), (hidden, products))
 
-    def gradient(self, weights: Weights, contexts: Array, replies: Array, found: ForwardPass, slopes: Array) -> Weights:
-        """Of all layers."""
-        hidden, products = found.kept
-        outer = slopes * found.scores * (1 - found.scores)
+    def gradient(
+        self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
+    ) -> Weights:
+        """Return the gradients of all layers."""
+        hidden, products = forward_pass.intermediate
+        outer = slopes * forward_pass.scores * (1 - forward_pass.scores)
         inner = outer[..., None] * weights["output"] * (1 - hidden**2)
         flat = inner.reshape(-1, inner.shape[-1])
         quadratic = inner @ weights["quadratic"][0]
@@ -113,7 +119,7 @@ class UnreferencedNetwork:
 
 
 def build_network(kind: Kind) -> ScorerNetwork:
-    """The network of a scorer's kind."""
+    """Return the network for a kind of scorer."""
     return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
 
 
@@ -122,24 +128,24 @@ def _identities(dimensions: int, views: int, scale: float) -> Array:
 
 
 def center_vectors(vectors: Array, mean: Array) -> Array:
-    """Vectors less a mean, at length 1; one that is the mean itself is all zeros."""
-    apart = vectors - mean.astype(vectors.dtype)
-    lengths = np.sqrt(np.einsum("...d,...d->...", apart, apart))[..., None]
-    return np.asarray(apart / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
+    """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
+    centered = vectors - mean.astype(vectors.dtype)
+    lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
+    return np.asarray(centered / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
 def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
-    """The views of contexts, each centred by itself; one that says nothing is all zeros."""
+    """Return the views of contexts, each centred separately; a view without known words is zero."""
     return np.concatenate(
         [center_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
     )
 
 
-def _products(turned: Array, replies: Array) -> Array:
-    """(n, d) and (n, k, d) to (n, k)."""
-    return np.asarray((replies @ turned[:, :, None])[..., 0])
+def _products(contexts: Array, replies: Array) -> Array:
+    """Map (n, d) and (n, k, d) to (n, k)."""
+    return np.asarray((replies @ contexts[:, :, None])[..., 0])
 
 
 def _weighted_sum(weights: Array, replies: Array) -> Array:
-    """(n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
+    """Map (n, k) and (n, k, d) to the weighted sum of each row's replies, (n, d)."""
     return np.asarray((weights[:, None] @ replies)[:, 0])

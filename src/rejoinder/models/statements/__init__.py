@@ -1,1 +1,1 @@
-"""Writers of situational statements (SUGAR)."""
+"""Models that write situational statements (SUGAR)."""

@@ -1,4 +1,4 @@
-"""Writers of statements (SUGAR, Figure 3): the embedded language model with our LoRA, or any sequence model."""
+"""Models that write statements (SUGAR, Figure 3): the embedded language model with our LoRA, or a sequence model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rejoinder.models.comet.model import load_sequence_comet
 from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_card
 from rejoinder.models.language_model.model import LanguageModel
 
-MAX_WORDS = 100  # of each text that is read: what is beyond does not matter to a statement
+MAX_WORDS = 100  # of each text that is read: what comes later does not matter for a statement
 
 
 @dataclass(frozen=True)
 class StatementRequest:
-    """What a statement is wanted for."""
+    """What a statement should be about."""
 
     request: str
     goal: str
@@ -33,20 +33,20 @@ class StatementRequest:
             raise InputError(f"no category is called {self.category!r}; {nearest(self.category, CATEGORIES)}")
 
     @property
-    def given(self) -> str:
-        """Request, goal and reply with their marks, each on the same line and cut to so many words."""
+    def input_text(self) -> str:
+        """Return request, goal and reply with their marks, on one line and each cut to ``MAX_WORDS`` words."""
         parts = (("u", self.request), ("g", self.goal), ("r", self.reply))
         return " ".join(f"[{mark}]{' '.join(text.split()[:MAX_WORDS])}" for mark, text in parts)
 
     @property
     def mark(self) -> str:
-        """The beginning of what is written."""
+        """Return the beginning of the output."""
         return f"[{self.category}]"
 
     @property
     def prompt(self) -> str:
-        """All that stands before the statement, for a model that continues a text."""
-        return f"{self.given} {self.mark}"
+        """Return everything before the statement, for a model that continues a text."""
+        return f"{self.input_text} {self.mark}"
 
 
 STATEMENTS_LORA = LoraKind("statements", "statements.json", "rejoinder train statements")
@@ -57,49 +57,55 @@ _MAX_ROWS = 32
 
 
 class StatementWriter(Protocol):
-    """Whatever writes statements."""
+    """A model that writes statements."""
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
+        """Return up to n distinct statements for each request, best first."""
         ...
 
     def details(self) -> dict[str, str]:
-        """What decides a statement, for cards."""
+        """Return what determines a statement, for cards."""
         ...
 
 
 def check_beam(n: int, beam: int) -> None:
-    """Whether so many statements can come out of a beam of that width."""
+    """Raise if a beam of that width cannot give n statements."""
     if not 1 <= n <= beam:
-        raise InputError(f"a beam of width {beam} cannot give {n} statements; ask for 1 to {beam}, or widen the beam")
+        raise InputError(
+            f"a beam of width {beam} cannot give {n} statements; use an n from 1 to {beam}, or a wider beam"
+        )
 
 
 def first_lines(texts: Sequence[str], n: int) -> list[list[str]]:
-    """What was written in groups of n: one line each, without what is empty or was said before."""
+    """Return the first lines of the outputs in groups of n, without empty and repeated ones."""
     lines = [" ".join(text.strip().partition("\n")[0].split()) for text in texts]
     return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
 
 
 @dataclass(frozen=True, eq=False)
 class LoraStatementWriter:
-    """A language model that was taught to write statements."""
+    """A language model trained to write statements."""
 
     model: LanguageModel
     card: LoraCard
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
+        """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
-        distinct = list(dict.fromkeys(one.prompt for one in asked))
+        distinct = list(dict.fromkeys(request.prompt for request in requests))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
         rows = [row[-(self.model.window - _MAX_TOKENS) :] for row in rows]
-        found: dict[str, list[str]] = {}
+        statements: dict[str, list[str]] = {}
         for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
-            written = self._written([rows[i] for i in batch], n, beam)
-            found.update(zip((distinct[i] for i in batch), written, strict=True))
-        return [found[one.prompt] for one in asked]
+            new_statements = self._generate([rows[i] for i in batch], n, beam)
+            statements.update(zip((distinct[i] for i in batch), new_statements, strict=True))
+        return [statements[request.prompt] for request in requests]
 
-    def _written(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
+    def _generate(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
         import torch
 
         from rejoinder.models.language_model.network import fill_left
@@ -108,7 +114,7 @@ class LoraStatementWriter:
         end = int(tokenizer.encode("\n", add_special_tokens=False)[-1])
         ids, mask = fill_left(rows, network.device)
         with torch.no_grad():
-            out = network.generate(
+            generated = network.generate(
                 input_ids=ids,
                 attention_mask=mask.long(),
                 max_new_tokens=_MAX_TOKENS,
@@ -119,20 +125,20 @@ class LoraStatementWriter:
                 eos_token_id=end,
                 pad_token_id=end,
             )
-        written = out[:, ids.shape[1] :]
-        texts = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        new_ids = generated[:, ids.shape[1] :]
+        texts = tokenizer.batch_decode(new_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return first_lines(texts, n)
 
     def details(self) -> dict[str, str]:
-        """What decides a statement."""
+        """Return what determines a statement."""
         return {**self.model.details(), "additions": self.card.parts[:12]}
 
 
 def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
-    """The writer of a folder (that of the package where none is named)."""
-    where = SHIPPED_FOLDER if folder is None else Path(folder)
-    read_card(where, STATEMENTS_LORA)
-    return _open(where, (where / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
+    """Open the writer in a folder, or by default that of the package."""
+    location = SHIPPED_FOLDER if folder is None else Path(folder)
+    read_card(location, STATEMENTS_LORA)
+    return _open(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=1)
@@ -145,49 +151,53 @@ _MAX_SEQUENCE_TOKENS = 32  # of a statement
 
 @dataclass(frozen=True, eq=False)
 class SequenceStatementWriter:
-    """A sequence model of a folder, asked by beam search."""
+    """A sequence model from a folder, decoded by beam search."""
 
     network: Any
     tokenizer: Any
     digest: str
 
-    def write(self, asked: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH) -> list[list[str]]:
-        """Up to n statements for each, the likeliest first, each once."""
+    def write(
+        self, requests: Sequence[StatementRequest], n: int = BEAM_WIDTH, beam: int = BEAM_WIDTH
+    ) -> list[list[str]]:
+        """Return up to n distinct statements for each request, best first."""
         check_beam(n, beam)
-        found = {one: self._written(one, n, beam) for one in dict.fromkeys(asked)}  # one by one: padding moves scores
-        return [found[one] for one in asked]
+        statements = {
+            request: self._generate(request, n, beam) for request in dict.fromkeys(requests)
+        }  # one by one: padding changes scores
+        return [statements[request] for request in requests]
 
-    def _written(self, asked: StatementRequest, n: int, beam: int) -> list[str]:
+    def _generate(self, request: StatementRequest, n: int, beam: int) -> list[str]:
         import torch
 
         config = self.network.config
         window = min(int(self.tokenizer.model_max_length), int(getattr(config, "max_position_embeddings", 512)))
-        given = self.tokenizer(asked.given, return_tensors="pt", truncation=True, max_length=window)
-        mark = list(self.tokenizer(asked.mark)["input_ids"])
+        inputs = self.tokenizer(request.input_text, return_tensors="pt", truncation=True, max_length=window)
+        mark = list(self.tokenizer(request.mark)["input_ids"])
         while mark and mark[-1] == self.tokenizer.eos_token_id:
             mark.pop()
-        begun = [config.decoder_start_token_id, *mark]
+        start_ids = [config.decoder_start_token_id, *mark]
         with torch.inference_mode():
-            out = self.network.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
-                decoder_input_ids=torch.tensor([begun]),
+            generated = self.network.generate(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                decoder_input_ids=torch.tensor([start_ids]),
                 num_beams=beam,
                 num_return_sequences=n,
                 max_new_tokens=_MAX_SEQUENCE_TOKENS,
                 do_sample=False,
             )
-        texts = self.tokenizer.batch_decode(out[:, len(begun) :], skip_special_tokens=True)
+        texts = self.tokenizer.batch_decode(generated[:, len(start_ids) :], skip_special_tokens=True)
         return first_lines(texts, n)[0]
 
     def details(self) -> dict[str, str]:
-        """What decides a statement."""
+        """Return what determines a statement."""
         return {"digest": self.digest[:12]}
 
 
 def open_writer(name: str | None = None, device: Any = None) -> StatementWriter:
-    """The writer of the package, of a folder that ``rejoinder train statements`` made, or a sequence model."""
+    """Open the writer of the package, of a folder that ``rejoinder train statements`` wrote, or a sequence model."""
     if name is None or (Path(name) / STATEMENTS_LORA.card).is_file():
         return open_lora_writer(name, device)
-    opened = load_sequence_comet(name)
-    return SequenceStatementWriter(opened.network, opened.tokenizer, opened.digest)
+    model = load_sequence_comet(name)
+    return SequenceStatementWriter(model.network, model.tokenizer, model.digest)

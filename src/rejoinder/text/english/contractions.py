@@ -1,6 +1,7 @@
-"""Contractions: "don't" written out as "do not", or "do not" drawn together, where English allows both.
+"""Contractions: "don't" written out as "do not", or "do not" contracted, where English allows both.
 
-What is ambiguous stays ("he'd" may be "he had"), and so does what would need another word order ("Don't you?").
+Ambiguous forms stay as they are ("he'd" may be "he had"), and so do those that would need another word order ("Don't
+you?").
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rejoinder.text.english.replacement import match_case
 _NEGATED = "do does did is are was were has have had could would should must need".split()
 _BE_SUBJECTS = "it that he she there what where who here how"
 _SUBJECTS = "i you he she it we they there this that"
-_APOSTROPHE = r"\s?['’]\s?"  # an apostrophe, also one that a tokeniser set apart
+_APOSTROPHE = r"\s?['’]\s?"  # an apostrophe, possibly with spaces from a tokeniser around it
 
 
 def _alternatives(words: str) -> str:
@@ -22,7 +23,7 @@ def _alternatives(words: str) -> str:
 
 
 def _compile_rules(*rules: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(rf"\b{found}", re.IGNORECASE), instead) for found, instead in rules]
+    return [(re.compile(rf"\b{pattern}", re.IGNORECASE), replacement) for pattern, replacement in rules]
 
 
 _NOT_QUESTION = rf"(?!\s+(?:{_alternatives(_SUBJECTS)})\b)"  # "Don't you?" would become "Do not you?"
@@ -39,7 +40,7 @@ _EXPANSIONS = _compile_rules(
     (rf"({_alternatives(_BE_SUBJECTS)}){_APOSTROPHE}s(?=\s+(?:been|got|had|become)\b)", r"\1 has"),
     (rf"({_alternatives(_BE_SUBJECTS)}){_APOSTROPHE}s\b", r"\1 is"),
 )
-# "Yes, I am." cannot be drawn together: a verb or its like must follow, in the same clause.
+# "Yes, I am." cannot be contracted: another word must follow in the same clause.
 _BEFORE_MORE = r"(?=\s+(?!(?:and|but|or|if|so|too|though|because|then|to|as|than|now)\b)[^\W\d_])"
 _CONTRACTIONS = _compile_rules(
     (r"will\s+not\b", "won't"),
@@ -55,26 +56,26 @@ _CONTRACTIONS = _compile_rules(
 
 
 def expand(text: str) -> str:
-    """The text with its contractions written out."""
+    """Return the text with its contractions written out."""
     return _apply_rules(_EXPANSIONS, text)
 
 
 def contract(text: str) -> str:
-    """The text with "do not", "I am" and their like drawn together."""
+    """Return the text with "do not", "I am" and the like contracted."""
     return _apply_rules(_CONTRACTIONS, text)
 
 
 def toggle_contractions(text: str) -> str:
-    """The contractions written out where there are any, else what can be contracted drawn together."""
-    longer = expand(text)
-    return longer if longer != text else contract(text)
+    """Return the text with its contractions written out or, if it has none, with all possible contractions."""
+    expanded = expand(text)
+    return expanded if expanded != text else contract(text)
 
 
 def _apply_rules(rules: list[tuple[re.Pattern[str], str]], text: str) -> str:
-    for pattern, instead in rules:
-        text = pattern.sub(_make_replacer(instead), text)
+    for pattern, replacement in rules:
+        text = pattern.sub(_make_replacer(replacement), text)
     return text
 
 
-def _make_replacer(instead: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: match_case(found.group(), found.expand(instead))
+def _make_replacer(replacement: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: match_case(match.group(), match.expand(replacement))

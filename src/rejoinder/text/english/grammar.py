@@ -1,4 +1,4 @@
-"""A little English grammar by word lists: words, denials, subject, tense; what they do not settle is None."""
+"""Basic English grammar from word lists: words, negations, subject, tense; None where the lists cannot decide."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case, contractions written out ("didn't you" as well)."""
+    """Return the words of a text in lower case, with contractions written out (also in "didn't you")."""
     return tokenize(_NEGATED_QUESTION.sub(r"\1 not", expand(text)), "words")
 
 
 def split_english_sentences(text: str) -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part]
 
 
 def count_negations(text: str) -> int:
-    """How many words of a text say no; "No" or "Not" at its beginning is an answer and does not count."""
+    """Return the number of negations in a text; a leading "No" or "Not" is an answer and does not count."""
     words = split_words(text)
     return sum(word in NEGATIONS for word in (words[1:] if words[:1] in (("no",), ("not",)) else words))
 
 
 def find_answer(text: str) -> Literal["yes", "no"] | None:
-    """Whether a text begins with a yes or a no."""
+    """Return whether a text begins with a yes or a no; None if with neither."""
     first = split_words(text)[:1]
     if first and first[0] in ("yes", "yeah", "yep", "sure", "certainly"):
         return "yes"
@@ -51,7 +51,7 @@ def find_answer(text: str) -> Literal["yes", "no"] | None:
 
 
 def stem(word: str) -> str:
-    """A word without its ending."""
+    """Return the stem of a word."""
     return _stemmer()(word)
 
 
@@ -59,14 +59,14 @@ def stem(word: str) -> str:
 def _stemmer() -> Callable[[str], str]:
     from snowballstemmer.english_stemmer import EnglishStemmer
 
-    made = EnglishStemmer()
-    return functools.lru_cache(maxsize=2**14)(lambda word: str(made.stemWord(word)))
+    stemmer = EnglishStemmer()
+    return functools.lru_cache(maxsize=2**14)(lambda word: str(stemmer.stemWord(word)))
 
 
 Person: TypeAlias = Literal["speaker", "hearer", "others"]
-# A sentence that begins with one of these has a noun for its subject.
+# A sentence that begins with one of these has a noun as its subject.
 _DETERMINERS = frozenset("a an the this that these those my your his her its our their some any no every".split())
-_PHRASES = re.compile(r"\b(?:thank you|see you|excuse me|you know|i mean|i see)\b[,.]?", re.IGNORECASE)  # about nobody
+_PHRASES = re.compile(r"\b(?:thank you|see you|excuse me|you know|i mean|i see)\b[,.]?", re.IGNORECASE)  # about no one
 _ADDRESS = re.compile(r"^\w+,\s+(?=\w)")  # "Tom, you ..."
 _ANSWERING_PERSON: dict[Person | None, Person | None] = {
     "hearer": "speaker",
@@ -77,42 +77,42 @@ _ANSWERING_PERSON: dict[Person | None, Person | None] = {
 
 
 def find_subject(text: str) -> Person | None:
-    """Whom the first sentence that tells is about: the speaker, the hearer, or others (persons; not what is "it")."""
-    told = (_ADDRESS.sub("", _PHRASES.sub("", one)) for one in split_english_sentences(text))
-    return next((found for one in told if (found := _subject_of_words(split_words(one)))), None)
+    """Return whom a text is about, by its first sentence that shows it: speaker, hearer or other people (not "it")."""
+    sentences = (_ADDRESS.sub("", _PHRASES.sub("", sentence)) for sentence in split_english_sentences(text))
+    return next((subject for sentence in sentences if (subject := _subject_of_words(split_words(sentence)))), None)
 
 
 def find_expected_subject(text: str) -> Person | None:
-    """Whom an answer to a question is about, where the question says: who is asked "do you" answers with "I"."""
-    asked = [one for one in split_english_sentences(text) if one.endswith("?")][-1:]
-    found = find_subject(asked[0].rpartition(", ")[2]) if asked else None
-    return _ANSWERING_PERSON[found]
+    """Return whom the answer to a question is about, if the question shows it: "do you" is answered with "I"."""
+    questions = [sentence for sentence in split_english_sentences(text) if sentence.endswith("?")][-1:]
+    subject = find_subject(questions[0].rpartition(", ")[2]) if questions else None
+    return _ANSWERING_PERSON[subject]
 
 
 def _subject_of_words(words: tuple[str, ...]) -> Person | None:
     start = next((n for n, word in enumerate(words) if word not in OPENERS), len(words))
-    begun = words[start:]
-    if begun[:2] == ("let", "us"):
+    clause = words[start:]
+    if clause[:2] == ("let", "us"):
         return "speaker"
-    if begun and (begun[0] in _DETERMINERS or not _may_begin(begun[0])):
+    if clause and (clause[0] in _DETERMINERS or not _may_begin(clause[0])):
         return None
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word in SPEAKER or word in OTHERS:
             return "speaker" if word in SPEAKER else "others"
-        before = words[place - 1] if place else ""
-        if word == "you" and (not before or before in OPENERS or before in AUXILIARIES):
+        previous = words[index - 1] if index else ""
+        if word == "you" and (not previous or previous in OPENERS or previous in AUXILIARIES):
             return "hearer"
-        if word == "it" and (not before or before in OPENERS or before in AUXILIARIES):
+        if word == "it" and (not previous or previous in OPENERS or previous in AUXILIARIES):
             return None
-        if place >= start and word in load_verbs() and word not in AUXILIARIES:
-            after = words[place + 1] if place + 1 < len(words) else ""
-            is_noun = after in AUXILIARIES or is_third_person(after)  # "Water costs ..."
-            return "hearer" if place == start and not is_noun else None  # a verb without a subject is a request
+        if index >= start and word in load_verbs() and word not in AUXILIARIES:
+            following = words[index + 1] if index + 1 < len(words) else ""
+            is_noun = following in AUXILIARIES or is_third_person(following)  # "Water costs ..."
+            return "hearer" if index == start and not is_noun else None  # a verb without a subject is a request
     return None
 
 
 def _may_begin(word: str) -> bool:
-    """Whether a word can stand where a pronoun, an auxiliary or a request begins a clause."""
+    """Whether a clause can begin with this word as a pronoun, an auxiliary, a request or an adverb."""
     return word in SPEAKER | OTHERS | AUXILIARIES | {"you", "it"} or word in load_verbs() or is_adverb(word)
 
 
@@ -128,52 +128,54 @@ _PAST = frozenset(
     took tore understood was went were woke won wore wrote
     """.split()
 )
-# Also nouns, adjectives or a direction: a verb only behind a pronoun.
+# Also nouns, adjectives or a direction: verbs only after a pronoun.
 _AMBIGUOUS_PAST = frozenset("bit bound lay left rose shot".split())
 _DOUBLED_CONSONANT = re.compile(r"([bdgklmnprt])\1ed$")
 _PRONOUNS = SPEAKER | OTHERS | {"you", "it"}
 
 
 def find_tense(text: str) -> Tense | None:
-    """The tense of the first verb that shows one."""
-    return next((found for one in split_english_sentences(text) if (found := _tense_of_words(split_words(one)))), None)
+    """Return the tense of the first verb that shows one."""
+    return next(
+        (tense for sentence in split_english_sentences(text) if (tense := _tense_of_words(split_words(sentence)))), None
+    )
 
 
 def _tense_of_words(words: tuple[str, ...]) -> Tense | None:
-    for place, word in enumerate(words):
-        after = words[place + 1 : place + 4]
-        if word in ("will", "shall") or (word == "going" and after[:1] == ("to",)):
+    for index, word in enumerate(words):
+        following = words[index + 1 : index + 4]
+        if word in ("will", "shall") or (word == "going" and following[:1] == ("to",)):
             return "future"
-        if word in ("would", "could", "should", "might") or (word in ("have", "has") and _is_participle(after)):
+        if word in ("would", "could", "should", "might") or (word in ("have", "has") and _is_participle(following)):
             return None  # what might be, and what has been, goes with any tense
-        if word in ("am", "is", "are") and "going" in after[:2]:
+        if word in ("am", "is", "are") and "going" in following[:2]:
             continue
-        told = place > 0 and words[place - 1] in _PRONOUNS
+        follows_pronoun = index > 0 and words[index - 1] in _PRONOUNS
         if word in _PAST_AUXILIARIES or word in _PAST or base_of_past(word):
             return "past"
-        if told and (word in _AMBIGUOUS_PAST or word.endswith("ed")):
+        if follows_pronoun and (word in _AMBIGUOUS_PAST or word.endswith("ed")):
             return "past"
-        if word in _PRESENT or is_third_person(word) or (word in load_verbs() and _follows_subject(words, place)):
+        if word in _PRESENT or is_third_person(word) or (word in load_verbs() and _follows_subject(words, index)):
             return "present"
     return None
 
 
-def _follows_subject(words: tuple[str, ...], place: int) -> bool:
+def _follows_subject(words: tuple[str, ...], index: int) -> bool:
     """Whether a base form is a verb here: it follows a pronoun, adverbs aside, or begins the clause."""
-    before = [word for word in words[:place] if not is_adverb(word) and word not in OPENERS]
-    return not before or before[-1] in _PRONOUNS - {"it"}
+    previous = [word for word in words[:index] if not is_adverb(word) and word not in OPENERS]
+    return not previous or previous[-1] in _PRONOUNS - {"it"}
 
 
 @functools.cache
 def base_of_past(word: str) -> str | None:
-    """The verb whose regular past a word is."""
+    """Return the verb of which a word is the regular past form; None if it is not one."""
     if not word.endswith("ed") or len(word) < 4:
         return None
-    found = [word[:-2], word[:-1], *([word[:-3] + "y"] if word.endswith("ied") else [])]
-    found += [word[:-3]] if _DOUBLED_CONSONANT.search(word) else []
-    return next((one for one in found if one in load_verbs()), None)
+    candidates = [word[:-2], word[:-1], *([word[:-3] + "y"] if word.endswith("ied") else [])]
+    candidates += [word[:-3]] if _DOUBLED_CONSONANT.search(word) else []
+    return next((candidate for candidate in candidates if candidate in load_verbs()), None)
 
 
 def _is_participle(words: tuple[str, ...]) -> bool:
-    told = [word for word in words if not is_adverb(word) and word not in NEGATIONS][:1]
-    return any(w in _PAST or base_of_past(w) or w in ("been", "done", "gone", "seen", "had") for w in told)
+    verbs = [word for word in words if not is_adverb(word) and word not in NEGATIONS][:1]
+    return any(w in _PAST or base_of_past(w) or w in ("been", "done", "gone", "seen", "had") for w in verbs)

@@ -1,4 +1,4 @@
-"""How a turn opens: a word such as "well" or "yes" that can be exchanged for its like, left out, or put in front."""
+"""Discourse markers that open a turn, such as "well" or "yes": replaced by a similar one, left out, or added."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from rejoinder.text.english.order import decapitalise
 from rejoinder.text.english.replacement import match_case
 
-# What opens a turn in the same way; the words of the first row say nothing and may be left out.
+# Markers that open a turn in the same way.
 _GROUPS = (
     ("well", "so", "you see", "actually"),
     ("yes", "yeah", "yes , indeed", "right"),
@@ -32,14 +32,14 @@ _OPENING = re.compile(
 
 
 def replace_marker(rng: random.Random, text: str) -> str:
-    """The text with another opening."""
-    found = _OPENING.match(text)
-    if found is None:
+    """Return the text with another opening."""
+    match = _OPENING.match(text)
+    if match is None:
         word = rng.choice(_QUESTION_MARKERS if text.rstrip().endswith("?") else _STATEMENT_MARKERS)
         comma = " , " if re.search(r"\s[.,!?]", text) else ", "
         return match_case(text, word) + comma + decapitalise(text)
-    word, rest = found["word"].lower(), text[found.end() :]
-    if rest and word in _OPTIONAL and "," in found["after"] and rng.random() < 0.5:
+    word, rest = match["word"].lower(), text[match.end() :]
+    if rest and word in _OPTIONAL and "," in match["after"] and rng.random() < 0.5:
         return match_case(text, rest)
-    other = rng.choice([kin for kin in _GROUP_OF[word] if kin != word])
-    return match_case(found["word"], other) + found["after"] + rest
+    other = rng.choice([similar for similar in _GROUP_OF[word] if similar != word])
+    return match_case(match["word"], other) + match["after"] + rest

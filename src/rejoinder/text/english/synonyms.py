@@ -1,8 +1,8 @@
 """Which English words are synonyms: those that share a synset of WordNet 3.0, inflected forms included.
 
-The synonyms come from WordNet 3.0 (Princeton University; Miller 1995), cut down to single words by
-``tools/build_synonyms.py`` and shipped as ``wordnet/synonyms.json.gz`` under WordNet's own licence, which stands
-beside it. The table is read when the first word is looked up.
+The synonyms come from WordNet 3.0 (Princeton University; Miller 1995), reduced to single words by
+``tools/build_synonyms.py`` and shipped as ``wordnet/synonyms.json.gz`` under WordNet's own licence, which is in the
+same folder. The table is read when the first word is looked up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import orjson
 Meaning: TypeAlias = int | str  # a synset's number, or a base form, which stands for all synsets of its own
 
 _CACHED_WORDS = 2**17
-# How WordNet takes regular endings off, nouns before verbs before adjectives. METEOR tries them in this order whatever
+# How WordNet removes regular endings, nouns before verbs before adjectives. METEOR tries them in this order whatever
 # the part of speech and stops at the first that leaves a word.
 _ENDINGS = (
     ("s", ""),
@@ -43,7 +43,7 @@ _ENDINGS = (
 
 
 class SynonymTable(NamedTuple):
-    """The synsets of each word that stand for more than that word, and the base forms of irregular forms."""
+    """The synsets of each word that contain other words too, and the base forms of irregular forms."""
 
     synsets: dict[str, list[int]]
     exceptions: dict[str, list[str]]
@@ -51,34 +51,34 @@ class SynonymTable(NamedTuple):
 
 @functools.lru_cache(_CACHED_WORDS)
 def find_meanings(word: str) -> frozenset[Meaning]:
-    """What a word may mean; two words are synonyms where they have a meaning in common."""
+    """Return the meanings of a word; two words are synonyms if they share one."""
     synsets = _load_table().synsets
     forms = base_forms(word)
     return frozenset(forms).union(*(synsets[form] for form in forms))
 
 
 def base_forms(word: str) -> list[str]:
-    """The word itself where WordNet has it, and what it is an inflected form of."""
+    """Return the word itself if WordNet has it, and the base forms of which it is an inflection."""
     synsets, exceptions = _load_table()
     forms = [word] if word in synsets else []
     if word in exceptions:
         return forms + exceptions[word]
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and (form := word[: len(word) - len(ending)] + instead) in synsets:
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and (form := word[: len(word) - len(ending)] + replacement) in synsets:
             return [*forms, form]
     return forms
 
 
 @functools.cache
 def table_digest() -> str:
-    """The first 12 digits of the sha256 of the table (of its JSON, before gzip)."""
+    """Return the first 12 digits of the sha256 of the table (of its JSON, before gzip)."""
     return hashlib.sha256(_read_table()).hexdigest()[:12]
 
 
 @functools.cache
 def _load_table() -> SynonymTable:
-    found = orjson.loads(_read_table())
-    return SynonymTable(found["words"], found["exceptions"])
+    table = orjson.loads(_read_table())
+    return SynonymTable(table["words"], table["exceptions"])
 
 
 def _read_table() -> bytes:

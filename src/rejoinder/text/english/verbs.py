@@ -1,4 +1,4 @@
-"""English verbs of short phrases: the base form, and the form that agrees with a subject."""
+"""English verbs in short phrases: the base form, and the form that agrees with a subject."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ADVERBS = frozenset("also always already just never now often then still really
 
 @functools.cache
 def load_verbs() -> frozenset[str]:
-    """The verbs that are known, in base form."""
+    """Return all known verbs, in base form."""
     lines = (files("rejoinder.text.english") / "verbs.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def base_form(word: str) -> str:
-    """The base form of a verb in the third person ("cries" gives "cry"); any other word as it is."""
+    """Return the base form of a verb in the third person ("cries" gives "cry"); other words unchanged."""
     if word in _BASE_FORMS:
         return _BASE_FORMS[word]
     if word in _NEGATED_FORMS:
@@ -58,7 +58,7 @@ def is_adverb(word: str) -> bool:
 
 
 def inflect_for_subject(word: str, subject: str) -> str:
-    """The form of a verb that goes with "I" or "you"; the past tense stays."""
+    """Return the form of a verb that goes with "I" or "you"; the past tense stays."""
     if word in ("was", "were"):
         return "was" if subject == "I" else "were"
     if word in ("wasn't", "weren't"):

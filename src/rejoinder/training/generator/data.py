@@ -62,7 +62,7 @@ def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Exam
         turn_ids = [next(turns) for _ in dialogue.turns]
         for i in range(1, len(turn_ids)):
             if turn_ids[i]:
-                rows += (reader.joined(turn_ids[:i]), (BEGIN, *turn_ids[i][: reader.limits.reply_tokens], END))
+                rows += (reader.join_turns(turn_ids[:i]), (BEGIN, *turn_ids[i][: reader.limits.reply_tokens], END))
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
